@@ -1,0 +1,76 @@
+//! `zot schema [NAME] [--out DIR]`.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use anyhow::Context;
+use zot_protocol::schema::{Document, documents};
+
+pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> {
+    let mut documents = documents();
+    if let Some(name) = name {
+        let wanted = name.trim_end_matches(".json");
+        let names: Vec<String> = documents
+            .iter()
+            .map(|document| document.name.clone())
+            .collect();
+        documents.retain(|document| document.name == wanted);
+        if documents.is_empty() {
+            anyhow::bail!(
+                "no schema is called `{name}`\nhint: {}",
+                hint(wanted, &names)
+            );
+        }
+    }
+    match (name, out) {
+        (_, Some(folder)) => write_all(&documents, folder),
+        (Some(_), None) => print(documents.iter().map(Document::to_text)),
+        (None, None) => print(
+            documents
+                .iter()
+                .map(|document| format!("{}\n", document.name)),
+        ),
+    }
+}
+
+/// The names that end in what was asked for, or where to find them all.
+fn hint(wanted: &str, names: &[String]) -> String {
+    let close: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| name.ends_with(wanted))
+        .collect();
+    if close.is_empty() {
+        "`zot schema` lists the names".to_owned()
+    } else {
+        format!("did you mean {}?", close.join(" or "))
+    }
+}
+
+fn write_all(documents: &[Document], folder: &Path) -> anyhow::Result<()> {
+    for document in documents {
+        let path = folder.join(format!("{}.json", document.name));
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make `{}`", parent.display()))?;
+        fs::write(&path, document.to_text())
+            .with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    eprintln!("wrote {} schemas to {}", documents.len(), folder.display());
+    Ok(())
+}
+
+/// A reader that closes the pipe early, such as `head`, has what it wanted.
+fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    for text in texts {
+        match stdout.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written.context("cannot write to standard output")?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The binary `zot`, as a user runs it.
+
+mod schema;
+
+use std::process::{Command, Output};
+
+/// `zot` with these arguments.
+fn zot(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_zot"))
+        .args(args)
+        .output()
+        .expect("zot starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("a text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("a text")
+}

@@ -1,0 +1,67 @@
+//! `zot schema`.
+
+use std::fs;
+
+use crate::{stderr, stdout, zot};
+
+#[test]
+fn without_a_name_it_lists_the_names() {
+    let output = zot(&["schema"]);
+    assert!(output.status.success());
+    let names = stdout(&output);
+    for name in [
+        "manifest",
+        "config",
+        "from-extension",
+        "from-extension/hello",
+        "rpc/response/ping",
+    ] {
+        assert!(
+            names.lines().any(|line| line == name),
+            "{name} is not in\n{names}"
+        );
+    }
+}
+
+#[test]
+fn with_a_name_it_prints_that_schema() {
+    let output = zot(&["schema", "from-extension/hello"]);
+    assert!(output.status.success());
+    let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(schema["$id"], "urn:zot:v1:from-extension:hello");
+}
+
+#[test]
+fn an_unknown_name_is_an_error_with_a_hint() {
+    let output = zot(&["schema", "hello"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "error: no schema is called `hello`\nhint: did you mean from-extension/hello or rpc/command/hello or rpc/response/hello?\n",
+    );
+}
+
+#[test]
+fn all_of_them_into_a_directory() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = zot(&["schema", "--out", folder.path().to_str().expect("a text")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let there =
+        fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("written");
+    let published = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../protocol/schema/v1/from-host/tool_call.json"
+    );
+    assert_eq!(there, fs::read_to_string(published).expect("published"));
+}
+
+#[test]
+fn without_arguments_it_says_what_it_can_do() {
+    let output = zot(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("Usage: zot"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,3 @@
+//! The binary `zot-conform`, as an author runs it.
+
+mod validate;

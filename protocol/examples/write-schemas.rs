@@ -1,0 +1,19 @@
+//! Writes `schema/v1/` anew from the types: `cargo run -p zot-protocol --example write-schemas`.
+
+use std::{fs, io, path::Path};
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/v1");
+    if folder.exists() {
+        // A schema that no type gives any more must not stay behind.
+        fs::remove_dir_all(&folder)?;
+    }
+    let documents = zot_protocol::schema::documents();
+    for document in &documents {
+        let path = folder.join(format!("{}.json", document.name));
+        fs::create_dir_all(path.parent().expect("a file has a folder"))?;
+        fs::write(path, document.to_text())?;
+    }
+    println!("wrote {} schemas", documents.len());
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The words of zot: every frame that a host and an extension exchange, every command, response and
+//! event of the driver protocol, the manifest and the configuration, as Rust types; and the JSON
+//! Schemas that are generated from these types.
+//!
+//! What it is not: there is no I/O here, no runtime, no policy. The host (`zot-host`), the SDK
+//! (`zot-sdk`) and the conformance harness (`zot-conform`) all speak in these types and share nothing
+//! else, so that none of them can vouch for another's mistakes.
+//!
+//! For whom: whoever writes a host, an SDK or a tool around the protocol. To write an extension in Rust,
+//! use `zot-sdk`; in another language, use the schema files under `schema/v1/`.
+//!
+//! ```
+//! use zot_protocol::{Content, FromExtension, FromHost, ToolResult};
+//!
+//! let line = r#"{"type":"tool_call","id":"7","name":"weather","args":{"city":"Berlin"}}"#;
+//! let FromHost::ToolCall(call) = serde_json::from_str(line)? else { unreachable!() };
+//!
+//! let reply: FromExtension = ToolResult::new(call.id, vec![Content::text("16 °C, fog")]).into();
+//! assert_eq!(
+//!     serde_json::to_string(&reply)?,
+//!     r#"{"type":"tool_result","id":"7","content":[{"type":"text","text":"16 °C, fog"}]}"#,
+//! );
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! # Reading
+//!
+//! * [`FromExtension`] and [`FromHost`] are the two directions. A frame whose `type` is not known is
+//!   [`Unknown`], which keeps the name and the fields: versions only ever add frames.
+//! * Unknown fields are ignored. `null` means absent, and an absent text means `""`.
+//! * With the feature `validate`, `validate::Validator` turns the bytes of one line into a frame, or
+//!   into a refusal that says which frame, where and why.
+
+#![warn(missing_docs)]
+
+mod absent;
+mod command;
+mod config;
+mod content;
+mod event;
+mod frame;
+mod handshake;
+mod id;
+mod intercept;
+mod manifest;
+mod note;
+mod open_set;
+mod panel;
+mod pattern;
+mod permissions;
+mod tagged;
+mod tool;
+
+pub mod limits;
+pub mod rpc;
+pub mod schema;
+#[cfg(feature = "validate")]
+pub mod validate;
+
+pub use command::{Action, CommandInvoked, CommandResponse, RegisterCommand, Submit};
+pub use config::{Config, ExtensionConfig, Reasoning, Trust};
+pub use content::{Content, ImageContent, TextContent};
+pub use event::{
+    AssistantMessageEvent, CompactEvent, Event, EventName, SessionEnd, SessionStart, StopReason,
+    Subscribe, ToolCallEvent, ToolResultEvent, ToolStatus, TurnEnd, TurnStart, UserMessageEvent,
+};
+pub use frame::{FrameError, FromExtension, FromHost};
+pub use handshake::{Capability, Hello, HelloAck, Ready, Shutdown, ShutdownAck};
+pub use id::{Id, PanelId, ToolId};
+pub use intercept::{
+    AssistantMessageIntercept, BeforeAgentStart, EventIntercept, EventInterceptResponse, Intercept,
+    InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept, TurnStartIntercept,
+    UserMessageIntercept,
+};
+pub use manifest::{InterceptPolicies, InterceptPolicy, Manifest, Timeouts};
+pub use note::{ClearNotes, NoteLevel, Notify};
+pub use panel::{Key, OpenPanel, Panel, PanelClose, PanelKey, PanelRender, PanelResize};
+pub use permissions::{FsPermissions, Net, Permissions};
+pub use tagged::{Tagged, Unknown};
+pub use tool::{
+    CallTool, CallToolCancel, CallToolResult, RegisterTool, ToolCall, ToolCancel, ToolProgress,
+    ToolResult,
+};
+
+/// The version of the extension protocol that these types describe, as `hello_ack` announces it.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A JSON object: a tool's arguments, a tool's schema. Keys keep the order in which they were written.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,108 @@
+//! What an extension says it needs, and is held to.
+
+use derive_new::new;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::{absent::or_default, pattern};
+
+/// What an extension may touch. Whatever is not granted here is denied.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[non_exhaustive]
+pub struct Permissions {
+    /// Files. Its own directory, its `data_dir`, and the system's libraries and interpreters can always be read.
+    /// Absent: nothing beyond that.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schemars(with = "Option<FsPermissions>")]
+    pub fs: FsPermissions,
+    /// The network: `true`, or a list of TCP ports that it may connect to. Absent: none.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schemars(with = "Option<Net>")]
+    pub net: Net,
+    /// Environment variables it gets besides what every program needs (`PATH`, `HOME`, `LANG`, …). Absent: none.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schemars(schema_with = "env_names")]
+    pub env: Vec<String>,
+}
+
+/// Which files an extension may touch: each path stands for itself and all that is below it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(inline)]
+#[non_exhaustive]
+pub struct FsPermissions {
+    /// Paths it may read: absolute, or beginning with `~`, `$cwd` (where the user works), `$data` (its data
+    /// directory) or `.` (its own directory). Absent: none.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schemars(schema_with = "paths")]
+    pub read: Vec<String>,
+    /// Paths it may read and write, in the same form. Its data directory always belongs to them. Absent: none.
+    #[serde(default, deserialize_with = "or_default")]
+    #[schemars(schema_with = "paths")]
+    pub write: Vec<String>,
+}
+
+fn paths(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["array", "null"],
+        "items": { "type": "string", "pattern": pattern::GRANTED_PATH },
+    })
+}
+
+fn env_names(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["array", "null"],
+        "items": { "type": "string", "pattern": pattern::ENV_NAME },
+    })
+}
+
+/// Which of the network an extension may use.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Net {
+    /// None of it: `false`, or absent.
+    #[default]
+    Denied,
+    /// All of it: `true`.
+    Full,
+    /// Outgoing TCP to these ports: `[443]`.
+    Ports(Vec<u16>),
+}
+
+impl Serialize for Net {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Denied => serializer.serialize_bool(false),
+            Self::Full => serializer.serialize_bool(true),
+            Self::Ports(ports) => ports.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Net {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::Bool(false) => Ok(Self::Denied),
+            serde_json::Value::Bool(true) => Ok(Self::Full),
+            list => Vec::deserialize(list)
+                .map(Self::Ports)
+                .map_err(de::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for Net {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Net".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": ["boolean", "array"],
+            "items": { "type": "integer", "minimum": 1, "maximum": 65535 },
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! The driver protocol, `zot rpc`: a program writes [`Command`]s, and reads a [`Response`] to each and the
+//! [`Event`]s of what the agent does. `zot --json` prints the same events.
+
+mod command;
+mod event;
+mod message;
+mod response;
+
+pub use command::{
+    Abort, Clear, Command, Compact, GetCommands, GetExtensions, GetMessages, GetModels, GetState,
+    Hello, Image, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetReasoning,
+};
+pub use event::{
+    AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtClearNotes, ExtDisplay,
+    ExtNotify, TextDelta, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd,
+    ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
+};
+pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};
+pub use response::{
+    CommandInfo, CommandSource, Commands, Data, ExtensionInfo, ExtensionState, Extensions,
+    HelloData, Messages, ModelInfo, ModelSet, Models, NoData, Output, Pong, ReasoningSet,
+    ReloadFailure, ReloadStats, Response, RunCommandData, Started, State,
+};
+
+/// The version of the driver protocol, as the response to `hello` announces it.
+pub const PROTOCOL_VERSION: u32 = 1;

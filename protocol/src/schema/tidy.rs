@@ -1,0 +1,169 @@
+//! What schemars gives, in the plainest words of JSON Schema: code generators, strict validators and people read it.
+
+use schemars::{
+    Schema,
+    transform::{Transform, transform_subschemas},
+};
+use serde_json::Value;
+
+use crate::Object;
+
+/// The order of keywords in the files; what is not listed stands before `default`.
+const ORDER: &[&str] = &[
+    "$schema",
+    "$id",
+    "title",
+    "description",
+    "$ref",
+    "type",
+    "const",
+    "enum",
+    "format",
+    "pattern",
+    "minLength",
+    "minimum",
+    "maximum",
+    "contentEncoding",
+    "items",
+    "properties",
+    "required",
+    "additionalProperties",
+    "oneOf",
+    "anyOf",
+    "not",
+    "if",
+    "then",
+    "default",
+    "examples",
+    "$defs",
+];
+
+/// Rewrites a schema and all below it.
+pub(super) struct Tidy;
+
+impl Transform for Tidy {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else {
+            return;
+        };
+        standard_integers(object);
+        names_as_enum(object);
+        nullable_in_place(object);
+        unwrap_lines(object);
+        sort_keywords(object);
+    }
+}
+
+/// schemars marks integers with formats of its own (`uint32`), which strict validators refuse; the bound that such a
+/// format means is said in standard keywords instead.
+fn standard_integers(schema: &mut Object) {
+    let maximum = match schema.get("format").and_then(Value::as_str) {
+        Some("uint16") => Some(u64::from(u16::MAX)),
+        Some("uint32") => Some(u64::from(u32::MAX)),
+        Some("uint64") => Some(u64::MAX),
+        Some("double") => None,
+        _ => return,
+    };
+    schema.shift_remove("format");
+    if let Some(maximum) = maximum {
+        schema.entry("maximum").or_insert(maximum.into());
+    }
+}
+
+/// A `oneOf` of described names becomes an `enum`, its descriptions a list in the enum's own.
+fn names_as_enum(schema: &mut Object) {
+    let Some(variants) = schema.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
+    let named: Option<Vec<(Value, String)>> = variants
+        .iter()
+        .map(|variant| {
+            let name = variant
+                .get("const")
+                .filter(|name| name.is_string())?
+                .clone();
+            let text = variant
+                .get("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .replace('\n', " ");
+            variant.get("properties").is_none().then_some((name, text))
+        })
+        .collect();
+    let Some(named) = named else { return };
+
+    let mut description = schema
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    for (name, text) in &named {
+        description.push_str("\n- `");
+        description.push_str(name.as_str().unwrap_or_default());
+        description.push_str("`: ");
+        description.push_str(text);
+    }
+    schema.shift_remove("oneOf");
+    schema.insert("description".into(), description.into());
+    schema.insert("type".into(), "string".into());
+    schema.insert(
+        "enum".into(),
+        named.into_iter().map(|(name, _)| name).collect(),
+    );
+}
+
+/// `anyOf` with `null` becomes a type of its own, unless the other branch is a reference.
+fn nullable_in_place(schema: &mut Object) {
+    let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else {
+        return;
+    };
+    let [Value::Object(inner), null] = branches.as_slice() else {
+        return;
+    };
+    if null.get("type") != Some(&"null".into()) || inner.contains_key("$ref") {
+        return;
+    }
+    let mut inner = inner.clone();
+    if let Some(Value::String(only)) = inner.get("type") {
+        let both = vec![Value::from(only.as_str()), "null".into()];
+        inner.insert("type".into(), both.into());
+    }
+    if let Some(Value::Array(names)) = inner.get_mut("enum") {
+        names.push(Value::Null);
+    }
+    // The field's own description, then the list of names, where there is one.
+    let inner_text = inner.shift_remove("description");
+    let names = inner_text
+        .as_ref()
+        .and_then(Value::as_str)
+        .and_then(|text| text.find("\n- ").map(|at| &text[at..]));
+    if let (Some(Value::String(text)), Some(names)) = (schema.get_mut("description"), names) {
+        text.push_str(names);
+    }
+    schema.shift_remove("anyOf");
+    schema.extend(inner);
+}
+
+/// A line break in a doc comment is no line break in the text; a list's is.
+fn unwrap_lines(schema: &mut Object) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let joined = text.replace("\n- ", "\u{0}").replace('\n', " ");
+        *text = joined.replace('\u{0}', "\n- ");
+    }
+}
+
+fn sort_keywords(schema: &mut Object) {
+    let unlisted = ORDER
+        .iter()
+        .position(|keyword| *keyword == "default")
+        .unwrap_or_default();
+    let mut entries: Vec<_> = std::mem::take(schema).into_iter().collect();
+    entries.sort_by_key(|(keyword, _)| {
+        ORDER
+            .iter()
+            .position(|known| known == keyword)
+            .unwrap_or(unlisted)
+    });
+    schema.extend(entries);
+}

@@ -1,0 +1,147 @@
+//! Strict JSON: what `serde_json` refuses, and duplicate keys, which two readers would understand differently.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::{Refusal, RefusalKind, scan};
+use crate::schema::escape_pointer;
+
+const DUPLICATE: &str = "key appears twice";
+
+/// Parses one line.
+pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
+    parse_with(line, &mut ()).map_err(|error| explain(line, &error))
+}
+
+fn parse_with(line: &[u8], trace: &mut impl Trace) -> serde_json::Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_slice(line);
+    let value = Strict(trace).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+/// The slow path: where it broke, and what of the frame can be told all the same.
+fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
+    let mut path = Vec::new();
+    // The same parse again, this time noting where it is.
+    let _ = parse_with(line, &mut path);
+    let scan = scan::scan(line);
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text);
+    let column = error.column();
+    let reason = match std::str::from_utf8(line) {
+        Err(utf8) => format!("invalid UTF-8 at byte {}", utf8.valid_up_to() + 1),
+        Ok(_) if text == DUPLICATE => DUPLICATE.to_owned(),
+        Ok(_) if text.starts_with("recursion limit") => {
+            "nested more than 127 levels deep".to_owned()
+        }
+        Ok(_) => format!("not JSON: {text} at column {column}"),
+    };
+    Refusal {
+        kind: RefusalKind::NotJson,
+        frame_type: scan.frame_type,
+        id: scan.id.map(Into::into),
+        pointer: if text == DUPLICATE {
+            path.concat()
+        } else {
+            String::new()
+        },
+        reason,
+        says_block: scan.says_block,
+    }
+}
+
+/// Notes the way from the root to the place that is being parsed. `()` notes nothing and costs nothing.
+trait Trace {
+    fn enter_key(&mut self, key: &str);
+    fn enter_item(&mut self, index: usize);
+    fn leave(&mut self);
+}
+
+impl Trace for () {
+    fn enter_key(&mut self, _: &str) {}
+    fn enter_item(&mut self, _: usize) {}
+    fn leave(&mut self) {}
+}
+
+impl Trace for Vec<String> {
+    fn enter_key(&mut self, key: &str) {
+        self.push(format!("/{}", escape_pointer(key)));
+    }
+    fn enter_item(&mut self, index: usize) {
+        self.push(format!("/{index}"));
+    }
+    fn leave(&mut self) {
+        self.pop();
+    }
+}
+
+/// Builds a [`Value`] and refuses a key that is there already.
+struct Strict<'t, T>(&'t mut T);
+
+impl<'de, T: Trace> DeserializeSeed<'de> for Strict<'_, T> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Trace> Visitor<'de> for Strict<'_, T> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        self.0.enter_item(0);
+        while let Some(item) = items.next_element_seed(Strict(&mut *self.0))? {
+            list.push(item);
+            self.0.leave();
+            self.0.enter_item(list.len());
+        }
+        self.0.leave();
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            self.0.enter_key(&key);
+            let value = entries.next_value_seed(Strict(&mut *self.0))?;
+            if object.insert(key, value).is_some() {
+                return Err(A::Error::custom(DUPLICATE));
+            }
+            self.0.leave();
+        }
+        Ok(Value::Object(object))
+    }
+}

@@ -1,0 +1,31 @@
+// Reads the published schemas with ajv in its strict mode: check.mjs SCHEMAS DATA.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Ajv from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+
+const [schemas, data] = process.argv.slice(2);
+// Strict, but for types in unions and texts that JSON Schema allows to stand without them.
+const ajv = addFormats(new Ajv({ strict: true, allowUnionTypes: true, strictTypes: false, strictRequired: false }));
+const validators = {};
+for (const file of readdirSync(schemas, { recursive: true }).filter((file) => file.endsWith(".json"))) {
+  validators[file.slice(0, -".json".length)] = ajv.compile(JSON.parse(readFileSync(join(schemas, file), "utf8")));
+}
+
+// By the schema of the set, and by that of the frame, which must agree.
+function valid({ set, frame }) {
+  const bySet = validators[set](frame);
+  const own = validators[`${set}/${frame.type}`];
+  if (own && own(frame) !== bySet) throw new Error(`the set and the frame disagree: ${JSON.stringify(frame)}`);
+  return bySet;
+}
+
+const counts = {};
+for (const verdict of ["accepted", "refused"]) {
+  const rows = readFileSync(join(data, `${verdict}.ndjson`), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  const wrong = rows.filter((row) => valid(row) !== (verdict === "accepted"));
+  for (const row of wrong) console.error(`should be ${verdict}: ${JSON.stringify(row)}`);
+  counts[verdict] = rows.length - wrong.length;
+}
+console.log(`${Object.keys(validators).length} schemas, ${counts.accepted} accepted, ${counts.refused} refused`);

@@ -1,0 +1,91 @@
+//! Validators that none of us wrote read the published files and agree: Python's `jsonschema`, and `ajv`.
+
+use std::{fmt::Write, fs, process::Command};
+
+use serde_json::json;
+use zot_protocol::schema::documents;
+
+use crate::{
+    refused,
+    support::{lines, root, shared, skipped},
+};
+
+/// Everything that must be accepted: each schema's examples, and the recorded frames.
+fn accepted() -> String {
+    let mut rows = String::new();
+    for document in documents() {
+        for example in document.schema["examples"].as_array().into_iter().flatten() {
+            // A frame of a set is checked by the set's schema and by its own.
+            let set = document
+                .name
+                .rsplit_once('/')
+                .map_or(&*document.name, |(set, _)| set);
+            let set = if set == "rpc" { &*document.name } else { set };
+            writeln!(rows, "{}", json!({"set": set, "frame": example})).expect("a string grows");
+        }
+    }
+    if let Some(folder) = shared("recordings") {
+        for entry in fs::read_dir(folder).expect("readable") {
+            for line in lines(&fs::read_to_string(entry.expect("an entry").path()).expect("a text"))
+            {
+                let set = if line["dir"] == "<" {
+                    "from-extension"
+                } else {
+                    "from-host"
+                };
+                writeln!(rows, "{}", json!({"set": set, "frame": line["frame"]}))
+                    .expect("a string grows");
+            }
+        }
+    }
+    rows
+}
+
+fn agrees(mut validator: Command) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let accepted = accepted();
+    let refused = refused::TABLE;
+    fs::write(folder.path().join("accepted.ndjson"), &accepted).expect("written");
+    fs::write(folder.path().join("refused.ndjson"), refused).expect("written");
+    let output = validator
+        .arg(root().join("protocol/schema/v1"))
+        .arg(folder.path())
+        .output()
+        .expect("starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let expected = format!(
+        "{} schemas, {} accepted, {} refused\n",
+        documents().len(),
+        accepted.lines().count(),
+        refused.lines().count()
+    );
+    assert_eq!(
+        said,
+        expected,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(output.status.success());
+}
+
+#[test]
+fn python_jsonschema_agrees() {
+    let python = root().join("target/test-tools/venv/bin/python");
+    if !python.exists() {
+        return skipped("Python's jsonschema not installed (.ci/setup)");
+    }
+    let mut command = Command::new(python);
+    command.arg(root().join("protocol/tests/foreign/check.py"));
+    agrees(command);
+}
+
+#[test]
+fn ajv_agrees() {
+    let folder = root().join("protocol/tests/foreign");
+    if !folder.join("node_modules/ajv").exists() {
+        return skipped("ajv not installed (.ci/setup)");
+    }
+    let mut command = Command::new("node");
+    command.arg(folder.join("check.mjs"));
+    agrees(command);
+}

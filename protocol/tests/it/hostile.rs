@@ -1,0 +1,125 @@
+//! Whatever the bytes: a frame or a refusal, never a panic.
+
+use proptest::prelude::*;
+use zot_protocol::{FromExtension, FromHost, rpc, validate};
+
+fn read(line: &[u8]) -> Result<FromExtension, validate::Refusal> {
+    // The other sets must survive the same bytes.
+    let _ = validate::frame::<FromHost>(line);
+    let _ = validate::frame::<rpc::Command>(line);
+    let _ = validate::manifest(line);
+    let _ = validate::config(line);
+    validate::frame(line)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes(line in proptest::collection::vec(any::<u8>(), 0..512)) {
+        if let Err(refusal) = read(&line) {
+            let message = refusal.to_string();
+            prop_assert!(!message.is_empty());
+            prop_assert!(!message.chars().any(char::is_control), "{message:?}");
+        }
+    }
+
+    /// Bytes that look like a frame get further into the code than noise does.
+    #[test]
+    fn a_frame_with_a_few_bytes_changed(
+        which in 0..8_usize,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let frames = [
+            r#"{"type":"tool_result","id":"1","content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"aGk="}]}"#,
+            r#"{"type":"event_intercept_response","id":"1","block":true,"reason":"\u00e9","modified_args":{"a":[1,2.5,null]}}"#,
+            r#"{"type":"register_tool","name":"x","schema":{"type":"object","properties":{"a":{"type":"string"}}}}"#,
+            r#"{"type":"command_response","id":"1","action":"open_panel","open_panel":{"id":"p","lines":["a","b"]}}"#,
+            r#"{"type":"event_intercept","id":"1","event":"tool_call","tool_name":"bash","tool_args":{"command":"ls"}}"#,
+            r#"{"type":"prompt","message":"hi","images":[{"mime_type":"image/png","data":"aGk="}]}"#,
+            r#"{"name":"x","exec":"./x","permissions":{"fs":{"read":["$cwd"]},"net":[443]}}"#,
+            r#"{"type":"hello","name":"x","capabilities":["tools","commands"]}"#,
+        ];
+        let mut line = frames[which].as_bytes().to_vec();
+        for (index, byte) in changes {
+            let at = index.index(line.len());
+            line[at] = byte;
+        }
+        if let Err(refusal) = read(&line) {
+            prop_assert!(!refusal.to_string().chars().any(char::is_control), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn nesting_a_hundred_thousand_deep() {
+    let deep = |open: &str, close: &str| {
+        format!(
+            r#"{{"type":"tool_result","content":{}{},"id":"7"}}"#,
+            open.repeat(100_000),
+            close.repeat(100_000)
+        )
+    };
+    for line in [deep("[", "]"), deep(r#"{"a":"#, "}")] {
+        let refusal = read(line.as_bytes()).expect_err("refused");
+        assert_eq!(refusal.reason, "nested more than 127 levels deep");
+        assert_eq!(
+            refusal.id.as_ref().map(zot_protocol::Id::as_str),
+            Some("7"),
+            "whoever waits for it is told"
+        );
+    }
+}
+
+#[test]
+fn strings_of_four_mebibytes() {
+    let text = "x".repeat(4 << 20);
+    let line = format!(
+        r#"{{"type":"tool_result","id":"7","content":[{{"type":"text","text":"{text}"}}]}}"#
+    );
+    assert!(matches!(
+        read(line.as_bytes()),
+        Ok(FromExtension::ToolResult(_))
+    ));
+
+    let line = format!(r#"{{"type":"notify","level":"{text}","message":"m"}}"#);
+    let refusal = read(line.as_bytes()).expect_err("refused");
+    assert!(refusal.to_string().len() < 300, "a message stays a line");
+
+    let line = format!(r#"{{"type":"{text}"}}"#);
+    assert!(
+        matches!(read(line.as_bytes()), Ok(FromExtension::Unknown(unknown)) if unknown.name == text)
+    );
+
+    let line = format!(r#"{{"type":"register_tool","name":"{text}","schema":{{}}}}"#);
+    assert!(
+        read(line.as_bytes())
+            .expect_err("refused")
+            .to_string()
+            .len()
+            < 300
+    );
+}
+
+#[test]
+fn a_million_keys_and_a_key_twice_at_the_end() {
+    let mut line = String::from(r#"{"type":"submit","text":"a""#);
+    for key in 0..200_000 {
+        line += &format!(r#","k{key}":0"#);
+    }
+    assert!(read(format!("{line}}}").as_bytes()).is_ok());
+    let refusal = read(format!(r#"{line},"k7":1}}"#).as_bytes()).expect_err("refused");
+    assert_eq!(refusal.to_string(), "submit: /k7: key appears twice");
+}
+
+/// A schema means by `integer` every number without a fraction; the types mean an integer as it is written.
+#[test]
+fn an_integer_written_as_a_fraction_is_refused_in_words() {
+    let refusal =
+        validate::frame::<FromHost>(br#"{"type":"event","event":"turn_start","step":1.0}"#)
+            .expect_err("refused");
+    assert_eq!(
+        refusal.to_string(),
+        "event: invalid type: floating point `1.0`, expected u32"
+    );
+}

@@ -1,0 +1,15 @@
+//! The protocol crate through its public door.
+
+mod config;
+mod foreign;
+mod frames;
+mod hostile;
+mod manifest;
+mod outside;
+mod properties;
+mod published;
+mod refused;
+mod responses;
+mod shared;
+mod support;
+mod tool_schema;

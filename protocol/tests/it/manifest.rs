@@ -1,0 +1,82 @@
+//! The manifest: what is accepted, what its fields mean when they are absent, what is tolerated.
+
+use zot_protocol::{InterceptName, Manifest, Net, OnFailure, validate};
+
+fn read(text: &str) -> Manifest {
+    validate::manifest(text.as_bytes())
+        .unwrap_or_else(|refusal| panic!("{text}: {refusal}"))
+        .0
+}
+
+#[test]
+fn absent_fields_have_their_meaning() {
+    let manifest = read(r#"{"name":"x","exec":"./x"}"#);
+    assert!(manifest.is_enabled());
+    assert!(manifest.args.is_empty());
+    assert!(manifest.permissions.is_none());
+    assert_eq!(
+        manifest.intercept.on_failure(&InterceptName::ToolCall),
+        OnFailure::Allow
+    );
+    assert_eq!(
+        serde_json::to_string(&manifest).expect("serialises"),
+        r#"{"name":"x","exec":"./x"}"#
+    );
+}
+
+#[test]
+fn present_ones_too() {
+    let manifest = read(
+        r#"{"$schema":"s","name":"guard.2","exec":"python3","args":["guard.py"],"enabled":false,
+            "timeouts":{"hello_ms":120000,"intercept_ms":100},
+            "intercept":{"tool_call":{"on_failure":"block"},"turn_start":{}},
+            "permissions":{"fs":{"read":["$cwd","~/notes","/etc/hosts","$data/x","./rules"]},"net":[443,8080],"env":["A_1"]}}"#,
+    );
+    assert!(!manifest.is_enabled());
+    assert_eq!(
+        manifest.intercept.on_failure(&InterceptName::ToolCall),
+        OnFailure::Block
+    );
+    assert_eq!(
+        manifest.intercept.on_failure(&InterceptName::TurnStart),
+        OnFailure::Allow
+    );
+    let permissions = manifest.permissions.expect("declared");
+    assert_eq!(permissions.net, Net::Ports(vec![443, 8080]));
+    assert_eq!(permissions.fs.read.len(), 5);
+    assert!(permissions.fs.write.is_empty());
+}
+
+#[test]
+fn an_empty_declaration_grants_nothing() {
+    let permissions = read(r#"{"name":"x","exec":"x","permissions":{}}"#)
+        .permissions
+        .expect("declared");
+    assert_eq!(permissions, zot_protocol::Permissions::default());
+    assert_eq!(permissions.net, Net::Denied);
+    assert_eq!(
+        read(r#"{"name":"x","exec":"x","permissions":{"net":true}}"#)
+            .permissions
+            .expect("declared")
+            .net,
+        Net::Full
+    );
+}
+
+#[test]
+fn unknown_fields_are_named_with_their_place() {
+    let text = r#"{"name":"x","exec":"x","icon":"i","permissions":{"fs":{"exec":[]},"gpu":true},
+        "intercept":{"tool_cal":{"on_failure":"block"},"tool_call":{"on_failur":"block"}},"timeouts":{"a/b":1}}"#;
+    let (_, unknown) = validate::manifest(text.as_bytes()).expect("tolerated");
+    assert_eq!(
+        unknown,
+        [
+            "/icon",
+            "/permissions/fs/exec",
+            "/permissions/gpu",
+            "/intercept/tool_cal",
+            "/intercept/tool_call/on_failur",
+            "/timeouts/a~1b"
+        ],
+    );
+}

@@ -1,0 +1,60 @@
+//! What a crate outside the workspace gets when it depends on this one.
+
+use std::{fs, process::Command};
+
+use crate::support::root;
+
+/// Built outside the workspace, because inside it other crates switch features on.
+#[test]
+fn without_validate_neither_tokio_nor_jsonschema_is_compiled() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let protocol = root().join("protocol");
+    fs::create_dir(folder.path().join("src")).expect("made");
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        format!(
+            "[package]\nname = \"outside\"\nedition = \"2024\"\n[dependencies]\nzot-protocol = {{ path = {protocol:?} }}\n[workspace]\n"
+        ),
+    )
+    .expect("written");
+    fs::write(
+        folder.path().join("src/main.rs"),
+        "fn main() { println!(\"{}\", zot_protocol::PROTOCOL_VERSION) }",
+    )
+    .expect("written");
+    // The workspace's versions are on this machine already.
+    fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("copied");
+
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--message-format=json"])
+        .current_dir(folder.path())
+        .env("CARGO_TARGET_DIR", root().join("target/outside"))
+        .output()
+        .expect("cargo starts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let compiled: Vec<String> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["reason"] == "compiler-artifact")
+        .map(|message| {
+            message["target"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect();
+    assert!(
+        compiled.iter().any(|name| name == "zot_protocol"),
+        "{compiled:?}"
+    );
+    for unwanted in ["tokio", "jsonschema"] {
+        assert!(
+            !compiled.iter().any(|name| name == unwanted),
+            "{unwanted} is compiled: {compiled:?}"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! What is refused, and in which words. The table is `data/refused.ndjson`; foreign validators read it too.
+
+use serde_json::Value;
+use zot_protocol::{FromExtension, FromHost, rpc, validate};
+
+use crate::support::lines;
+
+pub(crate) const TABLE: &str = include_str!("../data/refused.ndjson");
+
+fn refusal(set: &str, line: &[u8]) -> Option<validate::Refusal> {
+    match set {
+        "from-extension" => validate::frame::<FromExtension>(line).err(),
+        "from-host" => validate::frame::<FromHost>(line).err(),
+        "rpc/command" => validate::frame::<rpc::Command>(line).err(),
+        "manifest" => validate::manifest(line).err(),
+        other => panic!("no such set: {other}"),
+    }
+}
+
+#[test]
+fn every_wrong_frame_is_refused_in_the_words_of_the_table() {
+    let mut table = String::new();
+    for row in lines(TABLE) {
+        let set = row["set"].as_str().expect("a set");
+        let said =
+            refusal(set, row["frame"].to_string().as_bytes()).map(|refusal| refusal.to_string());
+        let mut row = row.clone();
+        row["says"] = said.map_or(Value::Null, Value::from);
+        table.push_str(&format!("{row}\n"));
+    }
+    if table != TABLE {
+        for (is, was) in table
+            .lines()
+            .zip(TABLE.lines())
+            .filter(|(is, was)| is != was)
+        {
+            eprintln!("table: {was}\nnow:   {is}\n");
+        }
+        panic!("protocol/tests/data/refused.ndjson does not say what is said now");
+    }
+    assert!(lines(TABLE).count() >= 40);
+}
+
+#[test]
+fn what_could_be_read_is_told() {
+    let line = br#"{"content":[{"type":"txt"}],"id":"7","type":"tool_result"}"#;
+    let refusal = refusal("from-extension", line).expect("refused");
+    assert_eq!(refusal.frame_type.as_deref(), Some("tool_result"));
+    assert_eq!(refusal.id.as_ref().map(zot_protocol::Id::as_str), Some("7"));
+    assert_eq!(refusal.pointer, "/content/0/type");
+    let frame =
+        serde_json::to_value(zot_protocol::FromHost::from(refusal.to_frame())).expect("serialises");
+    validate::value::<FromHost>(&frame).expect("the frame that tells of it is valid");
+    assert_eq!(
+        frame["message"],
+        r#"tool_result: /content/0/type: "txt" is not one of "text", "image""#
+    );
+}
+
+#[test]
+fn a_malformed_response_that_blocks_is_known_to_block() {
+    let says = |line: &[u8]| refusal("from-extension", line).expect("refused").says_block;
+    assert!(says(
+        br#"{"type":"event_intercept_response","id":"1","block":true,"modified_args":5}"#
+    ));
+    assert!(says(
+        b"{\"type\":\"event_intercept_response\",\"id\":\"1\",\"reason\":\"\xff\",\"block\":true}"
+    ));
+    assert!(says(
+        br#"{"type":"event_intercept_response","id":"1","block":true,"block":false}"#
+    ));
+    assert!(!says(
+        br#"{"type":"event_intercept_response","id":"1","block":"true"}"#
+    ));
+    assert!(!says(
+        br#"{"type":"event_intercept_response","id":"1","modified_args":{"block":true},"x":}"#
+    ));
+}
+
+#[test]
+fn lines_that_are_not_json() {
+    #[rustfmt::skip]
+    let table: &[(&[u8], &str)] = &[
+        (b"", "not JSON: EOF while parsing a value at column 0"),
+        (b"Loading model...", "not JSON: expected value at column 1"),
+        (b"{\"type\":\"ready\"", "ready: not JSON: EOF while parsing an object at column 15"),
+        (b"{\"type\":\"ready\"}}", "ready: not JSON: trailing characters at column 17"),
+        (b"{\"type\":\"ready\"} {\"type\":\"ready\"}", "ready: not JSON: trailing characters at column 18"),
+        (b"{'type':'ready'}", "not JSON: key must be a string at column 2"),
+        (b"{\"type\":\"submit\",\"text\":\"a\tb\"}", "submit: not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 27"),
+        (b"{\"type\":\"submit\",\"text\":\"\\ud800\"}", "submit: not JSON: unexpected end of hex escape at column 32"),
+        (b"{\"type\":\"submit\",\"text\":\"\\udc00\"}", "submit: not JSON: lone leading surrogate in hex escape at column 31"),
+        (b"{\"type\":\"submit\",\"text\":\"\xff\"}", "submit: invalid UTF-8 at byte 26"),
+        (b"{\"type\":\"submit\",\"n\":1e999}", "submit: not JSON: number out of range at column 26"),
+        (b"{\"type\":\"submit\",\"n\":NaN}", "submit: not JSON: expected value at column 22"),
+        (b"{\"type\":\"submit\",\"text\":\"a\",\"text\":\"b\"}", "submit: /text: key appears twice"),
+        (b"{\"type\":\"tool_result\",\"id\":\"1\",\"content\":[{},{\"a/b\":{\"x\":1,\"x\":2}}]}", "tool_result: /content/1/a~1b/x: key appears twice"),
+        (b"[]", "a list is not an object"),
+        (b"null", "null is not an object"),
+        (b"\"hello\"", "\"hello\" is not an object"),
+        (b"{}", "/type: missing"),
+        (b"{\"type\":null}", "/type: null is not a string"),
+        (b"{\"type\":\"a\\u001b[31m\nb", "not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 0"),
+    ];
+    for (line, message) in table {
+        let said = refusal("from-extension", line).map(|refusal| refusal.to_string());
+        assert_eq!(
+            said.as_deref(),
+            Some(*message),
+            "{}",
+            String::from_utf8_lossy(line)
+        );
+    }
+}
