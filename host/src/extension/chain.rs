@@ -1,0 +1,97 @@
+//! Asks the subscribers of an event one after the other, within the chain's time.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
+
+use super::fold::{Answer, Block, Failure, Fold, Verdict};
+
+/// Something that can be asked about an event: an extension, or what a test puts in its place.
+pub trait Ask {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// What its failure means for `event`.
+    fn on_failure(&self, event: &InterceptName) -> OnFailure;
+
+    /// How long it may take, the write included.
+    fn deadline(&self) -> Duration;
+
+    /// Asks it. Whoever asks keeps the time.
+    fn ask(&self, event: &Intercept) -> impl Future<Output = Answer> + Send;
+}
+
+/// What one link of a chain did, for whoever shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Link {
+    /// The extension.
+    pub extension: String,
+    /// What it did to the event.
+    pub verdict: Verdict,
+    /// How long it took; nothing for one that was not asked.
+    pub latency: Duration,
+    /// What it said without blocking, for the log.
+    pub note: Option<String>,
+}
+
+/// What became of an event, and how.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The event as the links left it, or who refused it.
+    pub result: Result<Intercept, Block>,
+    /// Every link that the chain reached, in order.
+    pub links: Vec<Link>,
+}
+
+/// Runs `event` through `links` in their order. After `budget` the links that are left are failures, each under its
+/// own policy.
+pub async fn run<A: Ask>(
+    links: impl IntoIterator<Item = A>,
+    event: Intercept,
+    budget: Duration,
+) -> Outcome {
+    let name = InterceptName::from(event.name());
+    let end = Instant::now() + budget;
+    let mut fold = Fold::new(event);
+    let mut records = Vec::new();
+    for link in links {
+        let start = Instant::now();
+        let answer = if start >= end {
+            Err(Failure::ChainTimeout(budget))
+        } else {
+            ask(&link, fold.event(), start, end).await
+        };
+        let note = answer
+            .as_ref()
+            .ok()
+            .filter(|response| !response.block)
+            .and_then(|response| response.reason.clone());
+        let verdict = fold.answer(link.name(), link.on_failure(&name), answer);
+        records.push(Link {
+            extension: link.name().to_owned(),
+            verdict,
+            latency: start.elapsed(),
+            note,
+        });
+        if fold.is_blocked() {
+            break;
+        }
+    }
+    Outcome {
+        result: fold.finish(),
+        links: records,
+    }
+}
+
+/// Asks one link, until its own deadline or the chain's, whichever comes first.
+async fn ask<A: Ask>(link: &A, event: &Intercept, start: Instant, end: Instant) -> Answer {
+    let deadline = link.deadline();
+    let until = end.min(start + deadline);
+    match timeout_at(until, link.ask(event)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Failure::Timeout(until - start)),
+    }
+}

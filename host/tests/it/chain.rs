@@ -1,0 +1,469 @@
+//! Chains: declared order, folds, failures and deadlines, with the true limits on paused time.
+
+use std::{sync::Mutex, time::Duration};
+
+use proptest::prelude::*;
+use serde_json::json;
+use tokio::time::Instant;
+use zot_host::extension::{
+    chain::{Ask, Outcome, run},
+    fold::{Answer, Failure, Verdict},
+    stats::Stats,
+};
+use zot_protocol::{
+    AssistantMessageIntercept, BeforeAgentStart, Content, EventInterceptResponse, FromExtension,
+    Intercept, InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept,
+    TurnStartIntercept, UserMessageIntercept, limits, validate,
+};
+
+/// An interceptor that answers after a while, and remembers what it was asked.
+struct Scripted<'s> {
+    name: &'s str,
+    after: Duration,
+    on_failure: OnFailure,
+    answer: Box<dyn Fn(&Intercept) -> Answer + Send + Sync + 's>,
+    seen: &'s Mutex<Vec<(String, Intercept)>>,
+}
+
+impl Ask for &Scripted<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn on_failure(&self, _: &InterceptName) -> OnFailure {
+        self.on_failure
+    }
+
+    fn deadline(&self) -> Duration {
+        limits::INTERCEPT
+    }
+
+    async fn ask(&self, event: &Intercept) -> Answer {
+        self.seen
+            .lock()
+            .expect("not poisoned")
+            .push((self.name.to_owned(), event.clone()));
+        tokio::time::sleep(self.after).await;
+        (self.answer)(event)
+    }
+}
+
+/// A chain under construction.
+#[derive(Default)]
+struct Chain<'s> {
+    seen: Mutex<Vec<(String, Intercept)>>,
+    links: Vec<Made<'s>>,
+}
+
+/// A link before it knows where to note what it sees.
+struct Made<'s> {
+    name: &'s str,
+    after: Duration,
+    on_failure: OnFailure,
+    answer: Box<dyn Fn(&Intercept) -> Answer + Send + Sync + 's>,
+}
+
+impl<'s> Chain<'s> {
+    fn link(self, name: &'s str, answer: impl Fn(&Intercept) -> Answer + Send + Sync + 's) -> Self {
+        self.slow(name, Duration::ZERO, OnFailure::Allow, answer)
+    }
+
+    fn slow(
+        mut self,
+        name: &'s str,
+        after: Duration,
+        on_failure: OnFailure,
+        answer: impl Fn(&Intercept) -> Answer + Send + Sync + 's,
+    ) -> Self {
+        self.links.push(Made {
+            name,
+            after,
+            on_failure,
+            answer: Box::new(answer),
+        });
+        self
+    }
+
+    /// The outcome, and who was asked in which order.
+    async fn run(self, event: Intercept) -> (Outcome, Vec<String>) {
+        let Self { seen, links } = self;
+        let links: Vec<Scripted<'_>> = links
+            .into_iter()
+            .map(|made| Scripted {
+                name: made.name,
+                after: made.after,
+                on_failure: made.on_failure,
+                answer: made.answer,
+                seen: &seen,
+            })
+            .collect();
+        let outcome = run(links.iter(), event, limits::CHAIN).await;
+        drop(links);
+        (
+            outcome,
+            seen.into_inner()
+                .expect("not poisoned")
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect(),
+        )
+    }
+}
+
+fn response(fields: serde_json::Value) -> Answer {
+    let mut frame = fields;
+    frame["type"] = "event_intercept_response".into();
+    frame["id"] = "1".into();
+    match validate::frame::<FromExtension>(frame.to_string().as_bytes()) {
+        Ok(FromExtension::EventInterceptResponse(response)) => Ok(response),
+        Ok(other) => panic!("{other:?}"),
+        Err(refusal) => Err(Failure::Refused(Box::new(refusal))),
+    }
+}
+
+fn allow(_: &Intercept) -> Answer {
+    Ok(EventInterceptResponse::new("1"))
+}
+
+fn bash(command: &str) -> Intercept {
+    let args = json!({"command": command})
+        .as_object()
+        .expect("an object")
+        .clone();
+    ToolCallIntercept::new("bash", args).into()
+}
+
+fn text_of(outcome: &Outcome) -> &str {
+    match outcome.result.as_ref().expect("not blocked") {
+        Intercept::AssistantMessage(message) => &message.text,
+        Intercept::UserMessage(message) => &message.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_sees_what_the_one_before_it_left() {
+    let append = |suffix: &'static str| {
+        move |event: &Intercept| {
+            let Intercept::ToolCall(call) = event else {
+                panic!("{event:?}")
+            };
+            let command = call.tool_args["command"].as_str().expect("a text");
+            response(json!({"modified_args": {"command": format!("{command}{suffix}")}}))
+        }
+    };
+    let (outcome, asked) = Chain::default()
+        .slow("a", Duration::from_secs(2), OnFailure::Allow, append("-a"))
+        .link("b", append("-b"))
+        .slow("c", Duration::from_secs(1), OnFailure::Allow, append("-c"))
+        .run(bash("ls"))
+        .await;
+    assert_eq!(outcome.result, Ok(bash("ls-a-b-c")));
+    assert_eq!(
+        asked,
+        ["a", "b", "c"],
+        "in load order, however long each takes"
+    );
+    assert!(
+        outcome
+            .links
+            .iter()
+            .all(|link| link.verdict == Verdict::Rewritten)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_block_ends_the_chain_and_its_rewrites_are_ignored() {
+    let (outcome, asked) = Chain::default()
+        .link("a", allow)
+        .link("guard", |_| {
+            response(json!({"block": true, "reason": "no", "modified_args": {"command": "true"}}))
+        })
+        .link("c", allow)
+        .run(bash("rm -rf /"))
+        .await;
+    let block = outcome.result.expect_err("blocked");
+    assert_eq!((block.by.as_str(), block.reason.as_str()), ("guard", "no"));
+    assert_eq!(asked, ["a", "guard"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_malformed_answer_that_blocks_still_blocks() {
+    let (outcome, _) = Chain::default()
+        .link("guard", |_| {
+            response(json!({"block": true, "modified_args": 5}))
+        })
+        .run(bash("ls"))
+        .await;
+    let block = outcome.result.expect_err("blocked");
+    assert_eq!(block.reason, "refused by guard");
+    let (outcome, _) = Chain::default()
+        .link("guard", |_| response(json!({"modified_args": 5})))
+        .run(bash("ls"))
+        .await;
+    assert_eq!(
+        outcome.result,
+        Ok(bash("ls")),
+        "one that does not is a failure, and goes on unchanged"
+    );
+    assert!(matches!(
+        &outcome.links[0].verdict,
+        Verdict::FailedOpen(Failure::Refused(_))
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_each_event_lets_a_response_change() {
+    let everything = |_: &Intercept| {
+        response(json!({
+            "modified_args": {"command": "new"}, "replace_text": "new", "system_prompt": "",
+            "replace_content": [{"type": "text", "text": "new"}],
+        }))
+    };
+    let args = json!({}).as_object().expect("an object").clone();
+    let result = |text: &str| -> Intercept {
+        ToolResultIntercept::new("t", "bash", args.clone(), vec![Content::text(text)], false).into()
+    };
+    let cases: [(Intercept, Intercept); 6] = [
+        (bash("old"), bash("new")),
+        (
+            TurnStartIntercept::new(1).into(),
+            TurnStartIntercept::new(1).into(),
+        ),
+        (
+            AssistantMessageIntercept::new("old").into(),
+            AssistantMessageIntercept::new("new").into(),
+        ),
+        (
+            UserMessageIntercept::new("old").into(),
+            UserMessageIntercept::new("new").into(),
+        ),
+        (result("old"), result("new")),
+        (
+            BeforeAgentStart::new("old", "demo", "demo").into(),
+            BeforeAgentStart::new("", "demo", "demo").into(),
+        ),
+    ];
+    for (event, expected) in cases {
+        let (outcome, _) = Chain::default().link("x", everything).run(event).await;
+        assert_eq!(outcome.result, Ok(expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_replacement_is_no_rewrite() {
+    let (outcome, _) = Chain::default()
+        .link("x", |_| response(json!({"replace_text": ""})))
+        .run(AssistantMessageIntercept::new("secret").into())
+        .await;
+    assert_eq!(text_of(&outcome), "secret");
+    assert_eq!(outcome.links[0].verdict, Verdict::Allowed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_cannot_be_refused_its_system_prompt() {
+    let event: Intercept = BeforeAgentStart::new("p", "demo", "demo").into();
+    let (outcome, asked) = Chain::default()
+        .link("x", |_| {
+            response(json!({"block": true, "system_prompt": "evil"}))
+        })
+        .link("y", allow)
+        .run(event.clone())
+        .await;
+    assert_eq!(
+        outcome.result,
+        Ok(event),
+        "and a response that blocks rewrites nothing"
+    );
+    assert_eq!(asked, ["x", "y"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_4_9_seconds_counts_and_at_5_1_does_not() {
+    let block = |_: &Intercept| response(json!({"block": true, "reason": "late"}));
+    for (after, counts) in [(4900, true), (5100, false)] {
+        let start = Instant::now();
+        let (outcome, _) = Chain::default()
+            .slow(
+                "guard",
+                Duration::from_millis(after),
+                OnFailure::Allow,
+                block,
+            )
+            .run(bash("ls"))
+            .await;
+        assert_eq!(outcome.result.is_err(), counts, "at {after} ms");
+        assert!(start.elapsed() <= Duration::from_millis(5001));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_silent_ones_cost_the_chain_s_time_and_no_more() {
+    let names: Vec<String> = (0..10).map(|index| format!("silent{index}")).collect();
+    let mut chain = Chain::default();
+    for name in &names {
+        chain = chain.slow(name, Duration::from_secs(3600), OnFailure::Allow, allow);
+    }
+    let start = Instant::now();
+    let (outcome, asked) = chain.run(bash("ls")).await;
+    assert_eq!(start.elapsed().as_secs(), 15);
+    assert_eq!(outcome.result, Ok(bash("ls")));
+    assert_eq!(asked.len(), 3);
+    assert_eq!(outcome.links.len(), 10, "each has its record");
+    assert!(
+        outcome.links[3..]
+            .iter()
+            .all(|link| matches!(link.verdict, Verdict::FailedOpen(Failure::ChainTimeout(_))))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_the_chain_did_not_reach_blocks_all_the_same() {
+    let mut chain = Chain::default();
+    for name in ["s1", "s2", "s3"] {
+        chain = chain.slow(name, Duration::from_secs(3600), OnFailure::Allow, allow);
+    }
+    let (outcome, _) = chain
+        .slow("guard", Duration::ZERO, OnFailure::Block, allow)
+        .run(bash("ls"))
+        .await;
+    let block = outcome.result.expect_err("blocked");
+    assert_eq!(block.by, "guard");
+    assert_eq!(
+        block.reason,
+        "guard could not be asked: not asked: the chain had used up its 15s"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn under_block_every_failure_blocks_and_names_the_extension() {
+    let failures = [
+        Failure::Gone("killed by SIGSEGV".into()),
+        Failure::NotReady,
+        Failure::QueueFull,
+        Failure::TooLarge { bytes: 5_000_000 },
+    ];
+    for failure in failures {
+        let answer = |_: &Intercept| Err(failure.clone());
+        let (outcome, _) = Chain::default()
+            .slow("guard", Duration::ZERO, OnFailure::Block, answer)
+            .run(bash("ls"))
+            .await;
+        let block = outcome.result.expect_err("blocked");
+        assert_eq!(block.reason, format!("guard could not be asked: {failure}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_too_large_blocks_under_either_policy() {
+    let (outcome, _) = Chain::default()
+        .link("guard", |_| Err(Failure::TooLarge { bytes: 5_000_000 }))
+        .run(bash("ls"))
+        .await;
+    assert!(outcome.result.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_link_two_of_three() {
+    let start = Instant::now();
+    let (outcome, asked) = Chain::default()
+        .link("a", allow)
+        .link("b", |_| Err(Failure::Gone("killed by SIGSEGV".into())))
+        .link("c", allow)
+        .run(bash("ls"))
+        .await;
+    assert_eq!(asked, ["a", "b", "c"]);
+    assert!(start.elapsed() < Duration::from_millis(100));
+    assert_eq!(outcome.result, Ok(bash("ls")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reason_without_a_block_is_a_note() {
+    let (outcome, _) = Chain::default()
+        .link("a", |_| response(json!({"reason": "looked fine"})))
+        .run(bash("ls"))
+        .await;
+    assert_eq!(outcome.links[0].note.as_deref(), Some("looked fine"));
+    assert_eq!(outcome.links[0].verdict, Verdict::Allowed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn statistics_of_a_link() {
+    let mut stats = Stats::default();
+    assert_eq!(stats.median(), None);
+    for seconds in [1, 3, 2, 9] {
+        let (outcome, _) = Chain::default()
+            .slow("a", Duration::from_secs(seconds), OnFailure::Allow, |_| {
+                response(json!({"modified_args": {}}))
+            })
+            .run(bash("ls"))
+            .await;
+        stats.record(&outcome.links[0]);
+    }
+    assert_eq!(
+        (
+            stats.asked(),
+            stats.rewritten(),
+            stats.failed(),
+            stats.blocked()
+        ),
+        (4, 3, 1, 0)
+    );
+    assert_eq!(
+        (stats.median(), stats.worst()),
+        (Some(Duration::from_secs(3)), Duration::from_secs(5))
+    );
+}
+
+/// What one link does, as data.
+#[derive(Debug, Clone)]
+enum Does {
+    Allow,
+    Append(char),
+    Block,
+    Crash,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The fold against a model of it: a loop over the list.
+    #[test]
+    fn the_outcome_is_that_of_a_plain_loop(
+        plan in proptest::collection::vec((
+            prop_oneof![Just(Does::Allow), prop::char::range('a', 'f').prop_map(Does::Append), Just(Does::Block), Just(Does::Crash)],
+            any::<bool>(),
+            0_u64..4,
+        ), 0..8),
+    ) {
+        let mut expected = Ok(String::from("."));
+        for (does, strict, _) in &plan {
+            let Ok(text) = &mut expected else { break };
+            match does {
+                Does::Append(letter) => text.push(*letter),
+                Does::Block => expected = Err(()),
+                Does::Crash if *strict => expected = Err(()),
+                Does::Allow | Does::Crash => {}
+            }
+        }
+        let mut chain = Chain::default();
+        for (does, strict, seconds) in &plan {
+            let on_failure = if *strict { OnFailure::Block } else { OnFailure::Allow };
+            chain = chain.slow("x", Duration::from_millis(*seconds), on_failure, move |event| match does {
+                Does::Allow => allow(event),
+                Does::Append(letter) => {
+                    let Intercept::UserMessage(message) = event else { panic!("{event:?}") };
+                    response(json!({"replace_text": format!("{}{letter}", message.text)}))
+                }
+                Does::Block => response(json!({"block": true})),
+                Does::Crash => Err(Failure::Gone("exit status 1".into())),
+            });
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+        let (outcome, _) = runtime.block_on(chain.run(UserMessageIntercept::new(".").into()));
+        match expected {
+            Ok(text) => prop_assert_eq!(text_of(&outcome), text),
+            Err(()) => prop_assert!(outcome.result.is_err()),
+        }
+    }
+}

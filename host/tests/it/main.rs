@@ -1,0 +1,4 @@
+//! The host crate through its public door.
+
+mod chain;
+mod wire;

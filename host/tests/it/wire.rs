@@ -1,0 +1,201 @@
+//! Lines: the same bytes in any pieces give the same lines, and none of them is longer than the limit.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use proptest::prelude::*;
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use zot_host::extension::wire::{Line, LineReader};
+
+const LIMIT: usize = 16;
+
+/// A stream that comes in the given pieces.
+struct Pieces(Vec<Vec<u8>>);
+
+impl AsyncRead for Pieces {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut piece = if self.0.is_empty() {
+            Vec::new()
+        } else {
+            self.0.remove(0)
+        };
+        let taken = piece.len().min(into.remaining());
+        into.put_slice(&piece[..taken]);
+        if taken < piece.len() {
+            self.0.insert(0, piece.split_off(taken));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// What comes out: the text of each line, or `<too long>`.
+fn lines(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
+    let pieces = pieces
+        .into_iter()
+        .filter(|piece| !piece.is_empty())
+        .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let mut reader = LineReader::new(Pieces(pieces), limit);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next().await.expect("reads") {
+            lines.push(match line {
+                Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Line::TooLong => "<too long>".to_owned(),
+            });
+        }
+        lines
+    })
+}
+
+fn whole(text: &str) -> Vec<String> {
+    lines(vec![text.as_bytes().to_vec()], LIMIT)
+}
+
+#[test]
+fn what_is_tolerated_around_a_line() {
+    assert_eq!(whole("\u{feff}a\r\n\n  \n\r\nb\nc"), ["a", "b", "c"]);
+    assert_eq!(
+        whole("a\n\u{feff}b\n"),
+        ["a", "\u{feff}b"],
+        "a byte order mark stands at the start only"
+    );
+    assert_eq!(whole("a\rb\n"), ["a\rb"]);
+    assert_eq!(whole(""), Vec::<String>::new());
+    assert_eq!(whole("\n\n"), Vec::<String>::new());
+}
+
+#[test]
+fn the_limit_is_exact() {
+    let at = "x".repeat(LIMIT);
+    let over = "x".repeat(LIMIT + 1);
+    assert_eq!(
+        whole(&format!("{at}\n{over}\nb\n")),
+        [&at, "<too long>", "b"]
+    );
+    assert_eq!(
+        whole(&format!("{at}\r\n{over}\r\nb")),
+        [&at, "<too long>", "b"]
+    );
+    assert_eq!(whole(&over), ["<too long>"], "at the end of the stream too");
+    assert_eq!(whole(&at), [at]);
+    assert_eq!(
+        whole(&format!("a\n{}\nb", "y".repeat(100_000))),
+        ["a", "<too long>", "b"]
+    );
+}
+
+#[test]
+fn frills_do_not_count_however_the_line_comes() {
+    let text = format!("\u{feff}{}\r\n", "x".repeat(LIMIT));
+    let one_by_one = text.bytes().map(|byte| vec![byte]).collect();
+    assert_eq!(lines(one_by_one, LIMIT), ["x".repeat(LIMIT)]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_pieces_give_the_same_lines(
+        text in "(\u{feff})?([ab\r\n]{0,24}|[a]{12,40})*",
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let bytes = text.into_bytes();
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        at.extend([0, bytes.len()]);
+        at.sort_unstable();
+        let pieces = at.windows(2).map(|cut| bytes[cut[0]..cut[1]].to_vec()).collect();
+        prop_assert_eq!(lines(pieces, LIMIT), lines(vec![bytes], LIMIT));
+    }
+}
+
+#[tokio::test]
+async fn a_line_too_long_is_told_before_it_ends() {
+    let (mut theirs, ours) = tokio::io::duplex(1024);
+    let mut reader = LineReader::new(ours, LIMIT);
+    theirs.write_all(&[b'x'; 100]).await.expect("written");
+    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
+    theirs.write_all(b"xxx\nnext\n").await.expect("written");
+    assert_eq!(
+        reader.next().await.expect("reads"),
+        Some(Line::Bytes(b"next"))
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_read_loses_nothing() {
+    let (mut theirs, ours) = tokio::io::duplex(1024);
+    let mut reader = LineReader::new(ours, LIMIT);
+    for piece in [&b"on"[..], b"e li", b"ne"] {
+        theirs.write_all(piece).await.expect("written");
+        // Polled until it waits for more, then dropped.
+        let polled = std::future::poll_fn(|context| {
+            let mut next = Box::pin(reader.next());
+            Poll::Ready(next.as_mut().poll(context).is_ready())
+        });
+        assert!(!polled.await);
+    }
+    theirs.write_all(b"\n").await.expect("written");
+    assert_eq!(
+        reader.next().await.expect("reads"),
+        Some(Line::Bytes(b"one line"))
+    );
+}
+
+/// Bytes without end and without a newline.
+struct Endless {
+    left: u64,
+}
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let size = into
+            .remaining()
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        into.initialize_unfilled_to(size).fill(b'x');
+        into.advance(size);
+        self.left -= size as u64;
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a peak");
+    peak.trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .expect("a number")
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn gigabytes_without_a_newline_stay_within_twice_the_limit() {
+    let limit = 4 << 20;
+    let before = resident_kib();
+    let mut reader = LineReader::new(Endless { left: 2 << 30 }, limit);
+    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
+    assert_eq!(reader.next().await.expect("reads"), None);
+    // Other tests of this process may hold a little beside it.
+    let grown = resident_kib().saturating_sub(before);
+    assert!(
+        grown < 2 * (limit as u64 >> 10) + 2048,
+        "grew by {grown} KiB"
+    );
+}
