@@ -4,6 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::integer::{integer, optional_integer};
 use crate::{
     Content, InterceptName, Object, ToolId,
     absent::{is_false, or_default},
@@ -78,11 +79,20 @@ pub struct SessionStart {}
 #[schemars(extend("examples" = [{"event": "session_end", "reason": "clear"}]))]
 #[non_exhaustive]
 pub struct SessionEnd {
-    /// Why: `shutdown`, `session_switch`, `clear`. Absent: `""`.
-    #[new(into)]
-    #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
-    pub reason: String,
+    /// Why it has ended.
+    pub reason: EndReason,
+}
+
+open_set! {
+    /// Why a session has ended.
+    pub enum EndReason {
+        /// The host ends.
+        "shutdown" => Shutdown,
+        /// The user has gone to another session.
+        "session_switch" => SessionSwitch,
+        /// The user has dropped the transcript.
+        "clear" => Clear,
+    }
 }
 
 /// Plus: the user has sent a message.
@@ -97,7 +107,11 @@ pub struct UserMessageEvent {
     pub text: String,
     /// How many images came with it. Absent: none.
     #[new(default)]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub image_count: Option<u32>,
     /// Whether `text` was cut to its limit. Absent: false.
     #[new(default)]
@@ -116,6 +130,7 @@ pub struct UserMessageEvent {
 #[non_exhaustive]
 pub struct TurnStart {
     /// Which model call of the user's prompt this is, from 1.
+    #[serde(deserialize_with = "integer")]
     pub step: u32,
 }
 
@@ -184,7 +199,7 @@ pub struct ToolResultEvent {
     pub content: Vec<Content>,
     /// Whether the model is told that it failed.
     pub is_error: bool,
-    /// Whether `content` was cut to its limit. Absent: false.
+    /// Whether `content` was cut to its limit, and `tool_args` emptied. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -246,6 +261,15 @@ pub struct TurnEnd {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether `error` was cut to its limit. Absent: false.
+    #[new(default)]
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "is_false"
+    )]
+    #[schemars(with = "Option<bool>")]
+    pub truncated: bool,
 }
 
 /// Plus: the transcript was replaced by a summary.

@@ -4,6 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::integer::integer;
 use crate::{EventName, InterceptName, absent::or_default, open_set::open_set};
 
 open_set! {
@@ -69,6 +70,7 @@ pub struct Hello {
 pub struct HelloAck {
     /// The version of this protocol that the host speaks: 1. Within one version frames, fields and events are
     /// only ever added.
+    #[serde(deserialize_with = "integer")]
     pub protocol_version: u32,
     /// The host's own version.
     #[new(into)]

@@ -1,15 +1,31 @@
 //! The names by which one frame refers to another.
 
 macro_rules! id {
-    ($(#[$meta:meta])* $Name:ident) => {
+    ($(#[$meta:meta])* $Name:ident, at least $min:literal) => {
         $(#[$meta])*
         #[derive(
             Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-            schemars::JsonSchema,
         )]
         #[serde(transparent)]
-        #[schemars(inline)]
         pub struct $Name(pub String);
+
+        impl schemars::JsonSchema for $Name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($Name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema = schemars::json_schema!({ "type": "string" });
+                if $min > 0 {
+                    schema.insert("minLength".into(), $min.into());
+                }
+                schema
+            }
+        }
 
         impl $Name {
             /// The text on the wire.
@@ -41,13 +57,17 @@ macro_rules! id {
 id! {
     /// Correlates a request with its reply. Chosen by the side that asks, echoed verbatim, never used twice
     /// on one connection.
-    Id
+    Id, at least 1
 }
 id! {
     /// Names a panel. Chosen by the extension that opens it.
-    PanelId
+    PanelId, at least 1
 }
 id! {
     /// The model's own name for one tool call of its message.
-    ToolId
+    ToolId, at least 0
+}
+id! {
+    /// A driver's name for one of its commands, echoed in the response. Any text.
+    RequestId, at least 0
 }

@@ -4,6 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::integer::integer;
 use crate::{
     Content, Id, Object, ToolId,
     absent::{is_false, or_default},
@@ -75,6 +76,7 @@ pub struct ToolCallIntercept {
 #[non_exhaustive]
 pub struct TurnStartIntercept {
     /// Which model call of the user's prompt this is, from 1.
+    #[serde(deserialize_with = "integer")]
     pub step: u32,
 }
 

@@ -28,8 +28,10 @@
 //! * [`FromExtension`] and [`FromHost`] are the two directions. A frame whose `type` is not known is
 //!   [`Unknown`], which keeps the name and the fields: versions only ever add frames.
 //! * Unknown fields are ignored. `null` means absent, and an absent text means `""`.
-//! * With the feature `validate`, `validate::Validator` turns the bytes of one line into a frame, or
-//!   into a refusal that says which frame, where and why.
+//! * With the feature `validate`, `validate::frame` turns the bytes of one line into a frame, or into a
+//!   refusal that says which frame, where and why.
+//! * A schema describes what this version says. A reader is more tolerant than a schema: a newer peer may
+//!   say an event or a block that is not in it yet, which is [`Unknown`] to the types.
 
 #![warn(missing_docs)]
 
@@ -41,6 +43,7 @@ mod event;
 mod frame;
 mod handshake;
 mod id;
+mod integer;
 mod intercept;
 mod manifest;
 mod note;
@@ -61,12 +64,13 @@ pub use command::{Action, CommandInvoked, CommandResponse, RegisterCommand, Subm
 pub use config::{Config, ExtensionConfig, Reasoning, Trust};
 pub use content::{Content, ImageContent, TextContent};
 pub use event::{
-    AssistantMessageEvent, CompactEvent, Event, EventName, SessionEnd, SessionStart, StopReason,
-    Subscribe, ToolCallEvent, ToolResultEvent, ToolStatus, TurnEnd, TurnStart, UserMessageEvent,
+    AssistantMessageEvent, CompactEvent, EndReason, Event, EventName, SessionEnd, SessionStart,
+    StopReason, Subscribe, ToolCallEvent, ToolResultEvent, ToolStatus, TurnEnd, TurnStart,
+    UserMessageEvent,
 };
 pub use frame::{FrameError, FromExtension, FromHost};
 pub use handshake::{Capability, Hello, HelloAck, Ready, Shutdown, ShutdownAck};
-pub use id::{Id, PanelId, ToolId};
+pub use id::{Id, PanelId, RequestId, ToolId};
 pub use intercept::{
     AssistantMessageIntercept, BeforeAgentStart, EventIntercept, EventInterceptResponse, Intercept,
     InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept, TurnStartIntercept,

@@ -70,6 +70,11 @@ pub const TOOL_SCHEMA_BYTES: usize = 256 * KIB;
 /// How deep a tool's schema may nest.
 pub const TOOL_SCHEMA_DEPTH: usize = 64;
 
+/// How many patterns a tool's schema may have, and how large each may become when it is compiled.
+pub const TOOL_SCHEMA_PATTERNS: (usize, usize) = (64, 64 * KIB);
+/// How much work checking one value against a tool's schema may be, in places to look at.
+pub const TOOL_SCHEMA_WORK: u64 = 10_000_000;
+
 /// The limits a host works with. [`Limits::default`] is the protocol's; a test may shrink them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
@@ -78,6 +83,7 @@ pub const TOOL_SCHEMA_DEPTH: usize = 64;
 )]
 pub struct Limits {
     pub frame_bytes: usize,
+    pub rpc_line_bytes: usize,
     pub event_text_bytes: usize,
     pub call_tool_bytes: usize,
     pub call_tool_depth: usize,
@@ -98,12 +104,14 @@ pub struct Limits {
     pub term_grace: Duration,
     pub log_bytes: u64,
     pub notes: usize,
+    pub panel_double_esc: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             frame_bytes: FRAME_BYTES,
+            rpc_line_bytes: RPC_LINE_BYTES,
             event_text_bytes: EVENT_TEXT_BYTES,
             call_tool_bytes: CALL_TOOL_BYTES,
             call_tool_depth: CALL_TOOL_DEPTH,
@@ -124,6 +132,7 @@ impl Default for Limits {
             term_grace: TERM_GRACE,
             log_bytes: LOG_BYTES,
             notes: NOTES,
+            panel_double_esc: PANEL_DOUBLE_ESC,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::integer::optional_integer;
 use crate::{InterceptName, Object, OnFailure, Permissions, absent::or_default, limits, pattern};
 
 /// The manifest of an extension, `extension.json` in its directory.
@@ -88,32 +88,6 @@ impl Manifest {
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
-
-    /// The fields of a manifest that this version does not know, as JSON pointers, for its log.
-    pub fn unknown_fields(manifest: &Object) -> Vec<String> {
-        let known = crate::schema::of_type::<Manifest>("manifest").schema;
-        let mut unknown = Vec::new();
-        collect_unknown(manifest, known.as_object(), "", &mut unknown);
-        unknown
-    }
-}
-
-/// Compares an object with the `properties` of its schema, and what is below likewise.
-fn collect_unknown(object: &Object, schema: Option<&Object>, at: &str, unknown: &mut Vec<String>) {
-    let Some(properties) = schema.and_then(|schema| schema.get("properties")?.as_object()) else {
-        return;
-    };
-    for (key, value) in object {
-        let pointer = format!("{at}/{}", crate::schema::escape_pointer(key));
-        match properties.get(key) {
-            None => unknown.push(pointer),
-            Some(below) => {
-                if let Value::Object(value) = value {
-                    collect_unknown(value, below.as_object(), &pointer, unknown);
-                }
-            }
-        }
-    }
 }
 
 /// Deadlines in milliseconds, each within its bounds.
@@ -122,15 +96,27 @@ fn collect_unknown(object: &Object, schema: Option<&Object>, at: &str, unknown: 
 #[non_exhaustive]
 pub struct Timeouts {
     /// From the start to `hello`. Absent: 30,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = limits::HELLO_MS.0, max = limits::HELLO_MS.1))]
     pub hello_ms: Option<u32>,
     /// From a `tool_call`, or its last `tool_progress`, to the `tool_result`. Absent: 60,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = limits::TOOL_MS.0, max = limits::TOOL_MS.1))]
     pub tool_ms: Option<u32>,
     /// From an `event_intercept` to its response. Absent: 5,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = limits::INTERCEPT_MS.0, max = limits::INTERCEPT_MS.1))]
     pub intercept_ms: Option<u32>,
 }

@@ -4,6 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::integer::integer;
 use crate::{
     PanelId,
     absent::{is_false, or_default},
@@ -153,7 +154,9 @@ pub struct PanelResize {
     #[new(into)]
     pub panel_id: PanelId,
     /// Columns for a line of the body.
+    #[serde(deserialize_with = "integer")]
     pub width: u32,
     /// Lines of the body that are visible.
+    #[serde(deserialize_with = "integer")]
     pub height: u32,
 }

@@ -9,7 +9,7 @@ pub(crate) const TOOL_NAME: &str = "^[a-zA-Z0-9_-]{1,64}$";
 /// An extension; it is also a directory's name.
 pub(crate) const EXTENSION_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /// A path in a declaration of permissions.
-pub(crate) const GRANTED_PATH: &str = r"^(/|(~|\$cwd|\$data|\.|\.\.)(/|$))";
+pub(crate) const GRANTED_PATH: &str = r"^(/|(~|\$cwd|\$data|\.)(/|$))";
 /// An environment variable.
 pub(crate) const ENV_NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 

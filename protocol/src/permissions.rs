@@ -3,8 +3,9 @@
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 
-use crate::{absent::or_default, pattern};
+use crate::{absent::or_default, integer::integer, pattern};
 
 /// What an extension may touch. Whatever is not granted here is denied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -80,12 +81,16 @@ impl Serialize for Net {
 
 impl<'de> Deserialize<'de> for Net {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match serde_json::Value::deserialize(deserializer)? {
-            serde_json::Value::Bool(false) => Ok(Self::Denied),
-            serde_json::Value::Bool(true) => Ok(Self::Full),
-            list => Vec::deserialize(list)
-                .map(Self::Ports)
-                .map_err(de::Error::custom),
+        match Value::deserialize(deserializer)? {
+            Value::Bool(false) => Ok(Self::Denied),
+            Value::Bool(true) => Ok(Self::Full),
+            Value::Array(ports) => {
+                let ports: Result<_, _> = ports.into_iter().map(integer).collect();
+                ports.map(Self::Ports).map_err(de::Error::custom)
+            }
+            _ => Err(de::Error::custom(
+                "neither true or false nor a list of ports",
+            )),
         }
     }
 }

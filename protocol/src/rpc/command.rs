@@ -4,7 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Id, Reasoning, absent::or_default, tagged::tagged};
+use crate::{Reasoning, RequestId, absent::or_default, tagged::tagged};
 
 tagged! {
     /// One line from the driver.
@@ -40,7 +40,7 @@ macro_rules! command {
         pub struct $Name {
             /// Echoed in the response. Absent: the response has none.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub id: Option<Id>,
+            pub id: Option<RequestId>,
             $( $(#[$field_meta])* pub $field: $Type, )*
         }
     };
@@ -73,10 +73,8 @@ pub struct Image {
 command! {
     /// Runs the agent on a message. The response comes when it starts; then its events, up to `done`.
     Prompt {
-        /// The user's message. Absent: `""`.
+        /// The user's message.
         #[new(into)]
-        #[serde(default, deserialize_with = "or_default")]
-        #[schemars(with = "Option<String>")]
         message: String,
         /// Images that come with it. Absent: none.
         #[new(default)]

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Block;
+use crate::integer::integer;
 use crate::{
     NoteLevel, Object, StopReason, ToolId, ToolStatus, absent::or_default, tagged::tagged,
 };
@@ -55,6 +56,7 @@ pub struct UserMessage {
 #[non_exhaustive]
 pub struct TurnStart {
     /// Which model call of the prompt this is, from 1.
+    #[serde(deserialize_with = "integer")]
     pub step: u32,
 }
 
@@ -192,12 +194,16 @@ pub struct AssistantMessage {
 #[non_exhaustive]
 pub struct Usage {
     /// Tokens that were sent and not read from a cache.
+    #[serde(deserialize_with = "integer")]
     pub input: u64,
     /// Tokens that were received.
+    #[serde(deserialize_with = "integer")]
     pub output: u64,
     /// Tokens that were read from the provider's cache.
+    #[serde(deserialize_with = "integer")]
     pub cache_read: u64,
     /// Tokens that were written to the provider's cache.
+    #[serde(deserialize_with = "integer")]
     pub cache_write: u64,
     /// What they cost, in US dollars.
     pub cost_usd: f64,

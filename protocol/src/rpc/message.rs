@@ -4,6 +4,7 @@ use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::integer::integer;
 use crate::{Object, ToolId, absent::or_default, open_set::open_set, tagged::tagged};
 
 open_set! {
@@ -64,6 +65,7 @@ pub struct ImageBlock {
     #[new(into)]
     pub mime_type: String,
     /// How many bytes it has.
+    #[serde(deserialize_with = "integer")]
     pub bytes: u64,
 }
 

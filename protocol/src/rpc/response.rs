@@ -10,8 +10,9 @@ use serde::{
 use serde_json::Value;
 
 use super::{Event, Message, Usage};
+use crate::integer::integer;
 use crate::{
-    Action, Id, Panel, Reasoning, Tagged, Unknown, absent::or_default, open_set::open_set,
+    Action, Panel, Reasoning, RequestId, Tagged, Unknown, absent::or_default, open_set::open_set,
 };
 
 /// The answer to one command.
@@ -19,7 +20,7 @@ use crate::{
 #[non_exhaustive]
 pub struct Response {
     /// The command's `id`. Absent: it had none, or it could not be read.
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// The command's `type`; `""` where it could not be read.
     #[new(into)]
     pub command: String,
@@ -139,7 +140,7 @@ impl<'de> Deserialize<'de> for Response {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Wire {
-            id: Option<Id>,
+            id: Option<RequestId>,
             command: String,
             success: bool,
             #[serde(default)]
@@ -255,6 +256,7 @@ impl Output {
 #[non_exhaustive]
 pub struct HelloData {
     /// The major version of this protocol: 1. Within it, commands and events are only added.
+    #[serde(deserialize_with = "integer")]
     pub protocol_version: u32,
     /// The agent's own version.
     #[new(into)]
@@ -293,6 +295,7 @@ pub struct State {
     #[new(into)]
     pub cwd: String,
     /// How many messages the transcript has.
+    #[serde(deserialize_with = "integer")]
     pub message_count: u64,
     /// Whether a prompt or a compaction is under way.
     pub busy: bool,
@@ -337,8 +340,10 @@ pub struct ModelInfo {
     #[new(into)]
     pub provider: String,
     /// How many tokens it can take in.
+    #[serde(deserialize_with = "integer")]
     pub context_window: u64,
     /// How many tokens it can give out at most.
+    #[serde(deserialize_with = "integer")]
     pub max_output: u64,
     /// Whether it can think before it answers.
     pub reasoning: bool,
@@ -477,10 +482,13 @@ pub struct ExtensionInfo {
 #[non_exhaustive]
 pub struct ReloadStats {
     /// How many extensions were ended.
+    #[serde(deserialize_with = "integer")]
     pub stopped: u64,
     /// How many manifests were read and started.
+    #[serde(deserialize_with = "integer")]
     pub loaded: u64,
     /// How many of them are ready.
+    #[serde(deserialize_with = "integer")]
     pub ready: u64,
     /// What went wrong, by extension.
     pub errors: Vec<ReloadFailure>,

@@ -8,18 +8,35 @@ use serde_json::Value;
 
 use crate::{pattern::in_words, schema::escape_pointer};
 
+use super::plain::plain;
+
 const DOES_NOT_FIT: &str = "does not fit its schema";
+const NOT_ALLOWED: &str = "is not allowed here";
+/// So many of the values that would have been right are named.
+const LISTED: usize = 24;
 /// Longer values are cut in a message.
 const SHOWN_CHARS: usize = 60;
 
-/// The first thing that is wrong with an instance that is not valid: its JSON pointer and the reason.
+/// The first thing that is wrong with an instance that is not valid: its JSON pointer and the reason. Only the first is
+/// looked for: a list of a million wrong items has a million errors.
 pub(super) fn first(validator: &Validator, instance: &Value) -> (String, String) {
-    // A wrong value says more than a missing one, and the deepest place is the most exact.
-    validator
+    match validator.validate(instance) {
+        Err(error) => explain(&error),
+        Ok(()) => (String::new(), DOES_NOT_FIT.to_owned()),
+    }
+}
+
+/// Everything that is wrong with an instance, each place once; for what the user has written, not for frames.
+pub(super) fn all(validator: &Validator, instance: &Value) -> Vec<(String, String)> {
+    let mut wrong: Vec<(String, String)> = validator
         .iter_errors(instance)
         .map(|error| explain(&error))
-        .min_by_key(|(_, reason)| reason == "missing")
-        .unwrap_or_else(|| (String::new(), DOES_NOT_FIT.to_owned()))
+        .collect();
+    wrong.sort();
+    wrong.dedup_by(|one, other| one.0 == other.0);
+    // From the back, so that taking an item out of a list does not move those still to be taken out.
+    wrong.reverse();
+    wrong
 }
 
 fn explain(error: &ValidationError<'_>) -> (String, String) {
@@ -33,21 +50,41 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
                 "missing".to_owned(),
             );
         }
+        Kind::AdditionalProperties { unexpected } => {
+            let name = unexpected.first().map_or("", String::as_str);
+            return (
+                format!("{pointer}/{}", escape_pointer(name)),
+                NOT_ALLOWED.to_owned(),
+            );
+        }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             return branch(pointer, error.instance(), context);
         }
+        Kind::FalseSchema => NOT_ALLOWED.to_owned(),
         Kind::Type { kind } => format!("{} is not {}", shown(), types(kind)),
-        Kind::Constant { expected_value } => format!("{} is not {expected_value}", shown()),
+        Kind::Constant { expected_value } => {
+            format!("{} is not {}", shown(), self::shown(expected_value))
+        }
         Kind::Enum { options } => format!("{} is not one of {}", shown(), listed(options)),
         Kind::Pattern { pattern } => match in_words(pattern) {
             Some(words) => format!("{} is not {words}", shown()),
-            None => format!("{} does not fit {}", shown(), one_line(pattern)),
+            None => format!(
+                "{} does not fit the pattern {}",
+                shown(),
+                plain(pattern, SHOWN_CHARS)
+            ),
         },
         Kind::MinLength { limit: 1 } => "is empty".to_owned(),
+        Kind::MinLength { limit } => format!("{} has fewer than {limit} characters", shown()),
+        Kind::MaxLength { limit } => format!("{} has more than {limit} characters", shown()),
+        Kind::MinItems { limit } => format!("has fewer than {limit} items"),
+        Kind::MaxItems { limit } => format!("has more than {limit} items"),
+        Kind::UniqueItems => "has an item twice".to_owned(),
         Kind::Minimum { limit } => format!("{} is less than {limit}", shown()),
         Kind::Maximum { limit } => format!("{} is more than {limit}", shown()),
-        Kind::AdditionalProperties { unexpected } => format!("unknown: {}", unexpected.join(", ")),
-        _ => one_line(&error.masked_with(shown()).to_string()),
+        Kind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", shown()),
+        Kind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", shown()),
+        other => format!("{} does not fit its schema ({})", shown(), other.keyword()),
     };
     (pointer, reason)
 }
@@ -111,20 +148,13 @@ pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
-        other => one_line(&other.to_string()),
+        // Encoding a text of megabytes to show the start of it would be a waste.
+        Value::String(text) if text.len() > 4 * SHOWN_CHARS => {
+            let start: String = text.chars().take(SHOWN_CHARS).collect();
+            plain(&Value::String(start).to_string(), SHOWN_CHARS)
+        }
+        other => plain(&other.to_string(), SHOWN_CHARS),
     }
-}
-
-fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .take(SHOWN_CHARS)
-        .map(|char| if char.is_control() { '\u{fffd}' } else { char })
-        .collect();
-    if line.len() < text.len() {
-        line.push('…');
-    }
-    line
 }
 
 /// `null` is another way to leave something out, not what was expected.
@@ -150,12 +180,32 @@ fn types(kind: &TypeKind) -> String {
 }
 
 fn listed(options: &Value) -> String {
-    let names = options
+    let names: Vec<&Value> = options
         .as_array()
         .into_iter()
         .flatten()
-        .filter(|option| !option.is_null());
-    names.map(Value::to_string).collect::<Vec<_>>().join(", ")
+        .filter(|option| !option.is_null())
+        .collect();
+    let mut list: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
+    if names.len() > LISTED {
+        list.push(format!("… ({} in all)", names.len()));
+    }
+    list.join(", ")
+}
+
+/// The fields of an object that its schema does not name, and those below likewise, as JSON pointers.
+pub(super) fn unknown_fields(value: &Value, schema: &Value, at: &str, unknown: &mut Vec<String>) {
+    let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object())
+    else {
+        return;
+    };
+    for (key, value) in object {
+        let pointer = format!("{at}/{}", escape_pointer(key));
+        match properties.get(key) {
+            None => unknown.push(pointer),
+            Some(below) => unknown_fields(value, below, &pointer, unknown),
+        }
+    }
 }
 
 /// Takes what a pointer names out of a value; for a place that is missing, what should have held it. `false` when

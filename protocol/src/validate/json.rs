@@ -10,9 +10,22 @@ use crate::schema::escape_pointer;
 
 const DUPLICATE: &str = "key appears twice";
 
-/// Parses one line.
+/// Parses one line, of which a refusal tells what it can.
 pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
-    parse_with(line, &mut ()).map_err(|error| explain(line, &error))
+    parse_with(line, &mut ()).map_err(|error| {
+        let scan = scan::scan(line);
+        let mut refusal = explain(line, &error);
+        refusal.frame_type = scan.frame_type;
+        refusal.id = scan.id.map(Into::into);
+        refusal.says_block = scan.says_block && refusal.may_answer_an_interception();
+        refusal
+    })
+}
+
+/// Parses a file, which may begin with a byte order mark.
+pub(super) fn parse_file(bytes: &[u8]) -> Result<Value, Refusal> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    parse_with(bytes, &mut ()).map_err(|error| explain(bytes, &error))
 }
 
 fn parse_with(line: &[u8], trace: &mut impl Trace) -> serde_json::Result<Value> {
@@ -22,35 +35,36 @@ fn parse_with(line: &[u8], trace: &mut impl Trace) -> serde_json::Result<Value> 
     Ok(value)
 }
 
-/// The slow path: where it broke, and what of the frame can be told all the same.
+/// The slow path: where it broke.
 fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
-    let mut path = Vec::new();
-    // The same parse again, this time noting where it is.
-    let _ = parse_with(line, &mut path);
-    let scan = scan::scan(line);
+    if let Err(utf8) = std::str::from_utf8(line) {
+        let reason = format!("invalid UTF-8 at byte {}", utf8.valid_up_to() + 1);
+        return Refusal::new(RefusalKind::Malformed, "", reason);
+    }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
-    let column = error.column();
-    let reason = match std::str::from_utf8(line) {
-        Err(utf8) => format!("invalid UTF-8 at byte {}", utf8.valid_up_to() + 1),
-        Ok(_) if text == DUPLICATE => DUPLICATE.to_owned(),
-        Ok(_) if text.starts_with("recursion limit") => {
-            "nested more than 127 levels deep".to_owned()
-        }
-        Ok(_) => format!("not JSON: {text} at column {column}"),
-    };
-    Refusal {
-        kind: RefusalKind::NotJson,
-        frame_type: scan.frame_type,
-        id: scan.id.map(Into::into),
-        pointer: if text == DUPLICATE {
-            path.concat()
-        } else {
-            String::new()
-        },
-        reason,
-        says_block: scan.says_block,
+    if text == DUPLICATE {
+        // The same parse again, this time noting where it is.
+        let mut path = Vec::new();
+        let _ = parse_with(line, &mut path);
+        return Refusal::new(RefusalKind::Malformed, path.concat(), DUPLICATE);
     }
+    if text.starts_with("recursion limit") {
+        return Refusal::new(
+            RefusalKind::Malformed,
+            "",
+            "nested more than 127 levels deep",
+        );
+    }
+    let place = match error.line() {
+        0 | 1 => format!("column {}", error.column()),
+        line => format!("line {line}, column {}", error.column()),
+    };
+    Refusal::new(
+        RefusalKind::NotJson,
+        "",
+        format!("not JSON: {text} at {place}"),
+    )
 }
 
 /// Notes the way from the root to the place that is being parsed. `()` notes nothing and costs nothing.

@@ -13,11 +13,12 @@
 
 mod explain;
 mod json;
+mod plain;
 mod refusal;
 mod scan;
 mod tool_schema;
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -25,21 +26,34 @@ use serde_json::Value;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaFault, ToolSchema};
 
+use self::plain::plain;
 use crate::{
     Config, FromExtension, FromHost, Manifest, Object, rpc,
     schema::{self, Frames},
 };
 
+/// A reason is cut after so many characters.
+const REASON_CHARS: usize = 300;
+
 /// Frames whose schemas are compiled, each once.
-pub trait Validated: Frames {
-    /// One place per name of [`crate::Tagged::NAMES`].
-    #[doc(hidden)]
-    fn compiled() -> &'static [OnceLock<Validator>];
+pub trait Validated: Frames + sealed::Compiled {}
+
+mod sealed {
+    use std::sync::OnceLock;
+
+    use jsonschema::Validator;
+
+    pub trait Compiled {
+        /// One place per name of the list.
+        fn compiled() -> &'static [OnceLock<Validator>];
+    }
 }
 
 macro_rules! validated {
     ($($Frames:ty),*) => { $(
-        impl Validated for $Frames {
+        impl Validated for $Frames {}
+
+        impl sealed::Compiled for $Frames {
             fn compiled() -> &'static [OnceLock<Validator>] {
                 const COUNT: usize = <$Frames as crate::Tagged>::NAMES.len();
                 static COMPILED: [OnceLock<Validator>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -63,15 +77,9 @@ pub fn decode<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
 
 /// Validates a frame that has been parsed already.
 pub fn value<F: Validated>(frame: &Value) -> Result<(), Refusal> {
-    let Value::Object(object) = frame else {
-        return Err(Refusal::invalid(
-            "",
-            format!("{} is not an object", explain::shown(frame)),
-        ));
-    };
-    match tag::<F>(object)? {
-        Some(index) => check::<F>(index, frame),
-        None => Ok(()),
+    match tag::<F>(frame)? {
+        Tag::Known(index) => check::<F>(index, frame),
+        Tag::Unknown(_) => Ok(()),
     }
 }
 
@@ -79,64 +87,65 @@ fn read<F: Validated>(
     line: &[u8],
     check: impl FnOnce(usize, &Value) -> Result<(), Refusal>,
 ) -> Result<F, Refusal> {
-    let value = json::parse(line)?;
-    let Value::Object(object) = &value else {
-        return Err(Refusal::invalid(
-            "",
-            format!("{} is not an object", explain::shown(&value)),
-        ));
+    let mut value = json::parse(line)?;
+    let (name, known): (Cow<'static, str>, _) = match tag::<F>(&value)? {
+        Tag::Known(index) => (F::NAMES[index].into(), Some(index)),
+        Tag::Unknown(name) => (name.to_owned().into(), None),
     };
-    match tag::<F>(object)? {
-        Some(index) => {
-            check(index, &value)?;
-            let name = F::NAMES[index];
-            // The schema accepts what the types cannot hold in a few listed cases, such as `1.0` for an integer. The
-            // value is gone then: large texts move into the frame instead of being copied.
-            F::decode(name, value).map_err(|error| Refusal {
-                frame_type: Some(name.to_owned()),
-                id: json::parse(line).ok().as_ref().and_then(Refusal::id_of),
-                ..Refusal::invalid("", error.to_string())
-            })
-        }
-        None => {
-            let name = object
-                .get(F::TAG)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned();
-            F::decode(&name, value).map_err(|error| Refusal::invalid("", error.to_string()))
-        }
+    if let Some(index) = known {
+        check(index, &value)?;
     }
+    if let Value::Object(object) = &mut value {
+        object.shift_remove(F::TAG);
+    }
+    // The value moves into the frame, so that large texts are not copied; to tell of a failure the line is read again.
+    F::decode(&name, value).map_err(|error| {
+        let refusal = Refusal::invalid("", plain(&error.to_string(), REASON_CHARS));
+        match json::parse(line) {
+            Ok(Value::Object(object)) => refusal.of(&object),
+            _ => refusal,
+        }
+    })
 }
 
-/// Which frame an object is: its index in the list of names, or `None` for an unknown one.
-fn tag<F: Frames>(object: &Object) -> Result<Option<usize>, Refusal> {
-    let pointer = || format!("/{}", F::TAG);
+/// Which frame an object says it is.
+enum Tag<'v> {
+    Known(usize),
+    Unknown(&'v str),
+}
+
+fn tag<F: Frames>(frame: &Value) -> Result<Tag<'_>, Refusal> {
+    let Value::Object(object) = frame else {
+        return Err(Refusal::invalid(
+            "",
+            format!("{} is not an object", explain::shown(frame)),
+        ));
+    };
+    let wrong = |reason: String| Refusal::invalid(format!("/{}", F::TAG), reason).of(object);
     match object.get(F::TAG) {
-        Some(Value::String(name)) => Ok(F::NAMES.iter().position(|known| known == name)),
-        Some(other) => Err(Refusal::invalid(
-            pointer(),
-            format!("{} is not a string", explain::shown(other)),
-        )),
-        None => Err(Refusal::invalid(pointer(), "missing")),
+        Some(Value::String(name)) => Ok(match F::NAMES.iter().position(|known| known == name) {
+            Some(index) => Tag::Known(index),
+            None => Tag::Unknown(name),
+        }),
+        Some(other) => Err(wrong(format!("{} is not a string", explain::shown(other)))),
+        None => Err(wrong("missing".to_owned())),
     }
 }
 
 fn check<F: Validated>(index: usize, frame: &Value) -> Result<(), Refusal> {
-    let name = F::NAMES[index];
     let validator = F::compiled()[index].get_or_init(|| {
-        let document = schema::of_frame::<F>(name).expect("every name in the list has a schema");
+        let document =
+            schema::of_frame::<F>(F::NAMES[index]).expect("every name in the list has a schema");
         compile(&document.schema)
     });
     if validator.is_valid(frame) {
         return Ok(());
     }
     let (pointer, reason) = explain::first(validator, frame);
-    Err(Refusal {
-        frame_type: Some(name.to_owned()),
-        id: Refusal::id_of(frame),
-        says_block: frame.get("block") == Some(&Value::Bool(true)),
-        ..Refusal::invalid(pointer, reason)
+    let refusal = Refusal::invalid(pointer, reason);
+    Err(match frame {
+        Value::Object(object) => refusal.of(object),
+        _ => refusal,
     })
 }
 
@@ -151,45 +160,60 @@ fn compile(schema: &Value) -> Validator {
 
 /// Reads a manifest: the typed value, and the fields that this version does not know.
 pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
-    static COMPILED: OnceLock<Validator> = OnceLock::new();
-    let value = json::parse(bytes)?;
-    let validator =
-        COMPILED.get_or_init(|| compile(&schema::of_type::<Manifest>("manifest").schema));
+    static SCHEMA: OnceLock<(Value, Validator)> = OnceLock::new();
+    let (schema, validator) = SCHEMA.get_or_init(|| {
+        let schema = schema::of_type::<Manifest>("manifest").schema;
+        let validator = compile(&schema);
+        (schema, validator)
+    });
+    let value = json::parse_file(bytes)?;
     if !validator.is_valid(&value) {
         let (pointer, reason) = explain::first(validator, &value);
         return Err(Refusal::invalid(pointer, reason));
     }
-    let unknown = value
-        .as_object()
-        .map(Manifest::unknown_fields)
-        .unwrap_or_default();
-    let manifest =
-        serde_json::from_value(value).map_err(|error| Refusal::invalid("", error.to_string()))?;
-    Ok((manifest, unknown))
+    let mut unknown = Vec::new();
+    explain::unknown_fields(&value, schema, "", &mut unknown);
+    match serde_json::from_value(value) {
+        Ok(manifest) => Ok((manifest, unknown)),
+        Err(error) => Err(Refusal::invalid(
+            "",
+            plain(&error.to_string(), REASON_CHARS),
+        )),
+    }
 }
 
 /// Reads a configuration. A wrong field is named and left out; the rest still counts.
 pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
-    let mut value = match json::parse(bytes) {
+    let validator = COMPILED.get_or_init(|| compile(&schema::of_type::<Config>("config").schema));
+    let mut value = match json::parse_file(bytes) {
         Ok(value) => value,
         Err(refusal) => return (Config::default(), vec![refusal]),
     };
-    let validator = COMPILED.get_or_init(|| compile(&schema::of_type::<Config>("config").schema));
-    let mut refused = Vec::new();
-    // Every round takes one place out, so it ends.
-    while !validator.is_valid(&value) {
-        let (pointer, reason) = explain::first(validator, &value);
-        let taken = explain::take_out(&mut value, &pointer);
-        refused.push(Refusal::invalid(pointer, reason));
-        if !taken {
-            return (Config::default(), refused);
+    let mut refused: Vec<Refusal> = Vec::new();
+    // What is taken out may leave something incomplete behind, and that something incomplete; no deeper.
+    for pass in 0..4 {
+        let wrong = explain::all(validator, &value);
+        if wrong.is_empty() {
+            break;
+        }
+        for (pointer, reason) in wrong {
+            if pointer.is_empty() || !explain::take_out(&mut value, &pointer) {
+                value = Value::Object(Object::new());
+            }
+            // Later passes find only what this has left incomplete.
+            if pass == 0 {
+                refused.push(Refusal::invalid(pointer, reason));
+            }
         }
     }
     match serde_json::from_value(value) {
         Ok(config) => (config, refused),
         Err(error) => {
-            refused.push(Refusal::invalid("", error.to_string()));
+            refused.push(Refusal::invalid(
+                "",
+                plain(&error.to_string(), REASON_CHARS),
+            ));
             (Config::default(), refused)
         }
     }

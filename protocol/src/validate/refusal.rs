@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{FrameError, Id};
+use super::plain::plain;
+use crate::{FrameError, Id, Object};
+
+/// In a message, names and places are cut after so many characters.
+const SHOWN_CHARS: usize = 120;
+/// A longer name, place or id is not sent back: it is nothing that the host has given out.
+const SENT_BYTES: usize = 1024;
 
 /// A line that is no frame, or a frame that its schema refuses.
 ///
@@ -20,26 +26,32 @@ pub struct Refusal {
     pub id: Option<Id>,
     /// Where, as a JSON pointer; `""` is the whole line.
     pub pointer: String,
-    /// Why, in one line.
+    /// Why, in one line without control characters.
     pub reason: String,
-    /// Whether the frame says `block: true`. A response to an interception that does still blocks, however malformed
-    /// it is otherwise.
+    /// Whether it is an answer to an interception that says `block: true`. It still blocks, however malformed it is
+    /// otherwise.
     pub says_block: bool,
 }
 
 /// What is wrong with a line in general.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// It is not JSON, or JSON that two readers could understand differently.
+    /// It is not JSON.
     NotJson,
+    /// It is JSON that is not read: two readers could understand it differently, or it nests too deep.
+    Malformed,
     /// It is JSON, but not the frame that it says it is.
     Invalid,
 }
 
 impl Refusal {
-    pub(crate) fn invalid(pointer: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(super) fn new(
+        kind: RefusalKind,
+        pointer: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Self {
         Self {
-            kind: RefusalKind::Invalid,
+            kind,
             frame_type: None,
             id: None,
             pointer: pointer.into(),
@@ -48,16 +60,40 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn id_of(frame: &Value) -> Option<Id> {
-        frame.get("id").and_then(Value::as_str).map(Id::from)
+    pub(super) fn invalid(pointer: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(RefusalKind::Invalid, pointer, reason)
+    }
+
+    /// With all that the refused object tells of itself.
+    pub(super) fn of(mut self, object: &Object) -> Self {
+        self.frame_type = object
+            .get("type")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        self.id = object.get("id").and_then(Value::as_str).map(Id::from);
+        self.says_block =
+            object.get("block") == Some(&Value::Bool(true)) && self.may_answer_an_interception();
+        self
+    }
+
+    /// A frame of another type that says `block` means something else by it; one of no type may be the answer.
+    pub(super) fn may_answer_an_interception(&self) -> bool {
+        self.frame_type
+            .as_deref()
+            .is_none_or(|name| name == "event_intercept_response")
     }
 
     /// As the frame that tells the extension of it.
     pub fn to_frame(&self) -> FrameError {
+        let fits = |text: &&str| text.len() <= SENT_BYTES;
         let mut frame = FrameError::new(self.to_string());
-        frame.frame_type.clone_from(&self.frame_type);
-        frame.id.clone_from(&self.id);
-        frame.pointer = (self.kind == RefusalKind::Invalid).then(|| self.pointer.clone());
+        frame.frame_type = self.frame_type.as_deref().filter(fits).map(str::to_owned);
+        frame.id = self.id.as_ref().map(Id::as_str).filter(fits).map(Id::from);
+        let has_place = self.kind == RefusalKind::Invalid || !self.pointer.is_empty();
+        frame.pointer = has_place
+            .then_some(self.pointer.as_str())
+            .filter(fits)
+            .map(str::to_owned);
         frame
     }
 }
@@ -65,12 +101,20 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(frame_type) = &self.frame_type {
-            // The name is the sender's: it must not bring a line break or a control sequence into a log.
-            write!(formatter, "{}: ", frame_type.escape_debug())?;
+            write!(formatter, "{}: ", plain(frame_type, SHOWN_CHARS))?;
         }
-        if !self.pointer.is_empty() {
-            write!(formatter, "{}: ", self.pointer.escape_debug())?;
-        }
-        formatter.write_str(&self.reason)
+        write_place(formatter, &self.pointer, &self.reason)
     }
+}
+
+/// `/content/0: why`, or why alone where it is about the whole.
+pub(super) fn write_place(
+    formatter: &mut fmt::Formatter<'_>,
+    pointer: &str,
+    reason: &str,
+) -> fmt::Result {
+    if !pointer.is_empty() {
+        write!(formatter, "{}: ", plain(pointer, SHOWN_CHARS))?;
+    }
+    formatter.write_str(reason)
 }

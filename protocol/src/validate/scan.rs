@@ -9,58 +9,72 @@ pub(super) struct Scan {
     pub(super) says_block: bool,
 }
 
-/// Walks over the line once. It needs no stack, so nesting costs nothing, and it looks only at the keys of the
-/// outermost object.
+/// Walks over the first object of a line once, looking only at its own keys. What could be read in two ways is not
+/// told: an `id` that is there twice, or one beside a key that is spelled with escapes.
 pub(super) fn scan(line: &[u8]) -> Scan {
     let mut scan = Scan::default();
-    let mut ambiguous_id = false;
-    let mut depth = 0_usize;
-    let mut at = 0;
+    let mut ids = 0;
+    let mut open = Vec::new();
+    let mut at = skip_blanks(line, 0);
+    if line.get(at) != Some(&b'{') {
+        return scan;
+    }
     while let Some(&byte) = line.get(at) {
         at += 1;
         match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'{' | b'[' => open.push(byte),
+            b'}' | b']' => {
+                close(&mut open, byte);
+                if open.is_empty() {
+                    break;
+                }
+            }
             b'"' => {
                 let Some((key, after)) = string(line, at) else {
                     break;
                 };
                 at = after;
-                if depth != 1 {
-                    continue;
-                }
-                let Some(value) = value_after_colon(line, after) else {
+                let Some(value) = value_after_colon(line, after).filter(|_| open.len() == 1) else {
                     continue;
                 };
-                let text = || {
-                    let (text, _) = string(line, value + 1)?;
-                    (line[value] == b'"').then_some(text)
-                };
+                let text = (line[value] == b'"')
+                    .then(|| string(line, value + 1))
+                    .flatten();
                 match key {
-                    b"type" => scan.frame_type = scan.frame_type.or(text().and_then(plain)),
+                    b"type" => {
+                        scan.frame_type =
+                            scan.frame_type.or(text.and_then(|(text, _)| literal(text)))
+                    }
                     b"id" => {
-                        let id = text().and_then(plain);
-                        ambiguous_id |= scan.id.is_some() && scan.id != id;
-                        scan.id = scan.id.or(id);
+                        ids += 1;
+                        scan.id = text.and_then(|(text, _)| literal(text));
                     }
                     b"block" => scan.says_block |= line[value..].starts_with(b"true"),
+                    _ if key.contains(&b'\\') => ids += 2,
                     _ => {}
                 }
-                // A string value would otherwise be taken for the next key.
-                if line[value] == b'"' {
-                    match string(line, value + 1) {
-                        Some((_, after)) => at = after,
-                        None => break,
-                    }
+                // A text that is a value must not be taken for the next key.
+                at = text.map_or(value, |(_, after)| after);
+                if line[value] == b'"' && text.is_none() {
+                    break;
                 }
             }
             _ => {}
         }
     }
-    if ambiguous_id {
+    if ids > 1 {
         scan.id = None;
     }
     scan
+}
+
+/// Closes a bracket, and with it whatever was left open inside.
+fn close(open: &mut Vec<u8>, closing: u8) {
+    let opening = if closing == b'}' { b'{' } else { b'[' };
+    match open.iter().rposition(|bracket| *bracket == opening) {
+        Some(at) => open.truncate(at),
+        None => open.clear(),
+    }
 }
 
 /// The raw contents of the string that begins at `start`, behind its quote, and what comes after it.
@@ -76,23 +90,24 @@ fn string(line: &[u8], start: usize) -> Option<(&[u8], usize)> {
 }
 
 /// Where the value begins, if a colon follows.
-fn value_after_colon(line: &[u8], mut at: usize) -> Option<usize> {
-    let skip = |mut at: usize| {
-        while line.get(at).is_some_and(u8::is_ascii_whitespace) {
-            at += 1;
-        }
-        at
-    };
-    at = skip(at);
-    if line.get(at)? != &b':' {
+fn value_after_colon(line: &[u8], at: usize) -> Option<usize> {
+    let colon = skip_blanks(line, at);
+    if line.get(colon)? != &b':' {
         return None;
     }
-    at = skip(at + 1);
-    line.get(at).map(|_| at)
+    let value = skip_blanks(line, colon + 1);
+    line.get(value).map(|_| value)
+}
+
+fn skip_blanks(line: &[u8], mut at: usize) -> usize {
+    while line.get(at).is_some_and(u8::is_ascii_whitespace) {
+        at += 1;
+    }
+    at
 }
 
 /// A text without escapes, as every id of a host is.
-fn plain(raw: &[u8]) -> Option<String> {
+fn literal(raw: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(raw).ok()?;
     (!text.contains('\\')).then(|| text.to_owned())
 }
@@ -101,34 +116,61 @@ fn plain(raw: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn scanned(line: &str) -> (Option<String>, Option<String>, bool) {
-        let scan = scan(line.as_bytes());
-        (scan.frame_type, scan.id, scan.says_block)
+    fn id(line: &str) -> Option<String> {
+        scan(line.as_bytes()).id
+    }
+
+    fn says_block(line: &str) -> bool {
+        scan(line.as_bytes()).says_block
     }
 
     #[test]
     fn top_level_keys_only() {
         let line = r#"{"a":{"id":"no","block":true},"type":"x","l":["id","y"],"id":"7","t":"\"id\":\"8\"","#;
-        assert_eq!(scanned(line), (Some("x".into()), Some("7".into()), false));
-    }
-
-    #[test]
-    fn value_that_looks_like_a_key() {
+        let scan = scan(line.as_bytes());
         assert_eq!(
-            scanned(r#"{"a":"id","b":"type","id" : "1", oops"#).1,
-            Some("1".into())
+            (
+                scan.frame_type.as_deref(),
+                scan.id.as_deref(),
+                scan.says_block
+            ),
+            (Some("x"), Some("7"), false)
         );
     }
 
     #[test]
-    fn two_ids_are_no_id() {
-        assert_eq!(scanned(r#"{"id":"1","id":"2"}"#).1, None);
-        assert_eq!(scanned(r#"{"id":"1","id":"1"}"#).1, Some("1".into()));
+    fn a_value_that_looks_like_a_key() {
+        assert_eq!(
+            id(r#"{"a":"id","b":"type","id" : "1", oops"#).as_deref(),
+            Some("1")
+        );
     }
 
     #[test]
-    fn block_counts_wherever_it_is_said() {
-        assert!(scanned(r#"{"block":true,"block":false"#).2);
-        assert!(!scanned(r#"{"reason":"block: true, \"block\":true"#).2);
+    fn an_id_that_could_be_another_is_none() {
+        for line in [
+            r#"{"id":"1","id":"2"}"#,
+            r#"{"id":5,"id":"B","#,
+            r#"{"id":"B","id":5,"#,
+            r#"{"id":"a\u0041","id":"B","#,
+            r#"{"\u0069d":"A","id":"B","#,
+            r#"{"id":"B","\u0069d":"A","#,
+            r#"["id":"B","#,
+            r#"log {"id":"B"}"#,
+            r#"{}{"id":"B"}"#,
+        ] {
+            assert_eq!(id(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn block_counts_wherever_the_object_says_it() {
+        assert!(says_block(r#"{"block":true,"block":false"#));
+        assert!(says_block(
+            r#"{"id":"A","modified_args":{"x":[1,2},"block":true}"#
+        ));
+        assert!(!says_block(r#"{"reason":"block: true, \"block\":true"#));
+        assert!(!says_block(r#"{"id":"A","block":false}{"block":true}"#));
+        assert!(!says_block(r#"["block":true"#));
     }
 }

@@ -1,20 +1,25 @@
 //! A tool's own schema: foreign input that must not fetch, hang or bloat.
 
+mod work;
+
+use std::fmt;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use super::explain;
+use self::work::Work;
+use super::{explain, plain::plain, refusal::write_place};
 use crate::{Object, limits};
 
-/// More places than this to look at for one value, once references are followed, and a schema is refused: a few
-/// lines of references can stand for more work than there is time.
-const EXPANDED_SCHEMAS: u64 = 20_000;
-/// Patterns that compile to more than this are refused.
-const PATTERN_BYTES: usize = 1 << 20;
-
 /// A tool's schema, compiled.
+///
+/// Checking is synchronous and its work is bounded by [`limits::TOOL_SCHEMA_WORK`]: a few tenths of a second at the
+/// worst, for values of megabytes. A host does that beside its event loop.
 #[derive(Debug)]
-pub struct ToolSchema(Validator);
+pub struct ToolSchema {
+    validator: Validator,
+    work: Work,
+}
 
 /// Why a schema is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,15 +37,21 @@ pub enum SchemaFault {
     /// It nests too deep.
     #[error("the schema nests more than {} levels deep", limits::TOOL_SCHEMA_DEPTH)]
     TooDeep,
-    /// Its references multiply.
-    #[error("the schema's references expand to more than {EXPANDED_SCHEMAS} schemas")]
-    Expands,
+    /// It has too many patterns.
+    #[error("the schema has more than {} patterns", limits::TOOL_SCHEMA_PATTERNS.0)]
+    TooManyPatterns,
+    /// Even a small value would be too much work.
+    #[error("the schema is too much work to check: its parts multiply")]
+    TooMuchWork,
     /// It is not about an object.
     #[error("the schema's type is {0}, not \"object\"")]
     NotAnObject(String),
-    /// It refers to something outside itself.
-    #[error("the schema refers to `{0}`, which is outside it")]
-    OutsideReference(String),
+    /// It refers to something outside itself, or to nothing.
+    #[error("the schema refers to `{0}`, which is not a place in it, such as `#/$defs/x`")]
+    Reference(String),
+    /// It uses a keyword whose work cannot be told beforehand.
+    #[error("the schema uses `{0}`, which is not supported here")]
+    Unsupported(&'static str),
     /// It is not a JSON Schema.
     #[error("not a JSON Schema: {0}")]
     Invalid(String),
@@ -48,23 +59,31 @@ pub enum SchemaFault {
 
 /// What does not fit a tool's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}{reason}", .pointer, if .pointer.is_empty() { "" } else { ": " })]
 pub struct Mismatch {
     /// Where, as a JSON pointer; `""` is the whole value.
     pub pointer: String,
-    /// Why, in one line.
+    /// Why, in one line without control characters.
     pub reason: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_place(formatter, &self.pointer, &self.reason)
+    }
 }
 
 impl ToolSchema {
     /// Compiles the schema of a tool's arguments: of type `object`, or of no type, which means the same.
     pub fn for_arguments(schema: &Object) -> Result<Self, SchemaFault> {
         match schema.get("type") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(name)) if name == "object" => {}
-            Some(other) => return Err(SchemaFault::NotAnObject(explain::shown(other))),
+            Some(Value::String(name)) if name == "object" => Self::compile(schema),
+            Some(other) => Err(SchemaFault::NotAnObject(explain::shown(other))),
+            None => {
+                let mut schema = schema.clone();
+                schema.insert("type".into(), "object".into());
+                Self::compile(&schema)
+            }
         }
-        Self::compile(schema)
     }
 
     /// Compiles any schema that comes from outside.
@@ -77,97 +96,57 @@ impl ToolSchema {
         if bytes > limits::TOOL_SCHEMA_BYTES {
             return Err(SchemaFault::TooLarge { bytes });
         }
-        if let Some(outside) = outside_reference(&schema) {
-            return Err(SchemaFault::OutsideReference(outside));
-        }
-        if expansion(&schema, &schema, &mut Vec::new(), &mut Vec::new()) > EXPANDED_SCHEMAS {
-            return Err(SchemaFault::Expands);
-        }
+        let work = Work::of(&schema)?;
+        let (_, pattern_bytes) = limits::TOOL_SCHEMA_PATTERNS;
         // The engine without look-around and back references: its matching time is linear in the text.
-        jsonschema::options()
+        let patterns = PatternOptions::regex()
+            .size_limit(pattern_bytes)
+            .dfa_size_limit(pattern_bytes);
+        let built = jsonschema::options()
             .offline()
-            .with_pattern_options(
-                PatternOptions::regex()
-                    .size_limit(PATTERN_BYTES)
-                    .dfa_size_limit(PATTERN_BYTES),
-            )
-            .build(&schema)
-            .map(Self)
-            .map_err(|error| {
-                SchemaFault::Invalid(explain::shown(&Value::String(error.to_string())))
-            })
+            .with_pattern_options(patterns)
+            .build(&schema);
+        match built {
+            Ok(validator) => Ok(Self { validator, work }),
+            Err(error) => {
+                let at = error.instance_path().as_str();
+                let said = match &**error.instance() {
+                    Value::String(text) if error.kind().keyword() == "format" => {
+                        format!(
+                            "{at}: the pattern {} is not one, is too large, or looks around",
+                            plain(text, 60)
+                        )
+                    }
+                    _ => format!("{at}: {error}"),
+                };
+                Err(SchemaFault::Invalid(plain(&said, 200)))
+            }
+        }
     }
 
     /// Checks a value against the schema.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
-        if self.0.is_valid(value) {
+        if !self.work.is_bearable(value) {
+            let reason = "is too large or too deep to be checked against the schema".to_owned();
+            return Err(Mismatch {
+                pointer: String::new(),
+                reason,
+            });
+        }
+        if self.validator.is_valid(value) {
             return Ok(());
         }
-        let (pointer, reason) = explain::first(&self.0, value);
+        let (pointer, reason) = explain::first(&self.validator, value);
         Err(Mismatch { pointer, reason })
-    }
-}
-
-fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
-    match value {
-        Value::Object(object) => Box::new(object.values()),
-        Value::Array(list) => Box::new(list.iter()),
-        _ => Box::new(std::iter::empty()),
     }
 }
 
 /// Bounded by the parser's own limit, so the recursion is safe.
 fn depth(value: &Value) -> usize {
-    1 + children(value).map(depth).max().unwrap_or(0)
-}
-
-fn reference(schema: &Value) -> Option<&str> {
-    ["$ref", "$dynamicRef", "$recursiveRef"]
-        .into_iter()
-        .find_map(|key| schema.get(key)?.as_str())
-}
-
-fn outside_reference(schema: &Value) -> Option<String> {
-    match reference(schema) {
-        Some(target) if !target.starts_with('#') => {
-            Some(explain::shown(&Value::from(target)).replace('"', ""))
-        }
-        _ => children(schema).find_map(outside_reference),
-    }
-}
-
-/// How many schemas stand behind this one once its references are followed. A reference back to where one is counts
-/// once: following it again takes a deeper value.
-fn expansion<'s>(
-    schema: &'s Value,
-    root: &'s Value,
-    within: &mut Vec<&'s str>,
-    known: &mut Vec<(&'s str, u64)>,
-) -> u64 {
-    let mut count: u64 = 1;
-    if let Some(target) = reference(schema)
-        && !within.contains(&target)
-    {
-        let below = match known.iter().find(|(name, _)| *name == target) {
-            Some((_, below)) => *below,
-            None => {
-                within.push(target);
-                let below = target
-                    .strip_prefix('#')
-                    .and_then(|pointer| root.pointer(pointer))
-                    .map_or(1, |target| expansion(target, root, within, known));
-                within.pop();
-                known.push((target, below));
-                below
-            }
-        };
-        count = count.saturating_add(below);
-    }
-    for child in children(schema) {
-        if count > EXPANDED_SCHEMAS {
-            break;
-        }
-        count = count.saturating_add(expansion(child, root, within, known));
-    }
-    count
+    let below = match value {
+        Value::Object(object) => object.values().map(depth).max(),
+        Value::Array(list) => list.iter().map(depth).max(),
+        _ => None,
+    };
+    1 + below.unwrap_or(0)
 }

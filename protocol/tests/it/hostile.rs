@@ -102,7 +102,7 @@ fn strings_of_four_mebibytes() {
 }
 
 #[test]
-fn a_million_keys_and_a_key_twice_at_the_end() {
+fn many_keys_and_a_key_twice_at_the_end() {
     let mut line = String::from(r#"{"type":"submit","text":"a""#);
     for key in 0..200_000 {
         line += &format!(r#","k{key}":0"#);
@@ -112,14 +112,59 @@ fn a_million_keys_and_a_key_twice_at_the_end() {
     assert_eq!(refusal.to_string(), "submit: /k7: key appears twice");
 }
 
-/// A schema means by `integer` every number without a fraction; the types mean an integer as it is written.
+/// A list of a million wrong items has a million errors; one is enough.
 #[test]
-fn an_integer_written_as_a_fraction_is_refused_in_words() {
-    let refusal =
-        validate::frame::<FromHost>(br#"{"type":"event","event":"turn_start","step":1.0}"#)
-            .expect_err("refused");
+fn a_frame_with_a_million_errors_is_refused_at_the_first() {
+    let line = format!(
+        r#"{{"type":"tool_result","id":"1","content":[1{}]}}"#,
+        ",1".repeat(1_000_000)
+    );
+    let refusal = read(line.as_bytes()).expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "event: invalid type: floating point `1.0`, expected u32"
+        "tool_result: /content/0: 1 is not an object"
     );
+}
+
+/// However long a name, a place or a text is: the message is a line, and the frame that tells of it fits.
+#[test]
+fn messages_stay_short() {
+    let long = "x\\u009b".repeat(200_000);
+    let lines = [
+        format!(r#"{{"type":"submit","{long}":1,"{long}":2}}"#),
+        format!(r#"{{"type":"{long}","id":"{long}","#),
+        format!(
+            r#"{{"type":"submit","id":"{}","text":5}}"#,
+            "y".repeat(100_000)
+        ),
+        format!(r#"{{"type":"{}","x":nul}}"#, "\u{9b}".repeat(500_000)),
+    ];
+    for line in lines {
+        let refusal = read(line.as_bytes()).expect_err("refused");
+        assert!(
+            refusal.to_string().len() < 1500,
+            "{} bytes",
+            refusal.to_string().len()
+        );
+        assert!(!refusal.to_string().chars().any(char::is_control));
+        let frame = serde_json::to_vec(&FromHost::from(refusal.to_frame())).expect("serialises");
+        assert!(frame.len() < 8192, "{} bytes", frame.len());
+    }
+}
+
+/// An integer is a number without a fraction, however it is written.
+#[test]
+fn an_integer_may_be_written_with_a_point() {
+    let line = br#"{"type":"event","event":"turn_start","step":3.0}"#;
+    let FromHost::Event(zot_protocol::Event::TurnStart(start)) =
+        validate::frame(line).expect("valid")
+    else {
+        panic!()
+    };
+    assert_eq!(start.step, 3);
+    let (manifest, _) = validate::manifest(
+        br#"{"name":"x","exec":"x","timeouts":{"tool_ms":2e3},"permissions":{"net":[443.0]}}"#,
+    )
+    .expect("valid");
+    assert_eq!(manifest.timeouts.expect("there").tool_ms, Some(2000));
 }

@@ -67,11 +67,13 @@ fn what_the_schema_accepts_decodes(
 ) {
     let compiled =
         ToolSchema::compile(document.schema.as_object().expect("an object")).expect("compiles");
+    let accepted = std::cell::Cell::new(0);
     let run = runner().run(&values_of(&document.schema), |value| {
         // The generator knows no `if`; what it makes against one is not accepted and proves nothing.
         if compiled.check(&value).is_err() {
             return Ok(());
         }
+        accepted.set(accepted.get() + 1);
         let back =
             decode(&value).map_err(|error| TestCaseError::fail(format!("{value}: {error}")))?;
         compiled.check(&back).map_err(|mismatch| {
@@ -79,6 +81,11 @@ fn what_the_schema_accepts_decodes(
         })
     });
     run.unwrap_or_else(|failure| panic!("{}: {failure}", document.name));
+    assert!(
+        accepted.get() >= 24,
+        "{}: too few of the values were accepted to prove anything",
+        document.name
+    );
 }
 
 fn of_set<F: Validated>() {

@@ -39,6 +39,10 @@ fn every_wrong_frame_is_refused_in_the_words_of_the_table() {
         panic!("protocol/tests/data/refused.ndjson does not say what is said now");
     }
     assert!(lines(TABLE).count() >= 40);
+    assert!(
+        lines(TABLE).all(|row| row["says"].is_string()),
+        "a row that is not refused"
+    );
 }
 
 #[test]
@@ -78,29 +82,124 @@ fn a_malformed_response_that_blocks_is_known_to_block() {
 }
 
 #[test]
+fn whatever_is_wrong_the_id_and_the_block_are_told() {
+    let told = |line: &str| {
+        let refusal = refusal("from-extension", line.as_bytes()).expect("refused");
+        (refusal.id.map(|id| id.0), refusal.says_block)
+    };
+    for line in [
+        r#"{"id":"i1","block":true}"#,
+        r#"{"type":5,"id":"i1","block":true}"#,
+        r#"{"type":null,"id":"i1","block":true}"#,
+        r#"{"type":"event_intercept_response","id":"i1","block":true,"reason":5}"#,
+        r#"{"type":"event_intercept_response","id":"i1","block":true,"reason":"cut o"#,
+    ] {
+        assert_eq!(told(line), (Some("i1".into()), true), "{line}");
+    }
+    assert_eq!(
+        told(r#"{"type":"tool_result","id":"i1","block":true}"#),
+        (Some("i1".into()), false),
+        "means something else"
+    );
+    let decoded = validate::decode::<FromExtension>(
+        br#"{"type":"event_intercept_response","id":"i1","block":true,"modified_args":5}"#,
+    );
+    assert!(decoded.expect_err("refused").says_block);
+}
+
+#[test]
+fn the_kind_says_what_a_host_counts_as_garbage() {
+    use validate::RefusalKind::{Invalid, Malformed, NotJson};
+    let kind = |line: &[u8]| refusal("from-extension", line).expect("refused").kind;
+    assert_eq!(kind(b"Loading..."), NotJson);
+    assert_eq!(kind(b"{\"type\":\"submit\",\"text\":\"\xff\"}"), Malformed);
+    assert_eq!(
+        kind(br#"{"type":"submit","text":"a","text":"b"}"#),
+        Malformed
+    );
+    assert_eq!(kind(br#"{"type":"submit","text":5}"#), Invalid);
+}
+
+#[test]
+fn an_unknown_event_comes_back_as_it_was() {
+    let line = r#"{"type":"event","event":"future","x":1}"#;
+    let frame: FromHost = validate::decode(line.as_bytes()).expect("a value");
+    assert_eq!(serde_json::to_string(&frame).expect("serialises"), line);
+}
+
+#[test]
+fn files_are_told_by_line_and_may_begin_with_a_byte_order_mark() {
+    let refusal =
+        validate::manifest(b"{\n  \"name\": \"x\",\n  \"type\": \"y\",\n}").expect_err("refused");
+    assert_eq!(
+        refusal.to_string(),
+        "not JSON: trailing comma at line 4, column 1"
+    );
+    validate::manifest(b"\xef\xbb\xbf{\"name\":\"x\",\"exec\":\"x\"}").expect("valid");
+}
+
+#[test]
 fn lines_that_are_not_json() {
-    #[rustfmt::skip]
     let table: &[(&[u8], &str)] = &[
         (b"", "not JSON: EOF while parsing a value at column 0"),
         (b"Loading model...", "not JSON: expected value at column 1"),
-        (b"{\"type\":\"ready\"", "ready: not JSON: EOF while parsing an object at column 15"),
-        (b"{\"type\":\"ready\"}}", "ready: not JSON: trailing characters at column 17"),
-        (b"{\"type\":\"ready\"} {\"type\":\"ready\"}", "ready: not JSON: trailing characters at column 18"),
-        (b"{'type':'ready'}", "not JSON: key must be a string at column 2"),
-        (b"{\"type\":\"submit\",\"text\":\"a\tb\"}", "submit: not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 27"),
-        (b"{\"type\":\"submit\",\"text\":\"\\ud800\"}", "submit: not JSON: unexpected end of hex escape at column 32"),
-        (b"{\"type\":\"submit\",\"text\":\"\\udc00\"}", "submit: not JSON: lone leading surrogate in hex escape at column 31"),
-        (b"{\"type\":\"submit\",\"text\":\"\xff\"}", "submit: invalid UTF-8 at byte 26"),
-        (b"{\"type\":\"submit\",\"n\":1e999}", "submit: not JSON: number out of range at column 26"),
-        (b"{\"type\":\"submit\",\"n\":NaN}", "submit: not JSON: expected value at column 22"),
-        (b"{\"type\":\"submit\",\"text\":\"a\",\"text\":\"b\"}", "submit: /text: key appears twice"),
-        (b"{\"type\":\"tool_result\",\"id\":\"1\",\"content\":[{},{\"a/b\":{\"x\":1,\"x\":2}}]}", "tool_result: /content/1/a~1b/x: key appears twice"),
+        (
+            b"{\"type\":\"ready\"",
+            "ready: not JSON: EOF while parsing an object at column 15",
+        ),
+        (
+            b"{\"type\":\"ready\"}}",
+            "ready: not JSON: trailing characters at column 17",
+        ),
+        (
+            b"{\"type\":\"ready\"} {\"type\":\"ready\"}",
+            "ready: not JSON: trailing characters at column 18",
+        ),
+        (
+            b"{'type':'ready'}",
+            "not JSON: key must be a string at column 2",
+        ),
+        (
+            b"{\"type\":\"submit\",\"text\":\"a\tb\"}",
+            "submit: not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 27",
+        ),
+        (
+            b"{\"type\":\"submit\",\"text\":\"\\ud800\"}",
+            "submit: not JSON: unexpected end of hex escape at column 32",
+        ),
+        (
+            b"{\"type\":\"submit\",\"text\":\"\\udc00\"}",
+            "submit: not JSON: lone leading surrogate in hex escape at column 31",
+        ),
+        (
+            b"{\"type\":\"submit\",\"text\":\"\xff\"}",
+            "submit: invalid UTF-8 at byte 26",
+        ),
+        (
+            b"{\"type\":\"submit\",\"n\":1e999}",
+            "submit: not JSON: number out of range at column 26",
+        ),
+        (
+            b"{\"type\":\"submit\",\"n\":NaN}",
+            "submit: not JSON: expected value at column 22",
+        ),
+        (
+            b"{\"type\":\"submit\",\"text\":\"a\",\"text\":\"b\"}",
+            "submit: /text: key appears twice",
+        ),
+        (
+            b"{\"type\":\"tool_result\",\"id\":\"1\",\"content\":[{},{\"a/b\":{\"x\":1,\"x\":2}}]}",
+            "tool_result: /content/1/a~1b/x: key appears twice",
+        ),
         (b"[]", "a list is not an object"),
         (b"null", "null is not an object"),
         (b"\"hello\"", "\"hello\" is not an object"),
         (b"{}", "/type: missing"),
         (b"{\"type\":null}", "/type: null is not a string"),
-        (b"{\"type\":\"a\\u001b[31m\nb", "not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 0"),
+        (
+            b"{\"type\":\"a\\u001b[31m\nb",
+            "not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 2, column 0",
+        ),
     ];
     for (line, message) in table {
         let said = refusal("from-extension", line).map(|refusal| refusal.to_string());

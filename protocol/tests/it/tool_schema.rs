@@ -30,28 +30,74 @@ fn arguments_are_checked_with_pointer_and_reason() {
 
 #[test]
 fn references_out_of_the_schema_are_refused() {
-    for target in [
+    let targets = [
         "http://localhost:1/x.json",
         "file:///etc/passwd",
         "other.json",
         "//host/x",
-    ] {
-        let fault = compile(&json!({"properties": {"a": {"$ref": target}}})).unwrap_err();
+        "#nowhere",
+        "#/nowhere",
+        "#/%24defs/a",
+    ];
+    for target in targets {
+        let fault = compile(&json!({"properties": {"a": {"$ref": target}}, "$defs": {"a": {}}}))
+            .unwrap_err();
         assert_eq!(
             fault,
-            format!("the schema refers to `{target}`, which is outside it")
+            format!(
+                "the schema refers to `{target}`, which is not a place in it, such as `#/$defs/x`"
+            )
         );
     }
     compile(
         &json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}),
     )
     .expect("inside");
+    compile(&json!({"default": {"$ref": "x.json"}, "enum": [{"$ref": "y"}]}))
+        .expect("data is no reference");
+}
+
+#[test]
+fn keywords_that_lead_who_knows_where_are_refused() {
+    for (keyword, value) in [
+        ("$dynamicRef", "#a"),
+        ("$recursiveRef", "#"),
+        ("$anchor", "a"),
+        ("$dynamicAnchor", "a"),
+    ] {
+        let fault =
+            compile(&json!({"properties": {"a": {"$ref": "#", keyword: value}}})).unwrap_err();
+        assert_eq!(
+            fault,
+            format!("the schema uses `{keyword}`, which is not supported here")
+        );
+    }
+    let fault =
+        compile(&json!({"properties": {"a": {"$id": "http://localhost:1/x"}}})).unwrap_err();
+    assert_eq!(
+        fault,
+        "the schema uses `$id within the schema`, which is not supported here"
+    );
+    compile(&json!({"properties": {"$id": {"type": "string"}, "$anchor": {"type": "string"}}}))
+        .expect("names of properties");
 }
 
 #[test]
 fn patterns_that_could_hang_are_refused_and_the_others_are_linear() {
     let fault = compile(&json!({"properties": {"a": {"pattern": "^(?=a)b"}}})).unwrap_err();
-    assert!(fault.starts_with("not a JSON Schema"), "{fault}");
+    assert_eq!(
+        fault,
+        "not a JSON Schema: /properties/a/pattern: the pattern ^(?=a)b is not one, is too large, or looks around"
+    );
+    let fault = compile(&json!({"properties": {"a": {"pattern": "(a{1000}){1000}"}}})).unwrap_err();
+    assert!(fault.contains("too large"), "{fault}");
+    let many: serde_json::Map<String, Value> = (0..65)
+        .map(|index| (format!("\\p{{L}}{{20}}{index}"), json!(true)))
+        .collect();
+    assert_eq!(
+        compile(&json!({ "patternProperties": many })).unwrap_err(),
+        "the schema has more than 64 patterns"
+    );
 
     let schema = compile(&json!({"properties": {"a": {"pattern": "^(a+)+$"}}})).expect("compiles");
     let evil = format!("{}b", "a".repeat(100_000));
@@ -71,13 +117,35 @@ fn size_and_depth_are_bounded() {
     let large = json!({"description": "x".repeat(300_000)});
     assert_eq!(
         compile(&large).unwrap_err(),
-        "the schema has 300018 bytes, more than 262144"
+        "the schema has 300034 bytes, more than 262144"
     );
+}
+
+/// A chain of references as long as a schema can be: no stack is deep enough for a walk that recurses.
+#[test]
+fn a_long_chain_of_references_overflows_nothing() {
+    let mut chain = serde_json::Map::new();
+    for link in 0..1700 {
+        let mut wrapped = json!({"$ref": format!("#/x/{}", link + 1)});
+        for _ in 0..28 {
+            wrapped = json!({ "not": wrapped });
+        }
+        chain.insert(link.to_string(), wrapped);
+    }
+    chain.insert("1700".into(), json!({}));
+    let thread = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(move || {
+            // Whether it is accepted is not the question.
+            let _ = compile(&json!({"$ref": "#/x/0", "x": chain}));
+        });
+    thread.expect("starts").join().expect("does not overflow");
 }
 
 /// Thirty lines of references, each naming the next one twice, stand for a billion schemas.
 #[test]
-fn references_that_multiply_are_refused() {
+fn what_multiplies_is_refused() {
+    const FAULT: &str = "the schema is too much work to check: its parts multiply";
     let mut definitions = serde_json::Map::new();
     for level in 0..30 {
         let next = format!("#/$defs/a{}", level + 1);
@@ -87,10 +155,133 @@ fn references_that_multiply_are_refused() {
         );
     }
     definitions.insert("a30".into(), json!({"type": "object"}));
-    let fault = compile(&json!({"$ref": "#/$defs/a0", "$defs": definitions})).unwrap_err();
     assert_eq!(
-        fault,
-        "the schema's references expand to more than 20000 schemas"
+        compile(&json!({"$ref": "#/$defs/a0", "$defs": definitions})).unwrap_err(),
+        FAULT
+    );
+
+    let mut nested = json!({});
+    for _ in 0..28 {
+        nested = json!({"unevaluatedProperties": false, "allOf": [nested]});
+    }
+    assert_eq!(compile(&nested).unwrap_err(), FAULT);
+}
+
+fn nested(levels: usize) -> Value {
+    let mut value = json!({});
+    for _ in 0..levels {
+        value = json!({ "c": value });
+    }
+    value
+}
+
+/// Where each level of a value doubles the work, only a shallow value is checked.
+#[test]
+fn work_that_grows_with_the_value_is_bounded() {
+    let branch = json!({"properties": {"c": {"$ref": "#/$defs/n"}}});
+    let doubling =
+        compile(&json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [branch, branch]}}}))
+            .expect("compiles");
+    doubling.check(&nested(8)).expect("fits");
+    let too_deep = "is too large or too deep to be checked against the schema";
+    assert_eq!(
+        doubling.check(&nested(20)).unwrap_err().to_string(),
+        too_deep
+    );
+    assert_eq!(
+        doubling.check(&nested(100)).unwrap_err().to_string(),
+        too_deep
+    );
+
+    let again = compile(&json!({
+        "properties": {"c": {"$ref": "#"}}, "anyOf": [{"properties": {"c": {"$ref": "#"}}}], "unevaluatedProperties": false,
+    }))
+    .expect("compiles");
+    assert_eq!(again.check(&nested(20)).unwrap_err().to_string(), too_deep);
+
+    let many = json!({"items": {"allOf": vec![json!({"minimum": 0}); 9000]}});
+    let wide = compile(&json!({"properties": {"l": many}})).expect("compiles");
+    wide.check(&json!({"l": [1, 2, 3]})).expect("fits");
+    assert_eq!(
+        wide.check(&json!({"l": vec![1; 100_000]}))
+            .unwrap_err()
+            .to_string(),
+        too_deep
+    );
+}
+
+/// What people really write is not caught by the bounds above.
+#[test]
+fn large_and_ordinary_is_fine() {
+    compile(&json!({"properties": {"n": {"enum": (0..20_000).collect::<Vec<_>>()}}}))
+        .expect("a long enum");
+    let mut definitions = serde_json::Map::new();
+    for level in 0..1000 {
+        definitions.insert(
+            format!("d{level}"),
+            json!({"properties": {"next": {"$ref": format!("#/$defs/d{}", (level + 1) % 1000)}}}),
+        );
+    }
+    let chain =
+        compile(&json!({"$ref": "#/$defs/d0", "$defs": definitions})).expect("a long chain");
+    chain.check(&json!({"next": {"next": {}}})).expect("fits");
+
+    let tree = compile(&json!({
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "children": {"items": {"$ref": "#"}}},
+    }))
+    .expect("a tree");
+    let mut deep = json!({});
+    for _ in 0..60 {
+        deep = json!({"left": deep, "right": {}, "children": [{}, {}]});
+    }
+    tree.check(&deep).expect("however deep");
+
+    let list =
+        compile(&json!({"properties": {"l": {"type": "array", "items": {"type": "integer"}}}}))
+            .expect("a list");
+    list.check(&json!({"l": vec![1; 1_000_000]}))
+        .expect("a million numbers");
+}
+
+#[test]
+fn messages_are_one_plain_line() {
+    let schema = compile(&json!({
+        "additionalProperties": {"type": "string"}, "required": ["\u{1b}[31m"],
+        "properties": {"c": {"const": "\u{9b}31m"}, "e": {"enum": (0..1000).collect::<Vec<_>>()}, "m": {"maxLength": 3}},
+    }))
+    .expect("compiles");
+    for value in [
+        json!({"\u{1b}[2J\nevil\u{202e}": 5}),
+        json!({}),
+        json!({"\u{1b}[31m": "", "c": 1}),
+        json!({"\u{1b}[31m": "", "e": "x"}),
+    ] {
+        let said = schema.check(&value).unwrap_err().to_string();
+        assert!(
+            !said
+                .chars()
+                .any(|char| char.is_control() || char == '\u{202e}'),
+            "{said:?}"
+        );
+        assert!(said.len() < 500, "{said}");
+    }
+    let said = schema
+        .check(&json!({"\u{1b}[31m": "", "m": "a".repeat(500)}))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.ends_with("has more than 3 characters"),
+        "the reason is not cut off: {said}"
+    );
+
+    let strict = compile(&json!({"properties": {"a": {}}, "additionalProperties": false}))
+        .expect("compiles");
+    assert_eq!(
+        strict
+            .check(&json!({"a": 1, "b/c": 2}))
+            .unwrap_err()
+            .to_string(),
+        "/b~1c: is not allowed here"
     );
 }
 
@@ -113,7 +304,11 @@ fn a_recursive_schema_is_fine() {
 
 #[test]
 fn the_type_is_object_or_absent() {
-    compile(&json!({})).expect("absent means object");
+    let absent = compile(&json!({})).expect("absent means object");
+    assert_eq!(
+        absent.check(&json!([1])).unwrap_err().to_string(),
+        "a list is not an object"
+    );
     assert_eq!(
         compile(&json!({"type": "array"})).unwrap_err(),
         "the schema's type is \"array\", not \"object\""
