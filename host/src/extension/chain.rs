@@ -89,7 +89,7 @@ pub async fn run<A: Ask>(
 /// Asks one link, until its own deadline or the chain's, whichever comes first.
 async fn ask<A: Ask>(link: &A, event: &Intercept, start: Instant, end: Instant) -> Answer {
     let deadline = link.deadline();
-    let until = end.min(start + deadline);
+    let until = start.checked_add(deadline).map_or(end, |own| own.min(end));
     match timeout_at(until, link.ask(event)).await {
         Ok(answer) => answer,
         Err(_) => Err(Failure::Timeout(until - start)),

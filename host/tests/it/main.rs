@@ -1,4 +1,8 @@
 //! The host crate through its public door.
 
 mod chain;
+mod discover;
+mod host;
+mod seeds;
+mod support;
 mod wire;

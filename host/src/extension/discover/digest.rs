@@ -1,0 +1,326 @@
+//! The digest of a directory: what the user's agreement to an extension holds for.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    file::{Follow, open_regular},
+    shown,
+};
+
+/// The most entries of a directory that are digested, at any depth.
+pub const DIGEST_ENTRIES: usize = 20_000;
+/// The most bytes of a directory's files that are digested.
+pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Why a directory has no digest.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// More than [`DIGEST_ENTRIES`].
+    #[error("more than {0} files")]
+    TooMany(usize),
+    /// More than [`DIGEST_BYTES`].
+    #[error("more than {} MiB", .0 / (1024 * 1024))]
+    TooLarge(u64),
+    /// Something in it cannot be read.
+    #[error("cannot read `{}`: {source}", shown::path(path))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is another file than a moment ago.
+    #[error("`{}` changed while it was read", shown::path(.0))]
+    Changed(PathBuf),
+}
+
+impl DigestError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// The digest of everything in `dir`, as `sha256:` and 64 hexadecimal digits: paths, kinds, executable bits, contents.
+///
+/// A symlink counts by what it says, not by what it leads to; `dir` itself may be one. What the extension's program
+/// takes from elsewhere (an interpreter, a library, a file beside the directory) is not covered. Nothing is left out,
+/// neither `.git` nor `__pycache__`: whatever is left out is where changed code would hide.
+pub fn digest(dir: &Path) -> Result<String, DigestError> {
+    digest_within(dir, DIGEST_ENTRIES, DIGEST_BYTES)
+}
+
+fn digest_within(dir: &Path, most: usize, mut bytes: u64) -> Result<String, DigestError> {
+    let limit = bytes;
+    let mut buffer = vec![0; 64 * 1024];
+    let root = fs::canonicalize(dir).map_err(DigestError::io(dir))?;
+    let mut all = Sha256::new();
+    // Every entry is as long as it says, so that no two trees give the same bytes.
+    all.update(b"zot extension directory 1\0");
+    for entry in walk(&root, most)? {
+        all.update((entry.name().len() as u64).to_be_bytes());
+        all.update(entry.name());
+        let path = root.join(&entry.path);
+        match entry.kind {
+            Kind::Directory => all.update(b"d"),
+            Kind::Other => all.update(b"o"),
+            Kind::Symlink => {
+                let target = fs::read_link(&path).map_err(DigestError::io(&path))?;
+                all.update(b"l");
+                all.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
+            }
+            Kind::File { executable, length } => {
+                // Known before any of it is read.
+                if length > bytes {
+                    return Err(DigestError::TooLarge(limit));
+                }
+                all.update(if executable { b"x" } else { b"f" });
+                let (content, read) = digest_file(&path, bytes, &mut buffer)?;
+                bytes = bytes
+                    .checked_sub(read)
+                    .ok_or(DigestError::TooLarge(limit))?;
+                all.update(content);
+            }
+        }
+    }
+    let mut text = "sha256:".to_owned();
+    for byte in all.finalize() {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    Ok(text)
+}
+
+/// A file's digest and length; of a file that is longer than `most`, one byte more than that is read.
+fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
+    let file = open_regular(path, Follow::Never)
+        .map_err(DigestError::io(path))?
+        .ok_or_else(|| DigestError::Changed(path.to_owned()))?;
+    let mut file = file.take(most.saturating_add(1));
+    let mut content = Sha256::new();
+    let mut length = 0;
+    loop {
+        let count = match file.read(buffer) {
+            Ok(0) => return Ok((content.finalize().into(), length)),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(DigestError::io(path)(error)),
+        };
+        content.update(&buffer[..count]);
+        length += count as u64;
+    }
+}
+
+struct Entry {
+    /// Relative to the directory that is digested.
+    path: PathBuf,
+    kind: Kind,
+}
+
+impl Entry {
+    fn name(&self) -> &[u8] {
+        self.path.as_os_str().as_encoded_bytes()
+    }
+}
+
+enum Kind {
+    Directory,
+    File { executable: bool, length: u64 },
+    Symlink,
+    Other,
+}
+
+/// Everything below `root`, in the order of the paths' bytes.
+fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
+    let mut entries = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        let dir = root.join(&below);
+        for entry in fs::read_dir(&dir).map_err(DigestError::io(&dir))? {
+            let entry = entry.map_err(DigestError::io(&dir))?;
+            if entries.len() == most {
+                return Err(DigestError::TooMany(most));
+            }
+            let path = below.join(entry.file_name());
+            // Of the entry itself: a symlink is not followed.
+            let metadata = entry.metadata().map_err(DigestError::io(&entry.path()))?;
+            let kind = if metadata.is_symlink() {
+                Kind::Symlink
+            } else if metadata.is_dir() {
+                open.push(path.clone());
+                Kind::Directory
+            } else if metadata.is_file() {
+                Kind::File {
+                    executable: super::exec::is_executable(&metadata),
+                    length: metadata.len(),
+                }
+            } else {
+                Kind::Other
+            };
+            entries.push(Entry { path, kind });
+        }
+    }
+    entries.sort_by(|a, b| a.name().cmp(b.name()));
+    Ok(entries)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Two files, a directory, a symlink.
+    fn tree() -> TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("src")).unwrap();
+        fs::write(dir.path().join("src/main.py"), "print()").unwrap();
+        fs::write(dir.path().join("extension.json"), "{}").unwrap();
+        symlink("src/main.py", dir.path().join("run")).unwrap();
+        dir
+    }
+
+    #[test]
+    fn it_depends_on_nothing_but_what_is_in_the_directory() {
+        let (a, b) = (tree(), tempfile::tempdir().unwrap());
+        // In another order, at another time.
+        symlink("src/main.py", b.path().join("run")).unwrap();
+        fs::write(b.path().join("extension.json"), "{}").unwrap();
+        fs::create_dir(b.path().join("src")).unwrap();
+        fs::write(b.path().join("src/main.py"), "print()").unwrap();
+        let digest_a = digest(a.path()).unwrap();
+        assert_eq!(digest_a, digest(b.path()).unwrap());
+        let hex = digest_a.strip_prefix("sha256:").unwrap();
+        assert_eq!(hex.len(), 64);
+        assert!(hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        // Written into people's configurations: another algorithm asks them all again.
+        assert_eq!(
+            digest_a,
+            "sha256:00549fa2310746f5e9dc78c8aff78bb5f3c58f46241a0f8aa3c271641b78cb6f"
+        );
+    }
+
+    #[test]
+    fn every_change_shows() {
+        type Change = fn(&Path);
+        let changes: [(&str, Change); 9] = [
+            ("content", |dir| {
+                fs::write(dir.join("src/main.py"), "print(1)").unwrap();
+            }),
+            ("a new file", |dir| fs::write(dir.join("new"), "").unwrap()),
+            ("a new directory", |dir| {
+                fs::create_dir(dir.join("new")).unwrap();
+            }),
+            ("a hidden file", |dir| {
+                fs::create_dir(dir.join(".git")).unwrap();
+                fs::write(dir.join(".git/config"), "").unwrap();
+            }),
+            ("a name", |dir| {
+                fs::rename(dir.join("src/main.py"), dir.join("src/main.pyc")).unwrap();
+            }),
+            ("a place", |dir| {
+                fs::rename(dir.join("src/main.py"), dir.join("main.py")).unwrap();
+            }),
+            ("the executable bit", |dir| {
+                let path = dir.join("src/main.py");
+                fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            }),
+            ("the target of a symlink", |dir| {
+                fs::remove_file(dir.join("run")).unwrap();
+                symlink("src/other.py", dir.join("run")).unwrap();
+            }),
+            ("a file in place of a symlink", |dir| {
+                fs::remove_file(dir.join("run")).unwrap();
+                fs::write(dir.join("run"), "src/main.py").unwrap();
+            }),
+        ];
+        let unchanged = digest(tree().path()).unwrap();
+        for (what, change) in changes {
+            let dir = tree();
+            change(dir.path());
+            assert_ne!(digest(dir.path()).unwrap(), unchanged, "{what}");
+        }
+    }
+
+    #[test]
+    fn content_moved_over_a_files_border_shows() {
+        let write = |first: &str, second: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("a"), first).unwrap();
+            fs::write(dir.path().join("b"), second).unwrap();
+            digest(dir.path()).unwrap()
+        };
+        assert_ne!(write("xy", "z"), write("x", "yz"));
+    }
+
+    #[test]
+    fn symlinks_are_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        let dir = tree();
+        symlink(outside.path(), dir.path().join("out")).unwrap();
+        symlink(".", dir.path().join("loop")).unwrap();
+        let before = digest(dir.path()).unwrap();
+        fs::write(outside.path().join("file"), "").unwrap();
+        assert_eq!(digest(dir.path()).unwrap(), before);
+        // But for the directory itself.
+        let link = outside.path().join("link");
+        symlink(dir.path(), &link).unwrap();
+        assert_eq!(digest(&link).unwrap(), before);
+    }
+
+    #[test]
+    fn a_fifo_does_not_block_and_counts() {
+        let dir = tree();
+        let before = digest(dir.path()).unwrap();
+        let fifo = dir.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(fifo).status();
+        assert!(made.unwrap().success());
+        assert_ne!(digest(dir.path()).unwrap(), before);
+    }
+
+    #[test]
+    fn more_than_twenty_thousand_entries_are_too_many() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..=20_000 {
+            fs::write(dir.path().join(number.to_string()), "").unwrap();
+        }
+        assert_eq!(
+            digest(dir.path()).unwrap_err().to_string(),
+            "more than 20000 files"
+        );
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let error = digest(Path::new("/nowhere/ext")).unwrap_err();
+        assert!(error.to_string().contains("`/nowhere/ext`"), "{error}");
+    }
+
+    #[test]
+    fn the_bounds_are_inclusive() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("src")).unwrap();
+        fs::write(dir.path().join("src/main.py"), "12345").unwrap();
+        fs::write(dir.path().join("z"), "678").unwrap();
+        let within = |most, bytes| digest_within(dir.path(), most, bytes);
+        assert_eq!(within(3, 8).unwrap(), digest(dir.path()).unwrap());
+        assert!(matches!(within(2, 8), Err(DigestError::TooMany(2))));
+        assert!(matches!(within(3, 7), Err(DigestError::TooLarge(7))));
+    }
+
+    #[test]
+    fn a_file_that_is_longer_than_it_said_is_not_read_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grown");
+        fs::write(&path, "123456789").unwrap();
+        assert_eq!(digest_file(&path, 4, &mut [0; 2]).unwrap().1, 5);
+    }
+}

@@ -1,0 +1,193 @@
+//! Frames on their way to an extension: one bounded queue, one pipe, the order kept.
+//!
+//! Whoever sends a frame also tries to write it at once; only what the pipe does not take waits for the task that
+//! drives the outbox. So a frame to an idle extension costs no task switch, and a sender never waits.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker, ready},
+};
+
+use tokio::{io::AsyncWrite, sync::Notify, time::Instant};
+
+/// The pipe to an extension's standard input.
+pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Why a frame was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotSent {
+    /// The queue holds as much as it may.
+    Full,
+    /// The pipe is closed.
+    Closed,
+}
+
+/// The queue and the pipe behind it.
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+    max_frames: usize,
+    max_bytes: usize,
+    /// Told when the pipe has begun to take less than it is given.
+    backlog: Notify,
+}
+
+struct State {
+    /// `None` once it is closed.
+    pipe: Option<Pipe>,
+    queue: VecDeque<Vec<u8>>,
+    /// How much of the first frame has been written.
+    written: usize,
+    bytes: usize,
+    /// Closes the pipe when the queue is empty.
+    finishing: bool,
+    /// The driving task, which a pipe that fills up must wake.
+    driver: Waker,
+    /// When the pipe last took something, or had nothing to take.
+    progress: Instant,
+}
+
+impl Outbox {
+    pub(crate) fn new(pipe: Pipe, max_frames: usize, max_bytes: usize) -> Self {
+        let state = State {
+            pipe: Some(pipe),
+            queue: VecDeque::new(),
+            written: 0,
+            bytes: 0,
+            finishing: false,
+            driver: Waker::noop().clone(),
+            progress: Instant::now(),
+        };
+        Self {
+            state: Mutex::new(state),
+            max_frames,
+            max_bytes,
+            backlog: Notify::new(),
+        }
+    }
+
+    /// Takes a line, newline included, and writes as much of the queue as the pipe takes at once.
+    pub(crate) fn send(&self, line: Vec<u8>) -> Result<(), NotSent> {
+        let mut state = self.lock();
+        if state.pipe.is_none() || state.finishing {
+            return Err(NotSent::Closed);
+        }
+        if state.queue.len() >= self.max_frames || state.bytes + line.len() > self.max_bytes {
+            return Err(NotSent::Full);
+        }
+        let was_idle = state.queue.is_empty();
+        if was_idle {
+            state.progress = Instant::now();
+        }
+        state.bytes += line.len();
+        state.queue.push_back(line);
+        let driver = state.driver.clone();
+        match state.poll_write(&mut Context::from_waker(&driver)) {
+            Poll::Ready(Ok(())) => {}
+            // It is the driver's to report.
+            Poll::Ready(Err(_)) => driver.wake(),
+            Poll::Pending if was_idle => self.backlog.notify_one(),
+            Poll::Pending => {}
+        }
+        Ok(())
+    }
+
+    /// Resolves when something has begun to wait in the queue.
+    pub(crate) async fn backlog(&self) {
+        self.backlog.notified().await;
+    }
+
+    /// Takes no more; closes the pipe once all is written.
+    pub(crate) fn finish(&self) {
+        let mut state = self.lock();
+        state.finishing = true;
+        let driver = state.driver.clone();
+        drop(state);
+        driver.wake();
+    }
+
+    /// Drops the pipe and what waits for it.
+    pub(crate) fn close(&self) {
+        self.lock().close();
+    }
+
+    /// Since when the pipe takes nothing although something waits; `None` while all is well.
+    pub(crate) fn stalled_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (state.pipe.is_some() && !state.queue.is_empty()).then_some(state.progress)
+    }
+
+    /// Writes until the outbox is finished and empty, or the pipe breaks. One task awaits this.
+    pub(crate) async fn drive(&self) -> io::Result<()> {
+        poll_fn(|context| {
+            let mut state = self.lock();
+            state.driver.clone_from(context.waker());
+            if state.pipe.is_none() {
+                return Poll::Ready(Ok(()));
+            }
+            match state.poll_write(context) {
+                Poll::Ready(Ok(())) if state.finishing => {
+                    state.close();
+                    Poll::Ready(Ok(()))
+                }
+                Poll::Ready(Err(error)) => {
+                    state.close();
+                    Poll::Ready(Err(error))
+                }
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Ready when the queue is empty.
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(pipe) = &mut self.pipe else {
+            return Poll::Ready(Ok(()));
+        };
+        while let Some(line) = self.queue.front() {
+            let taken = ready!(Pin::new(&mut *pipe).poll_write(context, &line[self.written..]))?;
+            if taken == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.progress = Instant::now();
+            self.written += taken;
+            if self.written == line.len() {
+                self.bytes -= line.len();
+                self.written = 0;
+                self.queue.pop_front();
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn close(&mut self) {
+        self.pipe = None;
+        self.queue.clear();
+        self.bytes = 0;
+        self.written = 0;
+        self.driver.wake_by_ref();
+    }
+}
+
+impl std::fmt::Debug for Outbox {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.lock();
+        formatter
+            .debug_struct("Outbox")
+            .field("open", &state.pipe.is_some())
+            .field("frames", &state.queue.len())
+            .field("bytes", &state.bytes)
+            .finish()
+    }
+}

@@ -1,0 +1,154 @@
+//! Who offers what: an immutable snapshot, made anew and swapped whole whenever something changes.
+
+use std::sync::Arc;
+
+use super::{member::Member, registered::Tool};
+
+/// The commands and tools of all extensions, each name once. Built-ins come first, then load order.
+#[derive(Default)]
+pub struct Registry {
+    commands: Vec<CommandEntry>,
+    tools: Vec<ToolEntry>,
+    shadowed: Vec<Shadowed>,
+}
+
+/// A slash command that an extension offers.
+#[derive(Clone)]
+pub struct CommandEntry {
+    /// Its name, as registered.
+    pub name: String,
+    /// What it does, in one line; `""` where nothing was said.
+    pub description: String,
+    /// The extension.
+    pub extension: String,
+    pub(crate) member: Arc<Member>,
+}
+
+/// A tool that an extension offers.
+#[derive(Clone)]
+pub struct ToolEntry {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// The extension.
+    pub extension: String,
+    pub(crate) member: Arc<Member>,
+}
+
+/// A registration that does not count, because its name is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shadowed {
+    /// The extension that lost.
+    pub extension: String,
+    /// `command` or `tool`.
+    pub kind: &'static str,
+    /// The name.
+    pub name: String,
+    /// Who has it: an extension, or `None` for a built-in.
+    pub by: Option<String>,
+}
+
+/// The names that the program itself uses.
+#[derive(Debug, Clone, Default)]
+pub struct Builtins {
+    /// Slash commands, without the slash.
+    pub commands: Vec<String>,
+    /// Tools.
+    pub tools: Vec<String>,
+}
+
+impl Registry {
+    /// From the members that are ready, in load order.
+    pub(crate) fn of(members: &[Arc<Member>], builtins: &Builtins) -> Self {
+        let mut registry = Self::default();
+        for member in members {
+            let registered = member.connection.registered();
+            for command in &registered.commands {
+                let taken = registry
+                    .command(&command.name)
+                    .map(|entry| entry.extension.clone());
+                let builtin = builtins
+                    .commands
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(&command.name));
+                if builtin || taken.is_some() {
+                    registry.shadow(member, "command", &command.name, taken);
+                    continue;
+                }
+                registry.commands.push(CommandEntry {
+                    name: command.name.clone(),
+                    description: command.description.clone(),
+                    extension: member.name().to_owned(),
+                    member: Arc::clone(member),
+                });
+            }
+            for tool in &registered.tools {
+                let name = &tool.frame.name;
+                let taken = registry.tool(name).map(|entry| entry.extension.clone());
+                if builtins.tools.contains(name) || taken.is_some() {
+                    registry.shadow(member, "tool", name, taken);
+                    continue;
+                }
+                registry.tools.push(ToolEntry {
+                    tool: Arc::clone(tool),
+                    extension: member.name().to_owned(),
+                    member: Arc::clone(member),
+                });
+            }
+        }
+        registry
+    }
+
+    fn shadow(&mut self, member: &Member, kind: &'static str, name: &str, by: Option<String>) {
+        self.shadowed.push(Shadowed {
+            extension: member.name().to_owned(),
+            kind,
+            name: name.to_owned(),
+            by,
+        });
+    }
+
+    /// The extensions' commands.
+    pub fn commands(&self) -> &[CommandEntry] {
+        &self.commands
+    }
+
+    /// The extensions' tools.
+    pub fn tools(&self) -> &[ToolEntry] {
+        &self.tools
+    }
+
+    /// The registrations that lost their name to another.
+    pub fn shadowed(&self) -> &[Shadowed] {
+        &self.shadowed
+    }
+
+    /// The command of this name, in any case.
+    pub fn command(&self, name: &str) -> Option<&CommandEntry> {
+        self.commands
+            .iter()
+            .find(|entry| entry.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
+        self.tools
+            .iter()
+            .find(|entry| entry.tool.frame.name == name)
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let commands: Vec<_> = self.commands.iter().map(|entry| &entry.name).collect();
+        let tools: Vec<_> = self
+            .tools
+            .iter()
+            .map(|entry| &entry.tool.frame.name)
+            .collect();
+        formatter
+            .debug_struct("Registry")
+            .field("commands", &commands)
+            .field("tools", &tools)
+            .finish_non_exhaustive()
+    }
+}

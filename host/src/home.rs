@@ -1,0 +1,360 @@
+//! `$ZOT_HOME`: where it is, and where things are in it.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+/// The directory that zot keeps its files in.
+///
+/// ```
+/// use zot_host::home::Home;
+///
+/// let home = Home::at("/srv/zot");
+/// assert_eq!(home.log_of("guard"), home.logs().join("ext-guard.log"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    path: PathBuf,
+}
+
+/// Why there is no home, or a directory in it cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HomeError {
+    /// `ZOT_HOME` is not set, nor is what the platform's default is made of.
+    #[error("no directory to keep files in: neither ZOT_HOME nor {0} is set\nhint: set ZOT_HOME")]
+    Unknown(&'static str),
+    /// A name that is more, or less, than one component of a path.
+    #[error("`{}` is not the name of a directory", .0.escape_debug())]
+    Name(String),
+    /// A symlink where an extension's data should be: whoever put it there chooses what the extension writes to.
+    #[error("`{}` is a symlink, not a directory\nhint: remove it", .0.display())]
+    Symlink(PathBuf),
+    /// Something else than a directory.
+    #[error("`{}` is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// The directory cannot be made, or made private.
+    #[error("cannot prepare `{}`: {source}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Whose convention the default follows.
+#[derive(Clone, Copy)]
+enum Platform {
+    MacOs,
+    Windows,
+    Xdg,
+}
+
+impl Platform {
+    const CURRENT: Self = if cfg!(target_os = "macos") {
+        Self::MacOs
+    } else if cfg!(windows) {
+        Self::Windows
+    } else {
+        Self::Xdg
+    };
+}
+
+impl Home {
+    /// A home at `path`. A relative one starts at this program's working directory, once and for all: extensions
+    /// that are told of it run elsewhere.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self {
+            path: std::path::absolute(&path).unwrap_or(path),
+        }
+    }
+
+    /// The home that this program's environment says. Without `HOME`, the home directory is asked of the system.
+    pub fn from_env() -> Result<Self, HomeError> {
+        Self::from_vars(|name| match name {
+            "HOME" => env::home_dir().map(OsString::from),
+            name => env::var_os(name),
+        })
+    }
+
+    /// The home that these variables say: `ZOT_HOME`, or the platform's default. An empty one counts as not set.
+    pub fn from_vars(vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
+        Self::on(Platform::CURRENT, vars)
+    }
+
+    fn on(platform: Platform, vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
+        let var = |name: &str| {
+            vars(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        if let Some(path) = var("ZOT_HOME") {
+            return Ok(Self::at(path));
+        }
+        let (path, missing) = match platform {
+            Platform::MacOs => (
+                var("HOME").map(|home| home.join("Library/Application Support/zot")),
+                "HOME",
+            ),
+            Platform::Windows => (
+                var("LOCALAPPDATA").map(|local| local.join("zot")),
+                "LOCALAPPDATA",
+            ),
+            Platform::Xdg => (
+                // XDG says to ignore a relative one.
+                var("XDG_STATE_HOME")
+                    .filter(|state| state.is_absolute())
+                    .or_else(|| Some(var("HOME")?.join(".local/state")))
+                    .map(|state| state.join("zot")),
+                "HOME",
+            ),
+        };
+        path.map(Self::at).ok_or(HomeError::Unknown(missing))
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The global extensions, a directory each.
+    pub fn extensions(&self) -> PathBuf {
+        self.path.join("extensions")
+    }
+
+    /// The logs.
+    pub fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// The log of the extension `name`.
+    pub fn log_of(&self, name: &str) -> PathBuf {
+        self.logs().join(format!("ext-{name}.log"))
+    }
+
+    /// What the extension `name` keeps; it survives update and removal.
+    pub fn data_dir(&self, name: &str) -> PathBuf {
+        self.path.join("extension-data").join(name)
+    }
+
+    /// The user's configuration.
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.json")
+    }
+
+    /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
+    /// was there with another. What is missing above it is made likewise, as XDG wants it.
+    pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
+        // A manifest's name is no path, and one that is would lead out of the home.
+        if !matches!(
+            Path::new(name).components().collect::<Vec<_>>()[..],
+            [Component::Normal(component)] if component == name
+        ) {
+            return Err(HomeError::Name(name.to_owned()));
+        }
+        let path = self.data_dir(name);
+        match make_private(&path) {
+            Ok(true) => Ok(path),
+            Ok(false) if path.is_symlink() => Err(HomeError::Symlink(path)),
+            Ok(false) => Err(HomeError::NotADirectory(path)),
+            Err(source) => Err(HomeError::Io { path, source }),
+        }
+    }
+}
+
+/// Whether there is a directory now, and not something else in its place.
+fn make_private(path: &Path) -> io::Result<bool> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if let Some(parent) = path.parent() {
+        builder.recursive(true).create(parent)?;
+    }
+    match builder.recursive(false).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(false);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mut permissions = metadata.permissions();
+        if permissions.mode() & 0o7777 != 0o700 {
+            permissions.set_mode(0o700);
+            fs::set_permissions(path, permissions)?;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(platform: Platform, vars: &[(&str, &str)]) -> Result<PathBuf, HomeError> {
+        let home = Home::on(platform, |name| {
+            let (_, value) = vars.iter().find(|(key, _)| *key == name)?;
+            Some(OsString::from(value))
+        })?;
+        Ok(home.path)
+    }
+
+    #[test]
+    fn every_platform_has_its_default() {
+        let home = ("HOME", "/home/me");
+        assert_eq!(
+            on(Platform::MacOs, &[home, ("XDG_STATE_HOME", "/state")]).unwrap(),
+            Path::new("/home/me/Library/Application Support/zot")
+        );
+        assert_eq!(
+            on(Platform::Windows, &[home, ("LOCALAPPDATA", "/local")]).unwrap(),
+            Path::new("/local/zot")
+        );
+        assert_eq!(
+            on(Platform::Xdg, &[home, ("XDG_STATE_HOME", "/state")]).unwrap(),
+            Path::new("/state/zot")
+        );
+        assert_eq!(
+            on(Platform::Xdg, &[home]).unwrap(),
+            Path::new("/home/me/.local/state/zot")
+        );
+    }
+
+    #[test]
+    fn zot_home_wins_on_every_platform() {
+        let vars = [
+            ("ZOT_HOME", "/zot"),
+            ("HOME", "/home/me"),
+            ("LOCALAPPDATA", "/local"),
+        ];
+        for platform in [Platform::MacOs, Platform::Windows, Platform::Xdg] {
+            assert_eq!(on(platform, &vars).unwrap(), Path::new("/zot"));
+        }
+    }
+
+    #[test]
+    fn the_variable_that_is_missing_is_named() {
+        let error = |platform| on(platform, &[]).unwrap_err().to_string();
+        assert!(error(Platform::MacOs).contains("nor HOME"));
+        assert!(error(Platform::Windows).contains("nor LOCALAPPDATA"));
+        assert!(error(Platform::Xdg).contains("nor HOME"));
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_unset_and_a_relative_xdg_directory_is_ignored() {
+        let home = ("HOME", "/home/me");
+        let default = Path::new("/home/me/.local/state/zot");
+        for state in ["", "state"] {
+            let vars = [home, ("ZOT_HOME", ""), ("XDG_STATE_HOME", state)];
+            assert_eq!(on(Platform::Xdg, &vars).unwrap(), default, "{state:?}");
+        }
+        assert!(on(Platform::Xdg, &[("HOME", "")]).is_err());
+    }
+
+    #[test]
+    fn a_relative_home_is_made_absolute() {
+        let home = on(Platform::Xdg, &[("ZOT_HOME", "zot")]).unwrap();
+        assert_eq!(home, env::current_dir().unwrap().join("zot"));
+    }
+
+    #[test]
+    fn everything_is_in_it() {
+        let home = Home::at("/zot");
+        let paths = [
+            (home.extensions(), "/zot/extensions"),
+            (home.logs(), "/zot/logs"),
+            (home.log_of("guard"), "/zot/logs/ext-guard.log"),
+            (home.data_dir("guard"), "/zot/extension-data/guard"),
+            (home.config(), "/zot/config.json"),
+        ];
+        for (path, expected) in paths {
+            assert_eq!(path, Path::new(expected));
+        }
+    }
+
+    #[cfg(unix)]
+    mod data_dir {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        use super::*;
+
+        fn mode(path: &Path) -> u32 {
+            fs::metadata(path).unwrap().permissions().mode() & 0o7777
+        }
+
+        #[test]
+        fn it_is_made_private_and_so_is_what_is_above_it() {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::at(dir.path().join("zot"));
+            let path = home.prepare_data_dir("guard").unwrap();
+            assert_eq!(path, home.data_dir("guard"));
+            assert_eq!(mode(&path), 0o700);
+            assert_eq!(mode(home.path()), 0o700);
+        }
+
+        #[test]
+        fn one_that_is_there_is_tightened_and_keeps_what_it_has() {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::at(dir.path());
+            let path = home.prepare_data_dir("guard").unwrap();
+            fs::write(path.join("state"), "1").unwrap();
+            for wrong in [0o755, 0o2770, 0o500] {
+                fs::set_permissions(&path, fs::Permissions::from_mode(wrong)).unwrap();
+                home.prepare_data_dir("guard").unwrap();
+                assert_eq!(mode(&path), 0o700, "from {wrong:o}");
+            }
+            assert_eq!(fs::read_to_string(path.join("state")).unwrap(), "1");
+        }
+
+        #[test]
+        fn a_symlink_or_a_file_in_its_place_is_refused() {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::at(dir.path().join("zot"));
+            let elsewhere = dir.path().join("elsewhere");
+            fs::create_dir(&elsewhere).unwrap();
+            fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::create_dir_all(dir.path().join("zot/extension-data")).unwrap();
+            for (name, target) in [("leads", elsewhere.as_path()), ("dangles", Path::new("no"))] {
+                symlink(target, home.data_dir(name)).unwrap();
+                let error = home.prepare_data_dir(name).unwrap_err();
+                assert!(matches!(error, HomeError::Symlink(_)), "{error:?}");
+            }
+            assert_eq!(mode(&elsewhere), 0o755);
+            fs::write(home.data_dir("file"), "").unwrap();
+            let error = home.prepare_data_dir("file").unwrap_err();
+            assert!(matches!(error, HomeError::NotADirectory(_)), "{error:?}");
+        }
+
+        #[test]
+        fn a_name_does_not_lead_out_of_it() {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::at(dir.path());
+            for name in ["", ".", "..", "a/b", "a/", "/a", "../a"] {
+                let error = home.prepare_data_dir(name).unwrap_err();
+                assert!(matches!(error, HomeError::Name(_)), "{name}: {error:?}");
+            }
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        }
+
+        #[test]
+        fn a_home_that_cannot_be_made_is_named() {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("file"), "").unwrap();
+            let home = Home::at(dir.path().join("file/zot"));
+            let error = home.prepare_data_dir("guard").unwrap_err();
+            assert!(matches!(error, HomeError::Io { .. }), "{error:?}");
+            assert!(
+                error.to_string().contains("extension-data/guard"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Starting, reloading and ending all extensions.
+
+use std::sync::{Arc, PoisonError};
+
+use tokio::{task::JoinSet, time::Instant};
+use zot_protocol::{
+    NoteLevel,
+    rpc::{ExtensionInfo, ExtensionState, ReloadFailure, ReloadStats},
+};
+
+use super::{FailedStart, Host, Slot};
+use crate::extension::{
+    Launch,
+    connection::Stage,
+    member::{Member, Shared},
+};
+
+impl Host {
+    /// Starts extensions, all at once, and waits until each is ready or has failed, or the start-up time is over; who
+    /// is later joins later. `launches` is in load order. Those that were loaded before are shut down first.
+    pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
+        // One reload after the other.
+        let _one = self.0.reloading.lock().await;
+        self.0.open.send_replace(false);
+        let old = self.replace(Vec::new());
+        let stopped = shut_down_all(&old).await;
+
+        let slots = start_all(launches, &self.0.shared).await;
+        let loaded = slots
+            .iter()
+            .filter(|slot| matches!(slot, Slot::Started(_)))
+            .count();
+        self.replace(slots);
+        self.wait_for_start_up().await;
+
+        self.0.open.send_replace(true);
+        self.0.rebuild();
+        let mut stats = ReloadStats::default();
+        stats.stopped = stopped as u64;
+        stats.loaded = loaded as u64;
+        for info in self.extensions() {
+            match (&info.state, info.error) {
+                (ExtensionState::Ready, _) => stats.ready += 1,
+                (_, Some(error)) => stats.errors.push(ReloadFailure::new(info.name, error)),
+                _ => {}
+            }
+        }
+        stats
+    }
+
+    /// Ends all extensions, side by side.
+    pub async fn shutdown(&self) {
+        let _one = self.0.reloading.lock().await;
+        let old = self.replace(Vec::new());
+        shut_down_all(&old).await;
+        self.0.rebuild();
+    }
+
+    /// Every extension in load order, and how it fares.
+    pub fn extensions(&self) -> Vec<ExtensionInfo> {
+        self.0.slots().iter().map(info).collect()
+    }
+
+    fn replace(&self, slots: Vec<Slot>) -> Arc<Vec<Slot>> {
+        let mut current = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, Arc::new(slots))
+    }
+
+    async fn wait_for_start_up(&self) {
+        let end = Instant::now() + self.0.shared.limits.startup;
+        for slot in self.0.slots().iter() {
+            if let Slot::Started(member) = slot {
+                let mut stage = member.connection.stage();
+                let settled =
+                    stage.wait_for(|stage| matches!(stage, Stage::Ready | Stage::Ended(_)));
+                if tokio::time::timeout_at(end, settled).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
+    let mut starting = JoinSet::new();
+    let mut slots: Vec<Option<Slot>> = launches.iter().map(|_| None).collect();
+    for (index, launch) in launches.into_iter().enumerate() {
+        let shared = Arc::clone(shared);
+        starting.spawn(async move {
+            let manifest = launch.manifest.clone();
+            let slot = match Member::start(launch, &shared).await {
+                Ok(member) => Slot::Started(member),
+                Err(why) => {
+                    shared.hooks.note(&manifest.name, NoteLevel::Error, &why);
+                    Slot::Failed(Arc::new(FailedStart { manifest, why }))
+                }
+            };
+            (index, slot)
+        });
+    }
+    while let Some(started) = starting.join_next().await {
+        let (index, slot) = started.expect("starting an extension does not panic");
+        slots[index] = Some(slot);
+    }
+    slots.into_iter().flatten().collect()
+}
+
+/// How many were running.
+async fn shut_down_all(slots: &[Slot]) -> usize {
+    let mut ending = JoinSet::new();
+    for slot in slots {
+        if let Slot::Started(member) = slot {
+            let member = Arc::clone(member);
+            ending.spawn(async move {
+                let running = !matches!(*member.connection.stage().borrow(), Stage::Ended(_));
+                member.shut_down().await;
+                running
+            });
+        }
+    }
+    let mut stopped = 0;
+    while let Some(running) = ending.join_next().await {
+        stopped += usize::from(running.unwrap_or(false));
+    }
+    stopped
+}
+
+fn info(slot: &Slot) -> ExtensionInfo {
+    match slot {
+        Slot::Failed(failed) => {
+            let version = failed.manifest.version.clone().unwrap_or_default();
+            let mut info = ExtensionInfo::new(
+                &failed.manifest.name,
+                version,
+                ExtensionState::Failed,
+                vec![],
+                vec![],
+                vec![],
+            );
+            info.error = Some(failed.why.clone());
+            info
+        }
+        Slot::Started(member) => {
+            let registered = member.connection.registered();
+            let (state, error) = match &*member.connection.stage().borrow() {
+                Stage::Starting | Stage::Registering => (ExtensionState::Starting, None),
+                Stage::Ready => (ExtensionState::Ready, None),
+                Stage::Ended(why) => (ExtensionState::Failed, Some(why.to_string())),
+            };
+            let mut info = ExtensionInfo::new(
+                member.name(),
+                member.launch.manifest.version.clone().unwrap_or_default(),
+                state,
+                registered
+                    .commands
+                    .iter()
+                    .map(|command| command.name.clone())
+                    .collect(),
+                registered
+                    .tools
+                    .iter()
+                    .map(|tool| tool.frame.name.clone())
+                    .collect(),
+                registered
+                    .intercepts
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
+            );
+            info.error = error;
+            info
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The user's own quick start, unmodified, and the recordings of the Go program.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use zot_host::extension::{
+    Launch,
+    discover::{Search, TrustProject, discover},
+};
+use zot_host::home::Home;
+
+use crate::support::Stage;
+
+/// A folder of the user's documents beside the project, or `None`, said aloud.
+fn shared(folder: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared")
+        .join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: ../shared/{folder} not found");
+    None
+}
+
+/// The Python script and the manifest of the first document, as printed there.
+fn quick_start() -> Option<(String, String)> {
+    let mut seeds: Vec<_> = fs::read_dir(shared("seeds")?)
+        .expect("readable")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    seeds.sort();
+    let text = fs::read_to_string(&seeds[0]).expect("a text");
+    let script = text.find("#!/usr/bin/env python3").expect("the script");
+    let script_end = text[script..]
+        .find("Drop it in a directory")
+        .expect("the end of the script");
+    let manifest =
+        text[script + script_end..].find('{').expect("the manifest") + script + script_end;
+    let manifest_end = text[manifest..].find('}').expect("the end of the manifest") + 1;
+    Some((
+        text[script..script + script_end].to_owned(),
+        text[manifest..manifest + manifest_end].to_owned(),
+    ))
+}
+
+#[tokio::test]
+async fn the_python_quick_start_runs_unmodified() {
+    let Some((script, manifest)) = quick_start() else {
+        return;
+    };
+    let stage = Stage::new();
+    let home = Home::at(stage.home.path().join("zot"));
+    let folder = home.extensions().join("hello-py");
+    fs::create_dir_all(&folder).expect("made");
+    fs::write(folder.join("extension.json"), manifest).expect("written");
+    fs::write(folder.join("hello.py"), script).expect("written");
+    fs::set_permissions(folder.join("hello.py"), fs::Permissions::from_mode(0o755))
+        .expect("chmod +x");
+
+    let search = Search {
+        home: home.clone(),
+        cwd: stage.home.path().to_owned(),
+        explicit: Vec::new(),
+        no_ext: false,
+        trust: TrustProject::Remembered(std::collections::BTreeMap::new()),
+    };
+    let found = discover(&search);
+    let launches: Vec<Launch> = found
+        .to_start()
+        .map(|found| Launch::of(found, &home).expect("can start"))
+        .collect();
+    let stats = stage.host.load(launches).await;
+    assert_eq!(
+        (stats.ready, stats.errors.len()),
+        (1, 0),
+        "{:?}",
+        stats.errors
+    );
+    let answer = stage.host.command("hellopy", "").await.expect("answers");
+    assert_eq!(
+        answer.prompt.as_deref(),
+        Some("Greet me very briefly. Add one emoji.")
+    );
+    stage.host.shutdown().await;
+    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+}
