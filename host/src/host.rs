@@ -234,11 +234,15 @@ impl Host {
         self.wait_until_open().await;
         let name = InterceptName::from(event.name());
         let slots = self.0.slots();
-        let asked = slots.iter().filter(|slot| slot.intercepts(&name));
+        let asked: Vec<Slot> = slots
+            .iter()
+            .filter(|slot| slot.intercepts(&name))
+            .cloned()
+            .collect();
         let outcome = chain::run(asked, event, self.0.shared.limits.chain).await;
         for link in &outcome.links {
             if let Some(Slot::Started(member)) =
-                slots.iter().find(|slot| Ask::name(slot) == link.extension)
+                slots.iter().find(|slot| Ask::name(*slot) == link.extension)
             {
                 member.record(link);
             }
@@ -284,32 +288,32 @@ impl Slot {
     }
 }
 
-impl Ask for &Slot {
+impl Ask for Slot {
     fn name(&self) -> &str {
         match self {
-            Slot::Started(member) => Member::name(member),
-            Slot::Failed(failed) => &failed.manifest.name,
+            Self::Started(member) => Member::name(member),
+            Self::Failed(failed) => &failed.manifest.name,
         }
     }
 
     fn on_failure(&self, event: &InterceptName) -> OnFailure {
         match self {
-            Slot::Started(member) => Ask::on_failure(&member, event),
-            Slot::Failed(failed) => failed.manifest.intercept.on_failure(event),
+            Self::Started(member) => Ask::on_failure(member, event),
+            Self::Failed(failed) => failed.manifest.intercept.on_failure(event),
         }
     }
 
     fn deadline(&self) -> std::time::Duration {
         match self {
-            Slot::Started(member) => Ask::deadline(&member),
-            Slot::Failed(_) => std::time::Duration::MAX,
+            Self::Started(member) => Ask::deadline(member),
+            Self::Failed(_) => std::time::Duration::MAX,
         }
     }
 
     async fn ask(&self, event: &Intercept) -> Answer {
         match self {
-            Slot::Started(member) => Ask::ask(&member, event).await,
-            Slot::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
+            Self::Started(member) => Ask::ask(member, event).await,
+            Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }
 }

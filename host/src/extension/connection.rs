@@ -49,9 +49,9 @@ pub trait Listener: Send + Sync {
 /// Sees every line of both directions as it passes.
 pub trait Tap: Send + Sync {
     /// A line from the extension, as it came.
-    fn from_extension(&self, extension: &str, line: &[u8]);
+    fn heard(&self, extension: &str, line: &[u8]);
     /// A line to the extension.
-    fn to_extension(&self, extension: &str, line: &[u8]);
+    fn said(&self, extension: &str, line: &[u8]);
 }
 
 /// Where a connection is in its life.
@@ -306,7 +306,7 @@ impl Connection {
             });
         }
         if let Some(tap) = &self.tap {
-            tap.to_extension(&self.name, &line);
+            tap.said(&self.name, &line);
         }
         line.push(b'\n');
         match self.outbox.send(line) {

@@ -295,7 +295,7 @@ fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     limits
 }
 
-impl Ask for &Arc<Member> {
+impl Ask for Arc<Member> {
     fn name(&self) -> &str {
         Member::name(self)
     }
@@ -331,7 +331,7 @@ impl Listener for Ear {
             FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
             FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
             FromExtension::Submit(submit) if !submit.text.trim().is_empty() => {
-                hooks.submit(&self.name, &submit.text)
+                hooks.submit(&self.name, &submit.text);
             }
             _ => {}
         }

@@ -86,11 +86,10 @@ impl Outbox {
         state.queue.push_back(line);
         let driver = state.driver.clone();
         match state.poll_write(&mut Context::from_waker(&driver)) {
-            Poll::Ready(Ok(())) => {}
             // It is the driver's to report.
             Poll::Ready(Err(_)) => driver.wake(),
             Poll::Pending if was_idle => self.backlog.notify_one(),
-            Poll::Pending => {}
+            Poll::Ready(Ok(())) | Poll::Pending => {}
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ const CHUNK: usize = 64 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One line, without its newline and a carriage return before it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'r> {
     /// Bytes that may be a frame; never blank.
     Bytes(&'r [u8]),

@@ -170,8 +170,10 @@ async fn interceptors_fold_in_load_order() {
 #[tokio::test]
 async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
     let stage = Stage::new();
-    let mut limits = Limits::default();
-    limits.startup = Duration::from_millis(1);
+    let limits = Limits {
+        startup: Duration::from_millis(1),
+        ..Limits::default()
+    };
     let stage = Stage {
         host: Stage::with(limits).host,
         ..stage
@@ -299,8 +301,10 @@ async fn a_wrong_reply_fails_its_call_at_once_and_the_next_works() {
 
 #[tokio::test]
 async fn garbage_without_end_disconnects() {
-    let mut limits = Limits::default();
-    limits.garbage_lines = 100;
+    let limits = Limits {
+        garbage_lines: 100,
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     stage.host.load(vec![stage.odd("odd", &[])]).await;
     let error = stage
@@ -317,8 +321,10 @@ async fn garbage_without_end_disconnects() {
 
 #[tokio::test]
 async fn a_tool_that_does_not_answer_times_out_and_is_told() {
-    let mut limits = Limits::default();
-    limits.tool = Duration::from_millis(200);
+    let limits = Limits {
+        tool: Duration::from_millis(200),
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     stage.host.load(vec![stage.odd("odd", &[])]).await;
     let error = call(&stage, "slow").await.unwrap_err();
@@ -346,9 +352,11 @@ async fn a_tool_that_does_not_answer_times_out_and_is_told() {
 
 #[tokio::test]
 async fn starts_that_fail_say_why() {
-    let mut limits = Limits::default();
-    limits.hello = Duration::from_secs(5);
-    limits.startup = HANG;
+    let limits = Limits {
+        hello: Duration::from_secs(5),
+        startup: HANG,
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     let launches = vec![
         stage.launch("missing", "/no/such/program", vec![]),
@@ -436,8 +444,10 @@ async fn a_guard_guards_from_its_start_to_its_end() {
 
 #[tokio::test]
 async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
-    let mut limits = Limits::default();
-    limits.intercept = Duration::from_millis(200);
+    let limits = Limits {
+        intercept: Duration::from_millis(200),
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     let mut strict = stage.odd("strict", &["mute"]);
     strict.manifest.intercept = blocks(InterceptName::AssistantMessage);
@@ -456,8 +466,10 @@ async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
 
 #[tokio::test]
 async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
-    let mut limits = Limits::default();
-    limits.write_stall = Duration::from_secs(2);
+    let limits = Limits {
+        write_stall: Duration::from_secs(2),
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     stage
         .host
@@ -502,9 +514,11 @@ async fn a_closed_stdout_ends_it() {
 
 #[tokio::test]
 async fn nothing_outlives_a_shutdown_and_stubborn_ones_end_side_by_side() {
-    let mut limits = Limits::default();
-    limits.shutdown_grace = Duration::from_millis(500);
-    limits.term_grace = Duration::from_millis(300);
+    let limits = Limits {
+        shutdown_grace: Duration::from_millis(500),
+        term_grace: Duration::from_millis(300),
+        ..Limits::default()
+    };
     let stage = Stage::with(limits);
     let names: Vec<String> = (0..8).map(|index| format!("stubborn{index}")).collect();
     stage

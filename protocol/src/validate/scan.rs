@@ -43,7 +43,7 @@ pub(super) fn scan(line: &[u8]) -> Scan {
                 match key {
                     b"type" => {
                         scan.frame_type =
-                            scan.frame_type.or(text.and_then(|(text, _)| literal(text)))
+                            scan.frame_type.or(text.and_then(|(text, _)| literal(text)));
                     }
                     b"id" => {
                         ids += 1;

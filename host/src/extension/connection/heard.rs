@@ -19,7 +19,7 @@ impl Connection {
             return Ok(());
         };
         if let Some(tap) = &self.tap {
-            tap.from_extension(&self.name, line);
+            tap.heard(&self.name, line);
         }
         match validate::frame::<FromExtension>(line) {
             Ok(frame) => {
@@ -74,7 +74,7 @@ impl Connection {
                 }
             }
             FromExtension::ShutdownAck(_) => {}
-            FromExtension::Unknown(unknown) => self.unknown(unknown.name, reading),
+            FromExtension::Unknown(unknown) => self.unknown(&unknown.name, reading),
             other => self.listener.frame(other),
         }
         Ok(())
@@ -131,9 +131,9 @@ impl Connection {
         ));
     }
 
-    fn unknown(&self, name: String, reading: &mut Reading) {
+    fn unknown(&self, name: &str, reading: &mut Reading) {
         if reading.unknown_types.len() < UNKNOWN_TYPES_NAMED
-            && reading.unknown_types.insert(name.clone())
+            && reading.unknown_types.insert(name.to_owned())
         {
             let name: String = name.chars().take(80).collect();
             self.listener

@@ -1,0 +1,219 @@
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
+use crate::Spec;
+
+/// Why a process could not be started.
+///
+/// The system's own answer is often the same for several of these ("No such file or directory" for a missing program,
+/// a missing interpreter and a missing directory), so the files are looked at to tell which it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// There is no file at the program's path.
+    #[error("`{}` does not exist", program.display())]
+    Missing {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The program's path is a directory.
+    #[error("`{}` is a directory, not a program", program.display())]
+    Directory {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The file is there and may not be executed.
+    #[error("`{}` is not executable", program.display())]
+    NotExecutable {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The `#!` line of a script names something that cannot be run. Control characters in the name are shown
+    /// escaped: a `\r` at its end means that the script has Windows line ends.
+    #[error("the interpreter `{}` named in the first line of `{}` {problem}", interpreter.escape_debug(), program.display())]
+    Interpreter {
+        /// The script.
+        program: PathBuf,
+        /// What its first line names.
+        interpreter: String,
+        /// What is wrong with that.
+        problem: InterpreterProblem,
+    },
+    /// A binary whose dynamic loader is not installed, for example one built for another C library.
+    #[error("`{}` exists, but the dynamic loader it was built for does not", program.display())]
+    Loader {
+        /// The program.
+        program: PathBuf,
+    },
+    /// The working directory cannot be entered.
+    #[error("cannot enter the working directory `{}`: {source}", cwd.display())]
+    Cwd {
+        /// The directory.
+        cwd: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// This program, or the whole system, has no file descriptor left.
+    #[error("out of file descriptors while starting `{}`", program.display())]
+    Descriptors {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The path, an argument or a variable contains a NUL byte, which no program can be given.
+    #[error("a NUL byte in the path, an argument or the environment of `{}`", program.display().to_string().escape_debug())]
+    NulByte {
+        /// The program.
+        program: PathBuf,
+    },
+    /// Anything else: arguments that are too long, too many processes, a file that is being written.
+    #[error("cannot start `{}`: {source}", program.display())]
+    Other {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What is wrong with the interpreter of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InterpreterProblem {
+    /// There is no such file.
+    Missing,
+    /// It is a directory, or may not be executed.
+    NotExecutable,
+}
+
+impl std::fmt::Display for InterpreterProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "does not exist",
+            Self::NotExecutable => "is not executable",
+        })
+    }
+}
+
+impl SpawnError {
+    /// Finds out what `source`, the answer to starting `spec`, was about.
+    pub(crate) fn diagnose(spec: &Spec, source: io::Error) -> Self {
+        let program = spec.program().to_owned();
+        if program.as_os_str().is_empty() {
+            return Self::Missing { program };
+        }
+        // The standard library finds NUL bytes itself, before any system call.
+        if source.raw_os_error().is_none() && source.kind() == io::ErrorKind::InvalidInput {
+            return Self::NulByte { program };
+        }
+        let errno = Errno::from_io_error(&source);
+        if matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
+            return Self::Descriptors { program, source };
+        }
+        // The child enters its directory before it executes, so that comes first here too.
+        if let Some(cwd) = spec.working_directory()
+            && let Err(source) = enterable(cwd)
+        {
+            return Self::Cwd {
+                cwd: cwd.to_owned(),
+                source,
+            };
+        }
+        match errno {
+            Some(Errno::NOENT | Errno::NOTDIR) if !program.exists() => Self::Missing { program },
+            Some(Errno::NOENT | Errno::NOTDIR) => match broken_interpreter(spec) {
+                Some((interpreter, problem)) => Self::Interpreter {
+                    program,
+                    interpreter,
+                    problem,
+                },
+                None => Self::Loader { program },
+            },
+            Some(Errno::ACCESS) if program.is_dir() => Self::Directory { program },
+            Some(Errno::ACCESS) if access(&program, Access::EXEC_OK).is_ok() => {
+                match broken_interpreter(spec) {
+                    Some((interpreter, problem)) => Self::Interpreter {
+                        program,
+                        interpreter,
+                        problem,
+                    },
+                    None => Self::NotExecutable { program },
+                }
+            }
+            Some(Errno::ACCESS) => Self::NotExecutable { program },
+            _ => Self::Other { program, source },
+        }
+    }
+}
+
+fn enterable(cwd: &Path) -> io::Result<()> {
+    if !fs::metadata(cwd)?.is_dir() {
+        return Err(Errno::NOTDIR.into());
+    }
+    Ok(access(cwd, Access::EXEC_OK)?)
+}
+
+/// The interpreter in the chain of `#!` lines that cannot be run, and why.
+fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
+    // The kernel follows four scripts that interpret each other, then gives up.
+    let mut script = spec.program().to_owned();
+    for _ in 0..5 {
+        let name = interpreter(&script)?;
+        let mut path = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
+        if let Some(cwd) = spec.working_directory() {
+            path = cwd.join(path);
+        }
+        let shown = || String::from_utf8_lossy(&name).into_owned();
+        if !path.exists() {
+            return Some((shown(), InterpreterProblem::Missing));
+        }
+        if path.is_dir() || access(&path, Access::EXEC_OK).is_err() {
+            return Some((shown(), InterpreterProblem::NotExecutable));
+        }
+        script = path;
+    }
+    None
+}
+
+/// What the file's first line names as its interpreter, read as the kernel reads it: up to the first blank.
+fn interpreter(script: &Path) -> Option<Vec<u8>> {
+    // The kernel looks at this many bytes.
+    let mut head = Vec::with_capacity(256);
+    File::open(script)
+        .and_then(|file| file.take(256).read_to_end(&mut head))
+        .ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
+    let name = line
+        .split(|&b| b == b' ' || b == b'\t' || b == 0)
+        .find(|word| !word.is_empty())?;
+    Some(name.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_first_line_as_the_kernel_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            let path = dir.path().join("script");
+            fs::write(&path, text).unwrap();
+            interpreter(&path).map(|name| String::from_utf8(name).unwrap())
+        };
+        assert_eq!(read("#!/bin/sh\n").as_deref(), Some("/bin/sh"));
+        assert_eq!(
+            read("#! /usr/bin/env python3\nx").as_deref(),
+            Some("/usr/bin/env")
+        );
+        assert_eq!(read("#!/bin/sh\r\n").as_deref(), Some("/bin/sh\r"));
+        assert_eq!(read("#!\n/bin/sh\n"), None);
+        assert_eq!(read("\u{7f}ELF"), None);
+    }
+}

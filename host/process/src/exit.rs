@@ -1,0 +1,93 @@
+use std::fmt;
+
+use rustix::process::{Signal, WaitIdStatus};
+
+/// How a process ended.
+///
+/// It reads as it is told to a person: `exit status 1`, `killed by SIGKILL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exit {
+    /// It returned from `main` or called `exit`, with this status.
+    Code(i32),
+    /// A signal ended it; the number as the system counts signals.
+    Signal(i32),
+    /// It has ended, and its status went to somebody else: the program ignores SIGCHLD, or waits for children that
+    /// are not its own.
+    Unknown,
+}
+
+impl Exit {
+    /// Whether it ended with exit status 0.
+    pub fn success(self) -> bool {
+        self == Self::Code(0)
+    }
+
+    pub(crate) fn from_status(status: &WaitIdStatus) -> Self {
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Self::Code(code),
+            (None, Some(signal)) => Self::Signal(signal),
+            (None, None) => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Code(code) => write!(f, "exit status {code}"),
+            Self::Signal(number) => match signal_name(number) {
+                Some(name) => write!(f, "killed by {name}"),
+                None => write!(f, "killed by signal {number}"),
+            },
+            Self::Unknown => f.write_str("ended with an unknown status"),
+        }
+    }
+}
+
+fn signal_name(number: i32) -> Option<&'static str> {
+    // The numbers differ between systems, so they are looked up and not spelled.
+    const NAMES: [(Signal, &str); 24] = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::STOP, "SIGSTOP"),
+        (Signal::TTIN, "SIGTTIN"),
+        (Signal::TTOU, "SIGTTOU"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::VTALARM, "SIGVTALRM"),
+        (Signal::PROF, "SIGPROF"),
+        (Signal::IO, "SIGIO"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    NAMES
+        .iter()
+        .find(|(signal, _)| signal.as_raw() == number)
+        .map(|&(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_told_to_a_person() {
+        assert_eq!(Exit::Code(1).to_string(), "exit status 1");
+        assert_eq!(Exit::Signal(9).to_string(), "killed by SIGKILL");
+        assert_eq!(Exit::Signal(60).to_string(), "killed by signal 60");
+        assert_eq!(Exit::Unknown.to_string(), "ended with an unknown status");
+    }
+}

@@ -1,0 +1,203 @@
+//! The process that was started, which leads its group: how its end is noticed, and how its number is kept from being
+//! mistaken for somebody else's after that.
+
+use std::io;
+use std::process::Child;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid,
+};
+use tokio::sync::oneshot;
+
+use crate::Exit;
+#[cfg(target_os = "linux")]
+use crate::member::Member;
+use crate::table::{Row, Table};
+
+/// The process group of a tree, and whether its number is still ours.
+///
+/// The kernel gives a number away again only when no process and no group has it. So the group is ours until its
+/// leader is reaped, and after that for as long as it has had a member from before.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    id: Pid,
+    /// When the leader started, in ticks since boot.
+    pub(crate) start: u64,
+    /// When the leader was reaped, in ticks since boot. Set before it is, and read on the same thread as sends signals.
+    reaped: Arc<OnceLock<u64>>,
+}
+
+impl Group {
+    pub(crate) fn pid(&self) -> i32 {
+        self.id.as_raw_pid()
+    }
+
+    /// Whether the leader, alive or dead, still holds its number.
+    pub(crate) fn has_leader(&self) -> bool {
+        self.reaped.get().is_none()
+    }
+
+    /// Signals the whole group at once, and its leader if that has moved to another one. `false` where it cannot be done
+    /// safely: the leader has been reaped.
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        if !self.has_leader() {
+            return false;
+        }
+        // An error means that every member has ended or belongs to another user.
+        let reached = kill_process_group(self.id, signal).is_ok();
+        let moved = |row: Row| row.group != self.pid();
+        if Row::read(self.pid()).is_some_and(moved) {
+            let _ = kill_process(self.id, signal);
+        }
+        reached
+    }
+
+    /// The group's members, its leader included.
+    pub(crate) fn rows<'t>(&self, table: &'t Table) -> Vec<&'t Row> {
+        let rows: Vec<_> = table.rows().filter(|row| row.group == self.pid()).collect();
+        let ours = match self.reaped.get() {
+            None => true,
+            Some(&reaped) => rows.iter().any(|row| row.start <= reaped),
+        };
+        if ours { rows } else { Vec::new() }
+    }
+}
+
+/// A started process that has not been reaped.
+#[derive(Debug)]
+pub(crate) struct Leader {
+    group: Group,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+enum Watch {
+    #[cfg(target_os = "linux")]
+    Pidfd(Member),
+    /// A thread that waits for this one process.
+    Thread(oneshot::Receiver<()>),
+}
+
+impl Leader {
+    pub(crate) fn hold(child: &Child) -> io::Result<Self> {
+        let id = Pid::from_child(child);
+        let group = |start| Group {
+            id,
+            start,
+            reaped: Arc::default(),
+        };
+        #[cfg(target_os = "linux")]
+        match Member::child(id) {
+            Ok(member) => {
+                return Ok(Self {
+                    group: group(member.start),
+                    watch: Watch::Pidfd(member),
+                });
+            }
+            // A kernel before 5.3, or a container whose filter does not know the call. ESRCH: the program ignores
+            // SIGCHLD and the child has come and gone.
+            Err(error)
+                if matches!(
+                    Errno::from_io_error(&error),
+                    Some(Errno::NOSYS | Errno::PERM | Errno::SRCH)
+                ) => {}
+            Err(error) => return Err(error),
+        }
+        let start = Row::read(id.as_raw_pid()).map_or(0, |row| row.start);
+        Ok(Self {
+            group: group(start),
+            watch: Watch::Thread(wait_on_a_thread(id)?),
+        })
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// Resolves when the process has ended, and leaves it to be reaped.
+    pub(crate) async fn ended(&mut self) {
+        match &mut self.watch {
+            #[cfg(target_os = "linux")]
+            Watch::Pidfd(member) => member.gone().await,
+            Watch::Thread(ended) => {
+                let _ = ended.await;
+            }
+        }
+    }
+
+    /// Whether processes cannot be held here, so that the group's number is all there is to end the tree by. The
+    /// leader must not be reaped before that is done, or the number could be another group's.
+    pub(crate) fn is_blind(&self) -> bool {
+        matches!(self.watch, Watch::Thread(_))
+    }
+
+    /// How the ended process did end, leaving it to be reaped.
+    pub(crate) fn peek(&self) -> Exit {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if let Ok(Some(status)) = waitid(WaitId::Pid(self.group.id), options) {
+            return Exit::from_status(&status);
+        }
+        // Somebody else has reaped it.
+        let _ = self.group.reaped.set(ticks_since_boot());
+        Exit::Unknown
+    }
+
+    /// Reaps the ended process.
+    pub(crate) async fn reap(&self) -> Exit {
+        // An error means that it was set before, which is as good.
+        let _ = self.group.reaped.set(ticks_since_boot());
+        loop {
+            match self.try_reap() {
+                Ok(Some(status)) => return Exit::from_status(&status),
+                Err(Errno::INTR) => {}
+                Err(_) => return Exit::Unknown,
+                // A debugger has it and gets to see its end first.
+                Ok(None) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
+    fn try_reap(&self) -> rustix::io::Result<Option<WaitIdStatus>> {
+        match &self.watch {
+            #[cfg(target_os = "linux")]
+            Watch::Pidfd(member) => member.reap(),
+            Watch::Thread(_) => waitid(
+                WaitId::Pid(self.group.id),
+                WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+            ),
+        }
+    }
+}
+
+fn wait_on_a_thread(id: Pid) -> io::Result<oneshot::Receiver<()>> {
+    let (ended, receiver) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("zot-wait".to_owned())
+        .stack_size(64 << 10)
+        .spawn(move || {
+            // It is left to be reaped by the thread that signals it, so that the two never race.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(id), options), Err(Errno::INTR)) {}
+            let _ = ended.send(());
+        })?;
+    Ok(receiver)
+}
+
+#[cfg(target_os = "linux")]
+fn ticks_since_boot() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
+
+    let now = clock_gettime(ClockId::Boottime);
+    let ticks = rustix::param::clock_ticks_per_second();
+    let whole = u64::try_from(now.tv_sec).unwrap_or(0) * ticks;
+    whole + u64::try_from(now.tv_nsec).unwrap_or(0) * ticks / 1_000_000_000
+}
+
+/// Nothing is compared with it where there is no table of processes.
+#[cfg(not(target_os = "linux"))]
+fn ticks_since_boot() -> u64 {
+    0
+}

@@ -1,0 +1,225 @@
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use super::older;
+
+/// How long to wait before a log that could not be written is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How long another may hold the lock. It is held for the time of one write, so whoever holds it longer was stopped
+/// in the middle of it (Ctrl-Z) and must not stop us.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Appends whole lines to a file that others append to and rotate as well.
+///
+/// The lock is on the file itself. Whoever has it looks whether the path still leads to that file; if it does, nobody
+/// can rotate it before the lock is given back, and if it does not, somebody has, and the new file is opened.
+#[derive(Debug)]
+pub(super) struct Appender {
+    path: PathBuf,
+    cap: u64,
+    file: Option<File>,
+    /// The last write stopped in the middle of a line, on a full disk.
+    torn: bool,
+    /// The lock was not to be had in time; it is no longer waited for until it is free.
+    impatient: bool,
+    lost: u64,
+    problem: Option<String>,
+    retry: Option<Instant>,
+}
+
+impl Appender {
+    pub(super) fn new(path: PathBuf, cap: u64) -> Self {
+        Self {
+            path,
+            cap,
+            file: None,
+            torn: false,
+            impatient: false,
+            lost: 0,
+            problem: None,
+            retry: None,
+        }
+    }
+
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Appends whole lines in one write, or counts them as lost.
+    pub(super) fn append(&mut self, lines: &[u8]) {
+        if lines.is_empty() {
+            return;
+        }
+        let written = if self.retry.is_some_and(|at| Instant::now() < at) {
+            false
+        } else {
+            self.write(lines)
+        };
+        if !written {
+            self.lost += lines.split_inclusive(|&b| b == b'\n').count() as u64;
+        }
+    }
+
+    fn write(&mut self, lines: &[u8]) -> bool {
+        let mut text = Vec::with_capacity(lines.len() + 128);
+        if self.torn {
+            text.push(b'\n');
+        }
+        if self.lost > 0 {
+            let why = self.problem.as_deref().unwrap_or("not written");
+            let note = format!("[zot] {} lines left out ({why})\n", self.lost);
+            text.extend_from_slice(note.as_bytes());
+        }
+        text.extend_from_slice(lines);
+        match self.try_write(&text) {
+            Ok(()) => {
+                (self.torn, self.lost) = (false, 0);
+                (self.problem, self.retry) = (None, None);
+                true
+            }
+            Err(error) => {
+                self.problem = Some(format!("cannot write `{}`: {error}", self.path.display()));
+                self.retry = Some(Instant::now() + RETRY);
+                self.file = None;
+                false
+            }
+        }
+    }
+
+    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
+        let locked = self.open_and_lock()?;
+        let result = self.rotate_and_write(text, locked);
+        if let Some(file) = &self.file {
+            // Nothing to do about an error; closing the file unlocks it too.
+            let _ = flock(file, FlockOperation::Unlock);
+        }
+        result
+    }
+
+    fn rotate_and_write(&mut self, text: &[u8], mut locked: bool) -> io::Result<()> {
+        let size = |file: &Option<File>| match file {
+            Some(file) => file.metadata().map(|file| file.len()),
+            None => Ok(0),
+        };
+        let used = size(&self.file)?;
+        if used > 0 && used + text.len() as u64 > self.cap {
+            if locked {
+                fs::rename(&self.path, older(&self.path))?;
+                self.file = None;
+                locked = self.open_and_lock()?;
+            }
+            // Without the lock nobody may rotate. It may grow for a while, not for ever.
+            if !locked && used > self.cap.saturating_mul(2) {
+                return Err(io::Error::other(
+                    "it is full, and another process has locked it",
+                ));
+            }
+        }
+        let Some(file) = &mut self.file else {
+            return Err(Errno::BADF.into());
+        };
+        // One call: the system appends it in one piece, so that even a writer without the lock interleaves whole lines.
+        let written = loop {
+            match file.write(text) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        if written < text.len() {
+            self.torn = written > 0;
+            return Err(Errno::NOSPC.into());
+        }
+        Ok(())
+    }
+
+    /// Opens the file that the path leads to now, and locks it. `false` without the lock: it was not to be had, or
+    /// the file system has none.
+    fn open_and_lock(&mut self) -> io::Result<bool> {
+        // Each turn somebody else has rotated in between, so there is no harm in going on without after a few.
+        for _ in 0..16 {
+            let file = match self.file.take() {
+                Some(file) => file,
+                None => open(&self.path)?,
+            };
+            let locked = self.lock(&file);
+            let current = is_at(&file, &self.path)?;
+            if current {
+                self.file = Some(file);
+                return Ok(locked);
+            }
+        }
+        self.file = Some(open(&self.path)?);
+        Ok(false)
+    }
+
+    fn lock(&mut self, file: &File) -> bool {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match flock(file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    self.impatient = false;
+                    return true;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if !self.impatient && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    self.impatient = true;
+                    return false;
+                }
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let open = || {
+        // Without waiting: a FIFO at the path would hold us until somebody reads it.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(flags.bits().cast_signed())
+            .open(path)
+    };
+    let file = match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(parent) = path.parent() {
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(parent)?;
+            }
+            open()?
+        }
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            return Err(io::Error::other("it is a symlink"));
+        }
+        opened => opened?,
+    };
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// Whether the path leads to this very file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (held.dev(), held.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

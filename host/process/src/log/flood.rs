@@ -1,0 +1,132 @@
+use std::time::{Duration, Instant};
+
+/// Leaves lines out that come too fast, and counts them.
+///
+/// It is a bucket of bytes that fills at `rate` up to `burst`. Once a line did not fit, all are left out until a
+/// quarter of the bucket is full again: else a steady flood would be written as single lines between counts.
+#[derive(Debug)]
+pub(super) struct Flood {
+    burst: u64,
+    rate: u64,
+    room: u64,
+    filled: Instant,
+    left_out: u64,
+}
+
+impl Flood {
+    pub(super) fn new(burst: u64, rate: u64, now: Instant) -> Self {
+        Self {
+            burst,
+            rate,
+            room: burst,
+            filled: now,
+            left_out: 0,
+        }
+    }
+
+    /// Adds the line to `out`, or leaves it out.
+    pub(super) fn pass(&mut self, line: &[u8], now: Instant, out: &mut Vec<u8>) {
+        self.fill(now);
+        let size = line.len() as u64;
+        let flooded = self.left_out > 0;
+        if size > self.room || (flooded && self.room < self.burst / 4) {
+            self.left_out += 1;
+            return;
+        }
+        self.report(out);
+        self.room -= size;
+        out.extend_from_slice(line);
+    }
+
+    /// Says how many lines were left out, if any were.
+    pub(super) fn report(&mut self, out: &mut Vec<u8>) {
+        match std::mem::take(&mut self.left_out) {
+            0 => {}
+            1 => out.extend_from_slice(b"[zot] 1 line left out (flood)\n"),
+            n => out.extend_from_slice(format!("[zot] {n} lines left out (flood)\n").as_bytes()),
+        }
+    }
+
+    /// How many lines have been left out and not been reported.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    fn fill(&mut self, now: Instant) {
+        // Whole bytes only, and the time that made them: what a byte still lacks is not lost.
+        let passed = now.saturating_duration_since(self.filled);
+        let bytes = u128::from(self.rate) * passed.as_nanos() / 1_000_000_000;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if bytes >= self.burst - self.room {
+            self.room = self.burst;
+            self.filled = now;
+        } else if bytes > 0 {
+            self.room += bytes;
+            let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate);
+            self.filled += Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &[u8] = b"123456789\n";
+
+    fn text(out: &[u8]) -> &str {
+        std::str::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_burst_passes_and_the_rest_is_counted() {
+        let start = Instant::now();
+        let mut flood = Flood::new(100, 10, start);
+        let mut out = Vec::new();
+        for _ in 0..25 {
+            flood.pass(LINE, start, &mut out);
+        }
+        assert_eq!(out, LINE.repeat(10));
+        out.clear();
+        flood.report(&mut out);
+        assert_eq!(text(&out), "[zot] 15 lines left out (flood)\n");
+        assert_eq!(flood.left_out(), 0);
+    }
+
+    #[test]
+    fn goes_on_when_a_quarter_is_free() {
+        let start = Instant::now();
+        let mut flood = Flood::new(100, 10, start);
+        let mut out = Vec::new();
+        for _ in 0..11 {
+            flood.pass(LINE, start, &mut out);
+        }
+        out.clear();
+        flood.pass(LINE, start + Duration::from_millis(2400), &mut out);
+        assert_eq!(text(&out), "", "24 of 100 bytes are free");
+        flood.pass(LINE, start + Duration::from_millis(2500), &mut out);
+        assert_eq!(text(&out), "[zot] 2 lines left out (flood)\n123456789\n");
+    }
+
+    #[test]
+    fn many_small_steps_fill_as_much_as_one() {
+        let start = Instant::now();
+        let mut flood = Flood::new(1000, 10, start);
+        let mut out = Vec::new();
+        flood.pass(&[b'x'; 1000], start, &mut out);
+        for step in 1..=1000 {
+            flood.fill(start + Duration::from_millis(step * 7));
+        }
+        assert!((69..=70).contains(&flood.room), "{}", flood.room);
+    }
+
+    #[test]
+    fn nothing_ever_passes_a_bucket_of_nothing() {
+        let start = Instant::now();
+        let mut flood = Flood::new(0, 0, start);
+        let mut out = Vec::new();
+        flood.pass(LINE, start + Duration::from_hours(1), &mut out);
+        assert!(out.is_empty());
+        assert_eq!(flood.left_out(), 1);
+    }
+}

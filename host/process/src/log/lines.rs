@@ -1,0 +1,112 @@
+/// Cuts a stream of bytes into lines of bounded length, in bounded memory.
+#[derive(Debug)]
+pub(super) struct Lines {
+    longest: usize,
+    /// The line that has begun, without what is left out of it.
+    begun: Vec<u8>,
+    /// How many of its bytes were left out.
+    left_out: u64,
+}
+
+impl Lines {
+    pub(super) fn new(longest: usize) -> Self {
+        Self {
+            longest,
+            begun: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    /// Gives each line that the bytes complete, its newline included.
+    pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8])) {
+        for piece in bytes.split_inclusive(|&b| b == b'\n') {
+            match piece.strip_suffix(b"\n") {
+                Some(end) => {
+                    self.grow(end);
+                    self.complete(&mut each);
+                }
+                None => self.grow(piece),
+            }
+        }
+    }
+
+    /// Gives a last line that has no newline.
+    pub(super) fn finish(&mut self, each: impl FnMut(&[u8])) {
+        if !self.begun.is_empty() || self.left_out > 0 {
+            self.complete(each);
+        }
+    }
+
+    /// Writes a line that does not come from the stream, bounded like the others.
+    pub(super) fn whole(&self, line: &[u8], out: &mut Vec<u8>) {
+        let mut lines = Self::new(self.longest);
+        lines.grow(line);
+        lines.complete(|line| out.extend_from_slice(line));
+    }
+
+    fn grow(&mut self, bytes: &[u8]) {
+        let room = self.longest.saturating_sub(self.begun.len());
+        let kept = &bytes[..bytes.len().min(room)];
+        self.begun.extend_from_slice(kept);
+        self.left_out += (bytes.len() - kept.len()) as u64;
+    }
+
+    fn complete(&mut self, mut each: impl FnMut(&[u8])) {
+        if self.left_out > 0 {
+            let note = format!(" [zot: {} bytes left out]", self.left_out);
+            self.begun.extend_from_slice(note.as_bytes());
+        }
+        self.begun.push(b'\n');
+        each(&self.begun);
+        self.begun.clear();
+        self.left_out = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(longest: usize, chunks: &[&[u8]]) -> Vec<String> {
+        let mut lines = Lines::new(longest);
+        let mut out = Vec::new();
+        let mut each = |line: &[u8]| out.push(String::from_utf8_lossy(line).into_owned());
+        for chunk in chunks {
+            lines.feed(chunk, &mut each);
+        }
+        lines.finish(&mut each);
+        out
+    }
+
+    #[test]
+    fn the_same_in_any_chunks() {
+        let text = b"one\n\ntwo and more\nend";
+        let whole = cut(7, &[text]);
+        assert_eq!(
+            whole,
+            ["one\n", "\n", "two and [zot: 5 bytes left out]\n", "end\n"]
+        );
+        for size in 1..text.len() {
+            let chunks: Vec<_> = text.chunks(size).collect();
+            assert_eq!(cut(7, &chunks), whole, "in chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn a_line_at_the_bound_is_whole() {
+        assert_eq!(
+            cut(3, &[b"abc\nabcd\n"]),
+            ["abc\n", "abc [zot: 1 bytes left out]\n"]
+        );
+    }
+
+    #[test]
+    fn a_long_line_does_not_grow() {
+        let mut lines = Lines::new(100);
+        for _ in 0..1000 {
+            lines.feed(&[b'x'; 1000], |_| panic!("no line has ended"));
+        }
+        assert!(lines.begun.capacity() < 1000, "{}", lines.begun.capacity());
+        lines.finish(|line| assert!(line.ends_with(b" [zot: 999900 bytes left out]\n")));
+    }
+}

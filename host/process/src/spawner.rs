@@ -1,0 +1,229 @@
+use std::io;
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{oneshot, watch};
+
+use crate::ending::{Ended, Ending};
+use crate::leader::Leader;
+use crate::marker::{self, TreeId};
+use crate::process::Control;
+use crate::registry::{self, Live};
+use crate::table::Scanner;
+use crate::tree::{Root, Tree};
+use crate::{Process, SpawnError, Spec, child};
+
+/// Together half of the second within which a failure to start is to be told.
+const BUSY_TRIES: u32 = 25;
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// Starts processes, watches them and ends them, all on one thread of its own.
+///
+/// The thread is what ties a child's life to this program's: the kernel kills a child when the *thread* that forked it
+/// ends, so that thread must not be one that a runtime or a caller ends when it likes. It lives as long as any clone
+/// of the spawner, any [`Process`], and any tree that is still being ended.
+///
+/// A program needs one spawner. Clones are cheap and share it.
+#[derive(Debug, Clone)]
+pub struct Spawner {
+    pub(crate) thread: Arc<Thread>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Thread {
+    /// The runtime that the thread runs; what is spawned on it runs on the thread.
+    pub(crate) handle: Handle,
+    pub(crate) scanner: Arc<Scanner>,
+    trees: watch::Sender<usize>,
+    /// The thread ends when this is dropped.
+    _alive: oneshot::Sender<()>,
+}
+
+impl Spawner {
+    /// Starts the thread. An error means that the system has no thread or no file descriptor left.
+    pub fn new() -> io::Result<Self> {
+        let runtime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let handle = runtime.handle().clone();
+        let (alive, ended) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name("zot-spawner".to_owned())
+            .spawn(move || {
+                // Resolves with an error when the other end is dropped, which is all it is for.
+                let _ = runtime.block_on(ended);
+            })?;
+        Ok(Self {
+            thread: Arc::new(Thread {
+                handle,
+                scanner: Arc::default(),
+                trees: watch::Sender::new(0),
+                _alive: alive,
+            }),
+        })
+    }
+
+    /// Starts a process. It must be called on a tokio runtime with I/O enabled, which will drive its pipes; the
+    /// process itself is independent of that runtime.
+    ///
+    /// Returns when the program has been executed, or could not be. If the caller stops waiting, what was started is
+    /// killed.
+    pub async fn spawn(&self, spec: Spec) -> Result<Process, SpawnError> {
+        let program = spec.program().to_owned();
+        let other = |source| SpawnError::Other { program, source };
+        let thread = Arc::clone(&self.thread);
+        let started = self
+            .thread
+            .handle
+            .spawn(async move { start_when_written(thread, &spec).await });
+        match started.await {
+            Ok(started) => Process::new(started?).map_err(other),
+            Err(error) => Err(other(io::Error::other(error))),
+        }
+    }
+
+    /// Resolves when no tree that this spawner started is left.
+    ///
+    /// A dropped [`Process`] is killed in the background; a program that is about to exit waits here until that is
+    /// done.
+    pub async fn idle(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.thread.trees.subscribe().wait_for(|n| *n == 0).await;
+    }
+}
+
+/// A process that was started, before its pipes belong to a runtime.
+pub(crate) struct Started {
+    pub(crate) control: Control,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+/// Starts it, waiting a while for a file that is being written.
+///
+/// A program that has just been installed may be busy although its writer has closed it: another thread forked
+/// meanwhile, and its child has the file open until it executes.
+async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
+    for _ in 0..BUSY_TRIES {
+        match start(Arc::clone(&thread), spec) {
+            Err(SpawnError::Other { source, .. })
+                if source.kind() == io::ErrorKind::ExecutableFileBusy =>
+            {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            result => return result,
+        }
+    }
+    start(thread, spec)
+}
+
+/// Forks and executes. Runs on the spawner's thread.
+fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
+    let id = TreeId::next();
+    let spawn = || {
+        let mut command = spec.command((marker::VARIABLE.as_ref(), &id.value()))?;
+        child::prepare(&mut command);
+        let mut child = command.spawn()?;
+        match Leader::hold(&child) {
+            Ok(leader) => Ok((child, leader)),
+            Err(error) => {
+                // It cannot be watched, so it must not run.
+                child.kill().and_then(|()| child.wait()).ok();
+                Err(error)
+            }
+        }
+    };
+    let (live, (mut child, leader)) =
+        registry::start(id, spawn, |(_, leader)| leader.group().clone())
+            .map_err(|error| SpawnError::diagnose(spec, error))?;
+
+    let root = Root::Started {
+        id,
+        group: leader.group().clone(),
+    };
+    let (deadline, on_deadline) = watch::channel(None);
+    let (exit, on_exit) = watch::channel(None);
+    let (ended, on_ended) = watch::channel(None);
+    let ending = Ending {
+        tree: Tree::new(root.clone()),
+        exit: Some(on_exit.clone()),
+        scanner: Arc::clone(&thread.scanner),
+        blind: leader.is_blind(),
+    };
+    thread.trees.send_modify(|n| *n += 1);
+    tokio::spawn(keep(
+        Keep {
+            thread: Arc::clone(&thread),
+            _live: live,
+        },
+        leader,
+        ending,
+        Channels {
+            deadline: on_deadline,
+            exit,
+            ended,
+        },
+    ));
+    Ok(Started {
+        stdin: child.stdin.take(),
+        stdout: child.stdout.take(),
+        stderr: child.stderr.take(),
+        control: Control {
+            pid: child.id(),
+            root,
+            thread,
+            deadline,
+            exit: on_exit,
+            ended: on_ended,
+        },
+    })
+}
+
+/// What is kept for as long as a tree lives.
+struct Keep {
+    thread: Arc<Thread>,
+    _live: Live,
+}
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        self.thread.trees.send_modify(|n| *n -= 1);
+    }
+}
+
+struct Channels {
+    deadline: watch::Receiver<Option<Instant>>,
+    exit: watch::Sender<Option<crate::Exit>>,
+    ended: watch::Sender<Option<Ended>>,
+}
+
+/// Watches a tree from its start to its end. Signals and reaping happen in this one task, so a process is never
+/// signalled by number after it has been reaped.
+async fn keep(_last: Keep, mut leader: Leader, ending: Ending, channels: Channels) {
+    let Channels {
+        mut deadline,
+        exit,
+        ended,
+    } = channels;
+    let mut on_ended = ended.subscribe();
+    let watching = async {
+        leader.ended().await;
+        if leader.is_blind() {
+            exit.send_replace(Some(leader.peek()));
+            let _ = on_ended.wait_for(Option::is_some).await;
+            leader.reap().await;
+        } else {
+            exit.send_replace(Some(leader.reap().await));
+        }
+    };
+    let ending = async {
+        // The sender sets a deadline when it is dropped, so there always comes one.
+        let _ = deadline.wait_for(Option::is_some).await;
+        ended.send_replace(Some(ending.run(deadline).await));
+    };
+    tokio::join!(watching, ending);
+}

@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What to start: a program, its arguments, its directory and its environment.
+///
+/// ```
+/// use zot_process::Spec;
+///
+/// let spec = Spec::new("/usr/bin/python3")
+///     .arg("main.py")
+///     .cwd("/home/me/.zot/extensions/todo")
+///     .env_remove("ANTHROPIC_API_KEY")
+///     .env("ZOT_EXTENSION", "todo");
+/// ```
+#[derive(Clone)]
+pub struct Spec {
+    program: PathBuf,
+    args: Vec<OsString>,
+    cwd: Option<PathBuf>,
+    inherit: bool,
+    /// `None` is a name that is taken away.
+    env: BTreeMap<OsString, Option<OsString>>,
+}
+
+impl Spec {
+    /// A program by its path. `PATH` is never searched, and a relative path starts at this program's working
+    /// directory, not at the child's.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            inherit: true,
+            env: BTreeMap::new(),
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The directory to start in; without it, this program's own.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Sets a variable, over an inherited one.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), Some(value.into()));
+        self
+    }
+
+    /// Sets variables, over inherited ones.
+    #[must_use]
+    pub fn envs<N: Into<OsString>, V: Into<OsString>>(
+        self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        variables
+            .into_iter()
+            .fold(self, |spec, (name, value)| spec.env(name, value))
+    }
+
+    /// Keeps a variable of this program from the child.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), None);
+        self
+    }
+
+    /// Inherits nothing and forgets what was set: the child's environment is exactly what is set after this, and the
+    /// marker of its tree (see [the crate's documentation](crate#how-a-tree-is-found)).
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.inherit = false;
+        self.env.clear();
+        self
+    }
+
+    /// The program as it was given.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub(crate) fn working_directory(&self) -> Option<&Path> {
+        self.cwd.as_deref()
+    }
+
+    /// The command with its pipes, and `marker` added to its environment.
+    pub(crate) fn command(&self, marker: (&OsStr, &OsStr)) -> io::Result<Command> {
+        // `Command` would search `PATH` for a bare name, and take a relative path from the child's directory.
+        let mut command = Command::new(std::path::absolute(&self.program)?);
+        command.args(&self.args);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        if !self.inherit {
+            command.env_clear();
+        }
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env(marker.0, marker.1);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Ok(command)
+    }
+}
+
+/// Names of variables and never their values: a spec ends up in logs, and an environment holds keys.
+impl fmt::Debug for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |set: bool| {
+            self.env
+                .iter()
+                .filter(move |(_, value)| value.is_some() == set)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+        };
+        f.debug_struct("Spec")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("cwd", &self.cwd)
+            .field("inherit", &self.inherit)
+            .field("set", &names(true))
+            .field("removed", &names(false))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_names_variables_and_keeps_their_values() {
+        let spec = Spec::new("/bin/true")
+            .env("TOKEN", "hunter2")
+            .env_remove("KEY");
+        let text = format!("{spec:?}");
+        assert!(text.contains("TOKEN") && text.contains("KEY"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

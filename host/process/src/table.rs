@@ -1,0 +1,223 @@
+//! All processes of the system at one moment, as `/proc` shows them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::marker::Marker;
+
+/// A process as it was when the table was read.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    /// In clock ticks since boot: with the id, it tells a process from a later one with the same id.
+    pub(crate) start: u64,
+    /// Its main thread has ended. It may be waiting to be reaped, or have other threads that live on.
+    pub(crate) zombie: bool,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nothing is held there")
+    )]
+    pub(crate) name: String,
+    mark: OnceLock<Mark>,
+}
+
+#[derive(Debug)]
+enum Mark {
+    Found(Marker),
+    None,
+    NoEnvironment,
+}
+
+impl Row {
+    /// Its mark, read when first asked for. `None` too where its environment is not ours to read (another user's).
+    pub(crate) fn marker(&self) -> Option<&Marker> {
+        match self.mark.get_or_init(|| self.read_mark()) {
+            Mark::Found(marker) => Some(marker),
+            Mark::None | Mark::NoEnvironment => None,
+        }
+    }
+
+    /// Whether it lives and has no environment. It was given none; or it is executing a program, between the moment when
+    /// the kernel has dropped its old environment and the one when the new one is there, and may well have a mark.
+    pub(crate) fn has_no_environment(&self) -> bool {
+        // The kernel's own, which have none either, are the children of process 2.
+        let has_one = self.zombie || self.parent == 2;
+        !has_one
+            && matches!(
+                self.mark.get_or_init(|| self.read_mark()),
+                Mark::NoEnvironment
+            )
+    }
+
+    fn read_mark(&self) -> Mark {
+        // More than the kernel allows for an environment by default, and a bound on what a foreign one costs us.
+        const MOST: u64 = 8 << 20;
+        let mut environ = Vec::new();
+        let read = fs::File::open(format!("/proc/{}/environ", self.pid))
+            .and_then(|file| file.take(MOST).read_to_end(&mut environ));
+        match read {
+            Ok(0) => Mark::NoEnvironment,
+            Ok(_) => Marker::find(&environ).map_or(Mark::None, Mark::Found),
+            Err(_) => Mark::None,
+        }
+    }
+
+    /// The process that has this id now.
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let mut text = Vec::with_capacity(512);
+        fs::File::open(format!("/proc/{pid}/stat"))
+            .and_then(|mut file| file.read_to_end(&mut text))
+            .ok()?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        // The name stands in brackets and may itself hold brackets and blanks, so the fields count from the last one.
+        let open = text.iter().position(|&b| b == b'(')?;
+        let close = text.iter().rposition(|&b| b == b')')?;
+        let pid = std::str::from_utf8(&text[..open]).ok()?.trim();
+        let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let zombie = matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        // `starttime` is field 22 and `session` field 6, as proc(5) counts them.
+        let start = fields.nth(15)?.parse().ok()?;
+        Some(Self {
+            pid: pid.parse().ok()?,
+            parent,
+            group,
+            session,
+            start,
+            zombie,
+            name: String::from_utf8_lossy(text.get(open + 1..close)?).into_owned(),
+            mark: OnceLock::new(),
+        })
+    }
+}
+
+/// All processes that this user may see. Empty where there is no `/proc`.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: HashMap<i32, Row>,
+}
+
+impl Table {
+    pub(crate) fn read() -> Self {
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return Self::default();
+        };
+        let rows = entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|pid| Some((pid, Row::read(pid)?)))
+            .collect();
+        Self { rows }
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
+    }
+
+    pub(crate) fn get(&self, pid: i32) -> Option<&Row> {
+        self.rows.get(&pid)
+    }
+
+    /// The given processes and all that descend from them.
+    pub(crate) fn with_descendants<'t>(
+        &'t self,
+        seeds: impl IntoIterator<Item = &'t Row>,
+    ) -> HashMap<i32, &'t Row> {
+        let mut children: HashMap<i32, Vec<&Row>> = HashMap::new();
+        for row in self.rows() {
+            children.entry(row.parent).or_default().push(row);
+        }
+        let mut found = HashMap::new();
+        let mut queue: Vec<&Row> = seeds.into_iter().collect();
+        while let Some(row) = queue.pop() {
+            if found.insert(row.pid, row).is_none() {
+                queue.extend(children.get(&row.pid).into_iter().flatten().copied());
+            }
+        }
+        found
+    }
+}
+
+/// Reads tables for many that ask at once: all who ask before a reading begins share it. Fifty trees that end side by
+/// side would otherwise each read all of `/proc` several times.
+#[derive(Debug, Default)]
+pub(crate) struct Scanner {
+    waiting: Mutex<Vec<oneshot::Sender<Arc<Table>>>>,
+}
+
+impl Scanner {
+    /// A table that was read after this was called.
+    pub(crate) async fn table(self: &Arc<Self>) -> Arc<Table> {
+        let (answer, table) = oneshot::channel();
+        let first = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.push(answer);
+            waiting.len() == 1
+        };
+        if first {
+            let scanner = Arc::clone(self);
+            // A task of its own: the one who asked first may be cancelled, and the others would wait for ever.
+            tokio::spawn(async move {
+                tokio::task::yield_now().await;
+                let waiting = std::mem::take(
+                    &mut *scanner
+                        .waiting
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner),
+                );
+                let table = Arc::new(Table::read());
+                for answer in waiting {
+                    // Whoever has stopped waiting does not need it.
+                    let _ = answer.send(Arc::clone(&table));
+                }
+            });
+        }
+        table.await.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str =
+        "42 (a) b (c)) S 7 40 39 34816 42 4194304 1 0 0 0 0 0 0 0 20 0 1 0 5551234 1 2 3";
+
+    #[test]
+    fn a_name_with_brackets_and_blanks() {
+        let row = Row::parse(STAT.as_bytes()).unwrap();
+        assert_eq!((row.pid, row.parent, row.group), (42, 7, 40));
+        assert_eq!((row.session, row.start), (39, 5_551_234));
+        assert_eq!(row.name, "a) b (c)");
+        assert!(!row.zombie);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_no_row() {
+        for end in 0..STAT.rfind(" 1 2 3").unwrap() - 8 {
+            assert!(Row::parse(&STAT.as_bytes()[..end]).is_none(), "{end}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_descends_from_its_parent() {
+        let table = Table::read();
+        let own = i32::try_from(std::process::id()).unwrap();
+        let row = table.get(own).expect("this process is in the table");
+        let family = table.with_descendants(table.get(row.parent));
+        assert!(family.contains_key(&own));
+    }
+}

@@ -1,0 +1,252 @@
+use std::fs;
+use std::time::{Duration, Instant};
+
+use tempfile::tempdir;
+use zot_process::Exit;
+
+use crate::support::{LONG, is_alive, line, lines, pid, sh, signal, spawner, until, within};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn one_that_goes_when_asked_is_not_killed() {
+    let dir = tempdir().unwrap();
+    let spec =
+        sh("trap 'echo asked > asked; exit 7' TERM; echo ready; while :; do sleep 0.1; done")
+            .cwd(dir.path());
+    let mut process = spawner().spawn(spec).await.unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let ended = within(process.end(LONG)).await;
+    assert_eq!(ended.exit, Some(Exit::Code(7)));
+    assert!(!ended.forced, "{ended:?}");
+    assert!(dir.path().join("asked").exists());
+}
+
+#[tokio::test]
+async fn a_stubborn_one_is_asked_and_then_killed() {
+    let dir = tempdir().unwrap();
+    let spec = sh("trap 'echo asked > asked' TERM; echo ready; while :; do sleep 0.1; done")
+        .cwd(dir.path());
+    let mut process = spawner().spawn(spec).await.unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let start = Instant::now();
+    let ended = within(process.end(Duration::from_secs(1))).await;
+    assert!(start.elapsed() >= Duration::from_secs(1), "no grace");
+    assert_eq!(ended.exit, Some(Exit::Signal(9)));
+    assert!(ended.forced && ended.survivors.is_empty(), "{ended:?}");
+    assert!(dir.path().join("asked").exists());
+}
+
+#[tokio::test]
+async fn a_stopped_one_can_still_go_when_asked() {
+    let mut process = spawner()
+        .spawn(sh("trap 'exit 7' TERM; echo ready; kill -STOP $$"))
+        .await
+        .unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let ended = within(process.end(LONG)).await;
+    assert_eq!(ended.exit, Some(Exit::Code(7)));
+    assert!(!ended.forced);
+}
+
+#[tokio::test]
+async fn kill_cuts_a_grace_short() {
+    let mut process = spawner()
+        .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
+        .await
+        .unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let long = process.end(Duration::MAX);
+    let cut = async {
+        tokio::task::yield_now().await;
+        process.kill().await
+    };
+    let (long, cut) = within(async { tokio::join!(long, cut) }).await;
+    assert_eq!(cut.exit, Some(Exit::Signal(9)));
+    assert_eq!(long, cut);
+    assert_eq!(
+        process.end(LONG).await,
+        cut,
+        "it has ended once and for all"
+    );
+}
+
+#[tokio::test]
+async fn an_end_goes_on_when_nobody_waits_for_it() {
+    let spawner = spawner();
+    let mut process = spawner
+        .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
+        .await
+        .unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let given_up = tokio::time::timeout(Duration::ZERO, process.end(SHORT)).await;
+    assert!(given_up.is_err());
+    assert_eq!(within(process.wait()).await, Exit::Signal(9));
+}
+
+/// Left the group, cleared its environment; its parent lives: found by descent.
+#[tokio::test]
+async fn a_grandchild_with_another_session_is_found_by_its_parents() {
+    for grace in [Duration::ZERO, LONG] {
+        let mut process = spawner()
+            .spawn(sh("setsid env -i sleep 1000 & echo $!; wait"))
+            .await
+            .unwrap();
+        let grandchild = pid(&mut lines(&mut process)).await;
+        until("it has a session", || {
+            crate::support::stat(grandchild).unwrap()[3] == grandchild.to_string()
+        })
+        .await;
+        let ended = within(process.end(grace)).await;
+        assert!(ended.survivors.is_empty(), "{ended:?}");
+        assert!(!is_alive(grandchild), "with a grace of {grace:?}");
+    }
+}
+
+/// Lost its parent and its environment: found by its group.
+#[tokio::test]
+async fn a_grandchild_without_parents_is_found_by_its_group() {
+    let mut process = spawner()
+        .spawn(sh("env -i sleep 1000 & echo $!"))
+        .await
+        .unwrap();
+    let grandchild = pid(&mut lines(&mut process)).await;
+    within(process.wait()).await;
+    assert!(is_alive(grandchild));
+    within(process.end(LONG)).await;
+    assert!(!is_alive(grandchild));
+}
+
+/// Left the group and lost its parents: found by its mark.
+#[tokio::test]
+async fn a_daemon_is_found_by_its_mark() {
+    let mut process = spawner()
+        .spawn(sh("setsid sh -c 'sleep 1000 & echo $!' &"))
+        .await
+        .unwrap();
+    let daemon = pid(&mut lines(&mut process)).await;
+    within(process.wait()).await;
+    assert!(is_alive(daemon));
+    within(process.end(LONG)).await;
+    assert!(!is_alive(daemon));
+}
+
+#[tokio::test]
+async fn a_stubborn_grandchild_is_killed_though_the_child_went() {
+    let script = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait";
+    let mut process = spawner().spawn(sh(script)).await.unwrap();
+    let grandchild = pid(&mut lines(&mut process)).await;
+    let ended = within(process.end(SHORT)).await;
+    assert_eq!(ended.exit, Some(Exit::Signal(15)), "the child went");
+    assert!(ended.forced && ended.survivors.is_empty(), "{ended:?}");
+    assert!(!is_alive(grandchild));
+}
+
+/// Started in answer to SIGTERM, and asked in its turn.
+#[tokio::test]
+async fn a_process_that_is_born_at_the_end_is_asked_too() {
+    let mut process = spawner()
+        .spawn(sh(
+            "trap 'setsid sleep 1000 & exit 7' TERM; echo ready; while :; do sleep 0.1; done",
+        ))
+        .await
+        .unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let ended = within(process.end(Duration::from_mins(10))).await;
+    assert_eq!(ended.exit, Some(Exit::Code(7)));
+    assert!(!ended.forced && ended.survivors.is_empty(), "{ended:?}");
+    assert_eq!(process.descendants().await, []);
+}
+
+/// It moves to this test's group and clears its environment, so that its child is found by descent or not at all.
+#[tokio::test]
+async fn one_that_leaves_its_own_group_is_ended() {
+    let program = "import os, subprocess, time
+os.setpgid(0, os.getpgid(os.getppid()))
+print(subprocess.Popen(['/bin/sleep', '1000'], env={}).pid, flush=True)
+time.sleep(1000)";
+    let spec = zot_process::Spec::new("/usr/bin/env").args(["-i", "python3", "-c", program]);
+    let mut process = spawner().spawn(spec).await.unwrap();
+    let child = pid(&mut lines(&mut process)).await;
+    let ended = within(process.end(LONG)).await;
+    assert_eq!(ended.exit, Some(Exit::Signal(15)));
+    assert!(!ended.forced, "{ended:?}");
+    assert!(!is_alive(child));
+}
+
+/// Every step starts the next one in a new session and ends, so that none has a parent and none is there for long.
+#[tokio::test]
+async fn a_tree_that_runs_away_is_caught() {
+    let dir = tempdir().unwrap();
+    let step = dir.path().join("step");
+    let text = "#!/bin/sh\necho >> steps\nsleep 0.05\n[ -e stop ] || setsid ./step &\n";
+    crate::support::script(&step, text, 0o755);
+    let steps = dir.path().join("steps");
+    let process = spawner()
+        .spawn(zot_process::Spec::new(&step).cwd(dir.path()))
+        .await
+        .unwrap();
+    until("it runs", || {
+        fs::read(&steps).is_ok_and(|steps| steps.len() > 3)
+    })
+    .await;
+    within(process.kill()).await;
+    let cwd = dir.path().canonicalize().unwrap();
+    let is_step = |process: &fs::DirEntry| {
+        fs::read_link(process.path().join("cwd")).is_ok_and(|other| other == cwd)
+    };
+    let left = fs::read_dir("/proc").unwrap().map_while(Result::ok);
+    let left = left.filter(is_step).count();
+    // For those that are left when this fails.
+    fs::write(dir.path().join("stop"), "").unwrap();
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn dropping_it_kills_the_tree() {
+    let spawner = spawner();
+    let mut process = spawner
+        .spawn(sh(
+            "trap '' TERM; setsid sleep 1000 & echo $!; echo $$; wait",
+        ))
+        .await
+        .unwrap();
+    let mut lines = lines(&mut process);
+    let (grandchild, child) = (pid(&mut lines).await, pid(&mut lines).await);
+    assert_eq!(child, process.id());
+    drop(process);
+    within(spawner.idle()).await;
+    assert!(!is_alive(grandchild) && !is_alive(child));
+}
+
+#[tokio::test]
+async fn a_spawn_that_nobody_waits_for_is_killed() {
+    let spawner = spawner();
+    tokio::select! {
+        biased;
+        _ = spawner.spawn(sh("sleep 1000")) => panic!("it takes a thread to do that"),
+        () = async {} => {}
+    }
+    // The spawner works in order, so the first has been started when this has.
+    let process = spawner.spawn(sh("exit 0")).await.unwrap();
+    within(process.end(LONG)).await;
+    within(spawner.idle()).await;
+}
+
+#[tokio::test]
+async fn other_trees_are_left_alone() {
+    let spawner = spawner();
+    let mut kept = spawner
+        .spawn(sh("setsid sleep 1000 & echo $!; wait"))
+        .await
+        .unwrap();
+    let grandchild = pid(&mut lines(&mut kept)).await;
+    let ended = spawner.spawn(sh("sleep 1000")).await.unwrap();
+    within(ended.end(LONG)).await;
+    within(ended.kill()).await;
+    assert!(is_alive(grandchild));
+    assert_eq!(kept.exited(), None);
+    signal(kept.id(), "CONT");
+    within(kept.kill()).await;
+    assert!(!is_alive(grandchild));
+}

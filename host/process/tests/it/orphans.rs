@@ -1,0 +1,209 @@
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::tempdir;
+use zot_process::{Orphans, Subreaper};
+
+use crate::support::{
+    LONG, alone, children, is_alive, lines, pid, sh, spawner, stat, until, within,
+};
+
+/// A daemon that left the group, lost its parents and cleared its environment.
+const HIDDEN: &str = "setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
+
+/// A child that the program started by other means. It goes with the test, if that fails too.
+struct Own(std::process::Child);
+
+impl Own {
+    fn start() -> Self {
+        let mut command = std::process::Command::new("sleep");
+        Self(command.arg("1000").stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn pidfds() -> usize {
+    let links = std::fs::read_dir("/proc/self/fd").unwrap();
+    let links = links.filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok());
+    links
+        .filter(|link| link.to_string_lossy().contains("pidfd"))
+        .count()
+}
+
+#[tokio::test]
+async fn what_nothing_else_finds_is_swept() {
+    if !alone("orphans::what_nothing_else_finds_is_swept") {
+        return;
+    }
+    let spawner = spawner();
+    let subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    let mut process = spawner.spawn(sh(HIDDEN)).await.unwrap();
+    let hidden = pid(&mut lines(&mut process)).await;
+    within(process.end(Duration::ZERO)).await;
+    assert!(is_alive(hidden), "if it is found, this tests nothing");
+    until("it is adopted", || children() == [hidden]).await;
+
+    let swept = within(subreaper.sweep(LONG)).await;
+    assert_eq!(swept.found, [], "it has no mark");
+    let subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    let swept = within(subreaper.sweep(LONG)).await;
+    assert_eq!(swept.found.len(), 1, "{swept:?}");
+    assert_eq!(swept.found[0].pid, hidden);
+    assert_eq!(swept.survivors, []);
+    assert_eq!(children(), [], "ended and reaped");
+}
+
+#[tokio::test]
+async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
+    if !alone("orphans::one_with_a_mark_is_swept_and_the_programs_own_are_not") {
+        return;
+    }
+    let spawner = spawner();
+    let subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    let (living, mut dead) = (Own::start(), Own::start());
+    dead.0.kill().unwrap();
+    let mut kept = spawner
+        .spawn(sh("setsid sh -c 'sleep 1000 & echo $!'; sleep 1000"))
+        .await
+        .unwrap();
+    let kept_daemon = pid(&mut lines(&mut kept)).await;
+
+    // It hides while its tree is ended, and takes its mark again after that: a late fork would look the same.
+    let dir = tempdir().unwrap();
+    let script = r#"mark=$ZOT_PROCESS_TREE
+        setsid env -i sh -c 'echo $$; while [ -d "$1" ] && [ ! -e go ]; do sleep 0.05; done
+        exec env ZOT_PROCESS_TREE="$0" sleep 1000' "$mark" "$PWD" & exit 0"#;
+    let mut process = spawner.spawn(sh(script).cwd(dir.path())).await.unwrap();
+    let orphan = pid(&mut lines(&mut process)).await;
+    within(process.end(Duration::ZERO)).await;
+    std::fs::write(dir.path().join("go"), "").unwrap();
+    until("it is marked", || {
+        let environ = std::fs::read_to_string(format!("/proc/{orphan}/environ"));
+        environ.is_ok_and(|environ| environ.contains("ZOT_PROCESS_TREE"))
+    })
+    .await;
+
+    let swept = within(subreaper.sweep(LONG)).await;
+    assert_eq!(swept.found.len(), 1, "{swept:?}");
+    assert_eq!(swept.found[0].pid, orphan);
+    assert!(!is_alive(orphan));
+
+    assert!(is_alive(living.0.id()));
+    assert!(is_alive(kept.id()), "a tree that has not ended");
+    assert!(is_alive(kept_daemon), "an orphan of that tree");
+    assert_eq!(
+        stat(dead.0.id()).map(|stat| stat[0].clone()).as_deref(),
+        Some("Z"),
+        "not reaped"
+    );
+    assert!(!dead.0.wait().unwrap().success());
+    within(kept.kill()).await;
+    drop(living);
+    until("no children", || children().is_empty()).await;
+}
+
+#[tokio::test]
+async fn those_that_end_by_themselves_are_reaped() {
+    if !alone("orphans::those_that_end_by_themselves_are_reaped") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    let dir = tempdir().unwrap();
+    let wait = "echo $$; while [ -d $PWD ] && [ ! -e go ]; do sleep 0.05; done";
+    // A daemon with the session of a parent that has gone, one with a session of its own, and one in the group.
+    let script = format!(
+        r#"setsid sh -c "env -i sh -c '{}' &"; setsid sh -c '{wait}' & sh -c '{wait}' & read line"#,
+        wait.replace('$', r"\$")
+    );
+    let mut process = spawner.spawn(sh(&script).cwd(dir.path())).await.unwrap();
+    let mut lines = lines(&mut process);
+    let mut orphans = Vec::new();
+    while orphans.len() < 3 {
+        orphans.push(pid(&mut lines).await);
+    }
+    drop(process.take_stdin());
+    orphans.sort_unstable();
+    within(process.wait()).await;
+    until("they are adopted", || {
+        let mut children = children();
+        children.sort_unstable();
+        children == orphans
+    })
+    .await;
+    // That of the process itself, and those of the two that have a mark: it is gone once they are dead.
+    until("they are held", || pidfds() == 3).await;
+    std::fs::write(dir.path().join("go"), "").unwrap();
+    until("they are reaped", || children().is_empty()).await;
+    assert_eq!(
+        process.exited().map(zot_process::Exit::success),
+        Some(false)
+    );
+}
+
+/// They end before anybody can have seen them; their group gives them away.
+#[tokio::test]
+async fn those_in_a_group_are_reaped_though_nobody_saw_them() {
+    if !alone("orphans::those_in_a_group_are_reaped_though_nobody_saw_them") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    let mut kept = Vec::new();
+    for _ in 0..30 {
+        kept.push(spawner.spawn(sh("true & true & exit 0")).await.unwrap());
+    }
+    until("no children", || children().is_empty()).await;
+}
+
+/// They leave the group and end before anybody can have seen them.
+#[tokio::test]
+async fn all_are_reaped_where_all_are_ours() {
+    if !alone("orphans::all_are_reaped_where_all_are_ours") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    for _ in 0..20 {
+        let process = spawner
+            .spawn(sh("setsid true & setsid env -i true & exit 0"))
+            .await
+            .unwrap();
+        assert!(within(process.wait()).await.success());
+        assert!(spawner.spawn(sh("true").cwd("/nowhere")).await.is_err());
+    }
+    until("no children", || children().is_empty()).await;
+}
+
+#[tokio::test]
+async fn adopted_members_of_a_tree_are_reaped_with_it() {
+    if !alone("orphans::adopted_members_of_a_tree_are_reaped_with_it") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    let script = "setsid sh -c 'sleep 1000 & echo $!; wait' & wait";
+    let mut process = spawner.spawn(sh(script)).await.unwrap();
+    pid(&mut lines(&mut process)).await;
+    within(process.kill()).await;
+    until("no children", || children().is_empty()).await;
+}
+
+#[tokio::test]
+async fn it_is_switched_off_again() {
+    if !alone("orphans::it_is_switched_off_again") {
+        return;
+    }
+    let is_on = || rustix::process::child_subreaper().unwrap().is_some();
+    let spawner = spawner();
+    let subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
+    assert!(is_on());
+    drop(subreaper);
+    assert!(!is_on());
+}

@@ -1,0 +1,278 @@
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tempfile::tempdir;
+use zot_process::{InterpreterProblem, SpawnError, Spec};
+
+use crate::support::{alone, children, line, lines, script, sh, spawner, stat, until, within};
+
+async fn refused(spec: Spec) -> SpawnError {
+    within(spawner().spawn(spec))
+        .await
+        .expect_err("cannot be started")
+}
+
+#[tokio::test]
+async fn a_missing_program() {
+    let error = refused(Spec::new("/nowhere/program")).await;
+    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "`/nowhere/program` does not exist");
+    let error = refused(Spec::new("/bin/sh/program")).await;
+    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
+    let error = refused(Spec::new("")).await;
+    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn path_is_not_searched() {
+    let error = refused(Spec::new("sh")).await;
+    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_directory() {
+    let error = refused(Spec::new("/usr")).await;
+    assert!(matches!(error, SpawnError::Directory { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "`/usr` is a directory, not a program");
+}
+
+#[tokio::test]
+async fn not_executable() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("main.sh");
+    script(&path, "#!/bin/sh\n", 0o644);
+    let error = refused(Spec::new(&path)).await;
+    assert!(
+        matches!(error, SpawnError::NotExecutable { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().ends_with("main.sh` is not executable"));
+}
+
+#[tokio::test]
+async fn an_interpreter_that_is_missing() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("main.py");
+    script(&path, "#!/usr/bin/nope -u\n", 0o755);
+    let error = refused(Spec::new(&path)).await;
+    let SpawnError::Interpreter {
+        interpreter,
+        problem,
+        ..
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(interpreter, "/usr/bin/nope");
+    assert_eq!(*problem, InterpreterProblem::Missing);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the interpreter `/usr/bin/nope` named in the first line of `"),
+        "{text}"
+    );
+    assert!(text.ends_with("main.py` does not exist"), "{text}");
+}
+
+#[tokio::test]
+async fn an_interpreter_with_windows_line_ends_shows_them() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("main.sh");
+    script(&path, "#!/bin/sh\r\n", 0o755);
+    let text = refused(Spec::new(&path)).await.to_string();
+    assert!(text.starts_with(r"the interpreter `/bin/sh\r` "), "{text}");
+}
+
+#[tokio::test]
+async fn an_interpreter_that_is_not_executable() {
+    let dir = tempdir().unwrap();
+    let (path, interpreter) = (dir.path().join("main"), dir.path().join("interpreter"));
+    script(&interpreter, "#!/bin/sh\n", 0o644);
+    script(&path, format!("#!{}\n", interpreter.display()), 0o755);
+    let error = refused(Spec::new(&path)).await;
+    assert!(
+        matches!(
+            error,
+            SpawnError::Interpreter {
+                problem: InterpreterProblem::NotExecutable,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_loader_that_is_missing() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("program");
+    let mut program = std::fs::read("/bin/sh").unwrap();
+    let name = b"ld-linux";
+    let Some(at) = program.windows(name.len()).position(|part| part == name) else {
+        println!("skipped: /bin/sh has no loader named ld-linux");
+        return;
+    };
+    program[at..at + name.len()].copy_from_slice(b"ld-lunix");
+    script(&path, program, 0o755);
+    let error = refused(Spec::new(&path)).await;
+    assert!(matches!(error, SpawnError::Loader { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_working_directory_that_cannot_be_entered() {
+    for cwd in ["/nowhere", "/bin/sh"] {
+        let error = refused(sh("true").cwd(cwd)).await;
+        assert!(matches!(error, SpawnError::Cwd { .. }), "{error:?}");
+        let text = error.to_string();
+        let expected = format!("cannot enter the working directory `{cwd}`: ");
+        assert!(text.starts_with(&expected), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_nul_byte() {
+    for spec in [
+        sh("true").arg("a\0b"),
+        sh("true").env("A", "a\0b"),
+        Spec::new("/bin/s\0h"),
+    ] {
+        let error = refused(spec).await;
+        assert!(matches!(error, SpawnError::NulByte { .. }), "{error:?}");
+        assert!(!error.to_string().contains('\0'));
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_too_long() {
+    let error = refused(sh("true").arg("x".repeat(8 << 20))).await;
+    assert!(matches!(error, SpawnError::Other { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("cannot start `/bin/sh`: "), "{text}");
+}
+
+/// The system refuses to execute a file that anybody, a fork of this program included, has open for writing.
+#[tokio::test]
+async fn a_file_that_is_being_written_is_waited_for() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("main.sh");
+    script(&path, "#!/bin/sh\nexit 3\n", 0o755);
+    let open = || {
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+    };
+
+    let writing = open();
+    let written = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(writing);
+    });
+    let process = within(spawner().spawn(Spec::new(&path))).await.unwrap();
+    assert_eq!(process.wait().await, zot_process::Exit::Code(3));
+    written.join().unwrap();
+
+    let writing = open();
+    let error = refused(Spec::new(&path)).await;
+    assert!(matches!(error, SpawnError::Other { .. }), "{error:?}");
+    drop(writing);
+}
+
+/// Whatever step it is at which the descriptors run out, the error says so and nothing is left running.
+#[tokio::test]
+async fn out_of_descriptors() {
+    if !alone("spawn::out_of_descriptors") {
+        return;
+    }
+    let spawner = spawner();
+    // The first spawn opens what stays open.
+    let first = spawner.spawn(sh("true")).await.unwrap();
+    first.kill().await;
+    drop(first);
+    within(spawner.idle()).await;
+    let used = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+    let limit = getrlimit(Resource::Nofile);
+    let (mut started, mut failed) = (0, 0);
+    for spare in 0..16 {
+        let current = Some(used + spare);
+        setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
+        let result = within(spawner.spawn(Spec::new("/bin/sleep").arg("1000"))).await;
+        setrlimit(Resource::Nofile, limit).unwrap();
+        match result {
+            Ok(process) => {
+                started += 1;
+                within(process.kill()).await;
+            }
+            Err(SpawnError::Descriptors { .. }) => failed += 1,
+            Err(other) => panic!("with {spare} to spare: {other:?}"),
+        }
+    }
+    assert!(started > 0 && failed > 2, "{started} {failed}");
+    within(spawner.idle()).await;
+    until("no children", || children().is_empty()).await;
+}
+
+#[tokio::test]
+async fn runs_where_and_with_what_it_was_told() {
+    let dir = tempdir().unwrap();
+    let cwd = dir.path().canonicalize().unwrap();
+    let spec = sh(r#"pwd; echo "$1"; env"#)
+        .args(["name", "an argument"])
+        .cwd(&cwd)
+        .env_clear()
+        .envs([("ONE", "1"), ("TWO", "2")]);
+    let mut process = spawner().spawn(spec).await.unwrap();
+    let mut lines = lines(&mut process);
+    assert_eq!(line(&mut lines).await, cwd.to_str().unwrap());
+    assert_eq!(line(&mut lines).await, "an argument");
+    let mut names = Vec::new();
+    while let Some(line) = within(lines.next_line()).await.unwrap() {
+        names.push(line.split('=').next().unwrap().to_owned());
+    }
+    // `PWD` and `_` are the shell's own.
+    names.retain(|name| name != "PWD" && name != "_" && name != "SHLVL");
+    names.sort();
+    assert_eq!(names, ["ONE", "TWO", "ZOT_PROCESS_TREE"]);
+}
+
+#[tokio::test]
+async fn inherits_all_but_what_is_removed() {
+    let spec = Spec::new("/usr/bin/env")
+        .env_remove("PATH")
+        .env("HOME", "/elsewhere");
+    let mut process = spawner().spawn(spec).await.unwrap();
+    let mut lines = lines(&mut process);
+    let mut seen = std::collections::HashMap::new();
+    while let Some(line) = within(lines.next_line()).await.unwrap() {
+        if let Some((name, value)) = line.split_once('=') {
+            seen.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    assert_eq!(seen["HOME"], "/elsewhere");
+    let own: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
+    assert!(own.len() > 2, "too little to inherit");
+    for name in own {
+        assert_eq!(seen.contains_key(&name), name != "PATH", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn begins_in_a_group_of_its_own_with_signals_at_their_defaults() {
+    let mut process = spawner()
+        .spawn(sh("cat /proc/self/status; echo end; read x"))
+        .await
+        .unwrap();
+    let mut lines = lines(&mut process);
+    let mut masks = Vec::new();
+    loop {
+        let line = line(&mut lines).await;
+        if line == "end" {
+            break;
+        }
+        if let Some((name @ ("SigBlk" | "SigIgn"), mask)) = line.split_once(":\t") {
+            masks.push((name.to_owned(), u64::from_str_radix(mask, 16).unwrap()));
+        }
+    }
+    let sigpipe = 1 << 12;
+    assert_eq!(masks[0], ("SigBlk".to_owned(), 0));
+    assert_eq!(masks[1].1 & sigpipe, 0, "SIGPIPE is ignored");
+    let id = process.id();
+    assert_eq!(stat(id).unwrap()[2], id.to_string());
+}
