@@ -180,7 +180,7 @@ impl Reaper {
         let listed = Listed::now();
         for row in adopted(table, &listed) {
             if row.zombie {
-                if self.is_orphan(row) {
+                if self.is_orphan(row) || in_live_group(row, table, &listed) {
                     reap(row);
                 }
             } else if !self.held.contains(&(row.pid, row.start)) {

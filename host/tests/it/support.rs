@@ -107,7 +107,10 @@ impl Stage {
 }
 
 pub(crate) fn args(value: serde_json::Value) -> Object {
-    value.as_object().expect("an object").clone()
+    match value {
+        serde_json::Value::Object(object) => object,
+        other => panic!("not an object: {other}"),
+    }
 }
 
 pub(crate) fn no_args() -> Object {
