@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 
 use crate::Exit;
-use crate::table::Scanner;
+use crate::table::{Scanner, Table};
 use crate::tree::{Descendant, Tree};
 
 /// How long the kernel is given to carry out SIGKILL. Only a process in an uninterruptible wait, or one that belongs
@@ -49,10 +49,8 @@ pub(crate) struct Ending {
 impl Ending {
     /// Ends the tree. Once it has begun it is never cancelled: it runs on the spawner's thread.
     pub(crate) async fn run(mut self, mut deadline: Deadline) -> Ended {
-        let forced = !self.ask(&mut deadline).await;
-        if forced {
-            self.force().await;
-        } else if self.blind {
+        let forced = !self.ask(&mut deadline).await && self.force().await;
+        if self.blind {
             // Whether others of the group live on cannot be seen.
             self.tree.signal(Signal::KILL);
         }
@@ -68,7 +66,7 @@ impl Ending {
     async fn ask(&mut self, deadline: &mut Deadline) -> bool {
         let mut asked = false;
         loop {
-            let table = self.scanner.table().await;
+            let table = self.table().await;
             let look = self.tree.look(&table);
             let settled = look.is_settled();
             if asked {
@@ -97,25 +95,27 @@ impl Ending {
         }
     }
 
-    /// SIGKILL to all.
-    async fn force(&mut self) {
+    /// SIGKILL to all; whether there was anybody.
+    async fn force(&mut self) -> bool {
+        let mut forced = false;
         let until = Instant::now() + STOPPING;
         loop {
             // Whoever is stopped cannot fork, and cannot leave children behind that are no longer found as such. So
             // all are stopped first, until a look finds nobody new.
             self.tree.signal(Signal::STOP);
             while !self.stop().await && Instant::now() < until {}
+            forced |= !self.is_gone();
             self.tree.signal(Signal::KILL);
             let gone = tokio::time::timeout(AFTER_KILL, self.gone()).await;
             if gone.is_err() || self.is_settled().await || Instant::now() > until {
-                return;
+                return forced;
             }
         }
     }
 
     /// Stops whoever was not known. Whether that is nobody, and will be nobody the next time.
     async fn stop(&mut self) -> bool {
-        let table = self.scanner.table().await;
+        let table = self.table().await;
         let look = self.tree.look(&table);
         for member in look.new {
             member.signal(Signal::STOP);
@@ -125,8 +125,17 @@ impl Ending {
 
     /// Whether a new look at the system finds nobody.
     async fn is_settled(&mut self) -> bool {
-        let table = self.scanner.table().await;
+        let table = self.table().await;
         self.tree.look(&table).is_settled()
+    }
+
+    async fn table(&self) -> Arc<Table> {
+        if self.blind {
+            // What is in it could not be held.
+            Arc::default()
+        } else {
+            self.scanner.table().await
+        }
     }
 
     fn is_gone(&self) -> bool {

@@ -184,7 +184,7 @@ impl Appender {
 fn open(path: &Path) -> io::Result<File> {
     let open = || {
         // Without waiting: a FIFO at the path would hold us until somebody reads it.
-        let flags = OFlags::NOFOLLOW | OFlags::NOCTTY;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         OpenOptions::new()
             .append(true)
             .create(true)

@@ -19,6 +19,9 @@ async fn is_told_by_status_and_by_signal() {
         assert_eq!(exit.to_string(), text);
         assert_eq!(process.exited(), Some(exit));
         assert_eq!(exit.success(), script == "exit 0");
+        let ended = within(process.kill()).await;
+        assert_eq!(ended.exit, Some(exit));
+        assert!(!ended.forced, "nobody was left: {ended:?}");
     }
 }
 
