@@ -9,7 +9,7 @@ use zot_protocol::{
     OnFailure, ToolCallIntercept, ToolResult, TurnStart, limits::Limits, rpc::ExtensionState,
 };
 
-use crate::support::{HANG, Stage, args, is_alive, no_args, until};
+use crate::support::{HANG, Stage, args, is_alive, no_args, patient, until};
 
 fn text(result: &ToolResult) -> &str {
     match result.content.as_slice() {
@@ -172,7 +172,7 @@ async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
     let stage = Stage::new();
     let limits = Limits {
         startup: Duration::from_millis(1),
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage {
         host: Stage::with(limits).host,
@@ -303,7 +303,7 @@ async fn a_wrong_reply_fails_its_call_at_once_and_the_next_works() {
 async fn garbage_without_end_disconnects() {
     let limits = Limits {
         garbage_lines: 100,
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage::with(limits);
     stage.host.load(vec![stage.odd("odd", &[])]).await;
@@ -323,7 +323,7 @@ async fn garbage_without_end_disconnects() {
 async fn a_tool_that_does_not_answer_times_out_and_is_told() {
     let limits = Limits {
         tool: Duration::from_millis(200),
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage::with(limits);
     stage.host.load(vec![stage.odd("odd", &[])]).await;
@@ -354,8 +354,7 @@ async fn a_tool_that_does_not_answer_times_out_and_is_told() {
 async fn starts_that_fail_say_why() {
     let limits = Limits {
         hello: Duration::from_secs(5),
-        startup: HANG,
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage::with(limits);
     let launches = vec![
@@ -446,7 +445,7 @@ async fn a_guard_guards_from_its_start_to_its_end() {
 async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
     let limits = Limits {
         intercept: Duration::from_millis(200),
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage::with(limits);
     let mut strict = stage.odd("strict", &["mute"]);
@@ -468,7 +467,7 @@ async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
 async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
     let limits = Limits {
         write_stall: Duration::from_secs(2),
-        ..Limits::default()
+        ..patient()
     };
     let stage = Stage::with(limits);
     stage
@@ -516,8 +515,8 @@ async fn a_closed_stdout_ends_it() {
 async fn nothing_outlives_a_shutdown_and_stubborn_ones_end_side_by_side() {
     let limits = Limits {
         shutdown_grace: Duration::from_millis(500),
-        term_grace: Duration::from_millis(300),
-        ..Limits::default()
+        term_grace: Duration::from_secs(2),
+        ..patient()
     };
     let stage = Stage::with(limits);
     let names: Vec<String> = (0..8).map(|index| format!("stubborn{index}")).collect();

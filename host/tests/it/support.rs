@@ -17,6 +17,14 @@ use zot_protocol::{HelloAck, Manifest, NoteLevel, Object, limits::Limits};
 /// Longer than anything here takes; only a hang reaches it.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
+/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons.
+pub(crate) fn patient() -> Limits {
+    Limits {
+        startup: HANG,
+        ..Limits::default()
+    }
+}
+
 /// What the host told the program around it.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
@@ -67,7 +75,7 @@ impl Stage {
     }
 
     pub(crate) fn new() -> Self {
-        Self::with(Limits::default())
+        Self::with(patient())
     }
 
     /// The misbehaving extension, under a name of its own.
