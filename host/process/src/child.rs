@@ -25,6 +25,10 @@ pub(crate) fn prepare(command: &mut Command) {
 ///
 /// This is the one place for what confines a process (Landlock, seccomp): rules are built in the parent, captured by
 /// the closure above, and applied here by system calls alone, after the steps below.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(clippy::unnecessary_wraps, reason = "nothing can fail there yet")
+)]
 fn before_exec(parent: Pid) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     die_with(parent)?;
