@@ -1,5 +1,7 @@
 //! Strict JSON: what `serde_json` refuses, and duplicate keys, which two readers would understand differently.
 
+mod quick;
+
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -12,6 +14,9 @@ const DUPLICATE: &str = "key appears twice";
 
 /// Parses one line, of which a refusal tells what it can.
 pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
+    if let Some(value) = quick::parse(line) {
+        return Ok(value);
+    }
     parse_with(line, &mut ()).map_err(|error| {
         let scan = scan::scan(line);
         let mut refusal = explain(line, &error);

@@ -8,6 +8,7 @@ mod manifest;
 mod outside;
 mod properties;
 mod published;
+mod quick;
 mod refused;
 mod responses;
 mod shared;

@@ -1,0 +1,159 @@
+//! Our own way through JSON reads what `serde_json` reads, and nothing else.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use zot_protocol::{FromExtension, validate};
+
+/// What the validator makes of a line whose type nobody knows: all that it held.
+fn ours(json: &[u8]) -> Option<Value> {
+    let line = [br#"{"type":"x","v":"#, json, b"}"].concat();
+    match validate::decode::<FromExtension>(&line) {
+        Ok(FromExtension::Unknown(mut unknown)) => unknown.fields.remove("v"),
+        _ => None,
+    }
+}
+
+fn theirs(json: &[u8]) -> Option<Value> {
+    let line = [br#"{"type":"x","v":"#, json, b"}"].concat();
+    serde_json::from_slice::<Value>(&line)
+        .ok()
+        .map(|mut line| line["v"].take())
+}
+
+/// JSON as people, programs and attackers write it: blanks, escapes, odd numbers, cut-off words.
+fn json() -> impl Strategy<Value = String> {
+    let text = proptest::collection::vec(
+        prop_oneof![
+            Just(r"\n".to_owned()),
+            Just(r#"\""#.to_owned()),
+            Just(r"\\".to_owned()),
+            Just(r"\/\b\f\t\r".to_owned()),
+            Just(r"\u00e9".to_owned()),
+            Just(r"\ud83d\ude00".to_owned()),
+            Just(r"\uD83D".to_owned()),
+            Just(r"\ude00".to_owned()),
+            Just(r"\u0000".to_owned()),
+            Just(r"\x".to_owned()),
+            "[ -!#-\\[\\]-~]{0,40}",
+            "\\PC{0,4}",
+            Just("\t".to_owned()),
+        ],
+        0..8,
+    )
+    .prop_map(|parts| format!("\"{}\"", parts.concat()));
+    let number = prop_oneof![
+        "-?(0|[1-9][0-9]{0,24})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?",
+        "[-+0-9.eE]{1,8}",
+    ];
+    let word = prop_oneof![
+        Just("true"),
+        Just("false"),
+        Just("null"),
+        Just("nul"),
+        Just("truee")
+    ]
+    .prop_map(str::to_owned);
+    let leaf = prop_oneof![text.clone(), number, word];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        let blank = "[ \t\r\n]{0,2}";
+        prop_oneof![
+            (proptest::collection::vec(inner.clone(), 0..4), blank).prop_map(|(items, blank)| {
+                format!(
+                    "[{blank}{}{blank}]",
+                    items.join(&format!("{blank},{blank}"))
+                )
+            }),
+            (
+                proptest::collection::vec((text.clone(), inner), 0..4),
+                blank
+            )
+                .prop_map(|(entries, blank)| {
+                    let entries: Vec<String> = entries
+                        .iter()
+                        .map(|(key, value)| format!("{key}{blank}:{blank}{value}"))
+                        .collect();
+                    format!("{{{}{blank}}}", entries.join(","))
+                }),
+        ]
+    })
+}
+
+/// `serde_json` takes the last of two equal keys, and we refuse both.
+fn has_a_key_twice(json: &[u8]) -> bool {
+    let line = [br#"{"type":"x","v":"#, json, b"}"].concat();
+    validate::decode::<FromExtension>(&line)
+        .is_err_and(|refusal| refusal.reason == "key appears twice")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_values(json in json()) {
+        let json = json.as_bytes();
+        prop_assert_eq!(ours(json), theirs(json).filter(|_| !has_a_key_twice(json)));
+    }
+
+    #[test]
+    fn the_same_refusals(json in json(), change in any::<prop::sample::Index>(), byte in prop_oneof![any::<u8>(), 0_u8..0x20, Just(b'"'), Just(b'\\')]) {
+        let mut json = json.into_bytes();
+        let at = change.index(json.len());
+        json[at] = byte;
+        prop_assert_eq!(ours(&json), theirs(&json).filter(|_| !has_a_key_twice(&json)));
+    }
+}
+
+#[test]
+fn numbers_at_the_edges() {
+    for number in [
+        "0",
+        "-0",
+        "-1",
+        "01",
+        "1.",
+        ".5",
+        "1e5",
+        "1E+5",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "999999999999999999",
+        "9999999999999999999",
+        "0.1",
+        "1e-400",
+        "1e400",
+        "123456789012345678901234567890",
+    ] {
+        assert_eq!(
+            ours(number.as_bytes()),
+            theirs(number.as_bytes()),
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn any_depth_that_serde_json_takes() {
+    for depth in [1, 99, 100, 101, 126, 127, 128, 200] {
+        let json = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(ours(json.as_bytes()), theirs(json.as_bytes()), "{depth}");
+    }
+}
+
+#[test]
+fn a_control_character_is_refused_wherever_it_stands() {
+    for control in 0..0x20_u8 {
+        for before in [0, 3, 15, 16, 17, 31, 100] {
+            for escape in ["", "\\n"] {
+                let json = format!(
+                    "\"{escape}{}{}{}\"",
+                    "x".repeat(before),
+                    char::from(control),
+                    "y".repeat(40)
+                );
+                assert_eq!(ours(json.as_bytes()), None, "{control} after {before}");
+            }
+        }
+    }
+}
