@@ -1,0 +1,72 @@
+//! `--ext`, and `--no-ext`.
+
+use super::*;
+
+#[test]
+fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
+    let world = World::new();
+    named(&world.path("project/ext/todo"), "todo");
+    let dir = world.path("project/ext/todo");
+    for path in [
+        "ext/todo",
+        "./ext/todo/",
+        "ext/todo/extension.json",
+        "../project/ext/todo",
+        dir.to_str().unwrap(),
+    ] {
+        let discovery = world.explicit(&[path]);
+        assert_eq!(
+            started(&discovery),
+            [("todo", Scope::Explicit, dir.as_path())],
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_one_is_named_and_the_next_one_loads() {
+    let world = World::new();
+    named(&world.path("project/b"), "b");
+    let discovery = world.explicit(&["nope", "nope/extension.json", "b"]);
+    assert_eq!(started_names(&discovery), ["b"]);
+    let path = world.path("project/nope");
+    assert_eq!(
+        refusals(&discovery),
+        [
+            format!("`{}`: does not exist", path.display()),
+            format!("`{}/extension.json`: does not exist", path.display()),
+        ]
+    );
+}
+
+#[test]
+fn a_directory_without_a_manifest() {
+    let world = World::new();
+    fs::create_dir_all(world.path("project/b")).unwrap();
+    let manifest = world.path("project/b/extension.json");
+    assert_eq!(
+        refusal(&world.explicit(&["b"])),
+        format!("`{}`: does not exist", manifest.display())
+    );
+}
+
+#[test]
+fn another_file_than_a_manifest() {
+    let world = World::new();
+    named(&world.path("project/b"), "b");
+    fs::write(world.path("project/b/main.py"), "").unwrap();
+    let discovery = world.explicit(&["b/main.py"]);
+    assert!(matches!(
+        discovery.refused[0].reason,
+        FindError::NotAnExtension
+    ));
+    assert_eq!(started_names(&discovery), [""; 0]);
+}
+
+#[test]
+fn an_empty_path_is_not_the_working_directory() {
+    let world = World::new();
+    named(&world.path("project"), "project");
+    assert_eq!(started_names(&world.explicit(&["."])), ["project"]);
+    assert!(refusal(&world.explicit(&[""])).contains("empty path"));
+}

@@ -1,0 +1,76 @@
+//! Who has a name, and who is shadowed.
+
+use super::*;
+
+#[test]
+fn the_first_of_a_name_wins_and_the_others_say_who() {
+    let world = World::new();
+    named(&world.path("mine"), "todo");
+    named(&world.project("p"), "todo");
+    named(&world.global("g"), "todo");
+    let discovery = discover(&Search {
+        explicit: vec![world.path("mine")],
+        ..world.trusting()
+    });
+    assert_eq!(
+        started(&discovery),
+        [("todo", Scope::Explicit, world.path("mine").as_path())]
+    );
+    let by = Place {
+        scope: Scope::Explicit,
+        dir: world.path("mine"),
+    };
+    let shadowed: Vec<_> = discovery
+        .shadowed()
+        .map(|(found, by)| (found.scope, by))
+        .collect();
+    assert_eq!(shadowed, [(Scope::Project, &by), (Scope::Global, &by)]);
+    assert_eq!(
+        by.to_string(),
+        format!("{} (--ext)", world.path("mine").display())
+    );
+}
+
+#[test]
+fn a_disabled_project_copy_that_was_agreed_to_shadows_the_global_one() {
+    let world = World::new();
+    disabled(&world.project("p"), "todo");
+    named(&world.global("g"), "todo");
+    let discovery = discover(&world.trusting());
+    assert_eq!(started_names(&discovery), [""; 0]);
+    let disabled: Vec<_> = discovery.disabled().map(|found| found.scope).collect();
+    assert_eq!(disabled, [Scope::Project]);
+    let shadowed: Vec<_> = discovery.shadowed().map(|(_, by)| by.scope).collect();
+    assert_eq!(shadowed, [Scope::Project]);
+}
+
+#[test]
+fn a_refused_one_shadows_nothing() {
+    let world = World::new();
+    write(&world.project("p"), r#"{"name": "todo"}"#);
+    named(&world.global("g"), "todo");
+    let discovery = discover(&world.trusting());
+    assert_eq!(
+        started(&discovery),
+        [("todo", Scope::Global, world.global("g").as_path())]
+    );
+    assert_eq!(discovery.refused.len(), 1);
+}
+
+#[test]
+fn a_home_called_dot_zot_is_not_a_project() {
+    let world = World::new();
+    named(&world.path(".zot/extensions/guard"), "guard");
+    let discovery = discover(&Search {
+        home: Home::at(world.path(".zot")),
+        cwd: world.path(""),
+        ..world.search()
+    });
+    let found: Vec<_> = discovery
+        .extensions
+        .iter()
+        .map(|candidate| candidate.found.scope)
+        .collect();
+    assert_eq!(found, [Scope::Global]);
+    assert_eq!(started_names(&discovery), ["guard"]);
+}
