@@ -142,20 +142,27 @@ async fn a_stubborn_grandchild_is_killed_though_the_child_went() {
     assert!(!is_alive(grandchild));
 }
 
-/// Started in answer to SIGTERM, and asked in its turn.
+/// Started in answer to SIGTERM, and asked in its turn. A shell loses a signal that comes between its fork and its
+/// exec, so on a busy machine it may take more than one try to see it.
 #[tokio::test]
 async fn a_process_that_is_born_at_the_end_is_asked_too() {
-    let mut process = spawner()
-        .spawn(sh(
-            "trap 'setsid sleep 1000 & exit 7' TERM; echo ready; while :; do sleep 0.1; done",
-        ))
-        .await
-        .unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
-    let ended = within(process.end(Duration::from_mins(10))).await;
-    assert_eq!(ended.exit, Some(Exit::Code(7)));
-    assert!(!ended.forced && ended.survivors.is_empty(), "{ended:?}");
-    assert_eq!(process.descendants().await, []);
+    for _ in 0..6 {
+        let mut process = spawner()
+            .spawn(sh(
+                "trap 'setsid sleep 1000 & exit 7' TERM; echo ready; while :; do sleep 0.1; done",
+            ))
+            .await
+            .unwrap();
+        assert_eq!(line(&mut lines(&mut process)).await, "ready");
+        let ended = within(process.end(Duration::from_secs(4))).await;
+        assert_eq!(ended.exit, Some(Exit::Code(7)));
+        assert!(ended.survivors.is_empty(), "{ended:?}");
+        assert_eq!(process.descendants().await, []);
+        if !ended.forced {
+            return;
+        }
+    }
+    panic!("it was killed each time, and never went by itself");
 }
 
 /// It moves to this test's group and clears its environment, so that its child is found by descent or not at all.
