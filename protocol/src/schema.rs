@@ -209,8 +209,3 @@ pub(crate) fn object_schema(_: &mut SchemaGenerator) -> Schema {
         },
     })
 }
-
-/// One key as a part of a JSON pointer.
-pub(crate) fn escape_pointer(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}

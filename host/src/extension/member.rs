@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
 use zot_protocol::{
     Event, EventName, FromExtension, HelloAck, Intercept, InterceptName, Manifest, NoteLevel,
@@ -29,6 +29,9 @@ use crate::{
     home::{Home, HomeError},
     hooks::Hooks,
 };
+
+/// How long the end of an extension's standard error is waited for once it has exited.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// What an extension is started from.
 #[derive(Debug, Clone)]
@@ -95,6 +98,8 @@ pub(crate) struct Member {
     pub(crate) stats: Mutex<Stats>,
     process: Process,
     log: LogFile,
+    /// Whether its standard error has been read to the end.
+    pumped: watch::Receiver<bool>,
     limits: Limits,
     told_of_session: Mutex<bool>,
     reading: Mutex<Option<JoinHandle<()>>>,
@@ -125,6 +130,7 @@ impl Member {
         ack.extension_dir = Some(launch.dir.display().to_string());
         ack.data_dir = Some(launch.data_dir.display().to_string());
 
+        let (done, pumped) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
             let listener = Ear {
                 member: Weak::clone(member),
@@ -145,12 +151,16 @@ impl Member {
                 stats: Mutex::default(),
                 process,
                 log: log.clone(),
+                pumped,
                 limits,
                 told_of_session: Mutex::new(false),
                 reading: Mutex::new(None),
             }
         });
-        tokio::spawn(async move { pump(stderr, &log).await });
+        tokio::spawn(async move {
+            pump(stderr, &log).await;
+            let _ = done.send(true);
+        });
         let reader = Arc::clone(&member);
         let reading = tokio::spawn(async move {
             let exit = async { reader.exit_in_words().await };
@@ -179,8 +189,9 @@ impl Member {
         if *self.connection.stage().borrow() != Stage::Starting {
             return exit.to_string();
         }
-        // Its last words may still be in the pipe.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // Its last words may still be in the pipe, which a descendant may hold open.
+        let mut pumped = self.pumped.clone();
+        let _ = tokio::time::timeout(LAST_WORDS, pumped.wait_for(|done| *done)).await;
         match self.log.tail() {
             tail if tail.is_empty() => format!("{exit} before hello"),
             tail => format!(

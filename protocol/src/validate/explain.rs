@@ -6,7 +6,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-use crate::{pattern::in_words, schema::escape_pointer};
+use crate::pattern::in_words;
 
 use super::plain::plain;
 
@@ -232,4 +232,9 @@ pub(super) fn take_out(value: &mut Value, pointer: &str) -> bool {
         pointer = parent;
     }
     false
+}
+
+/// One key as a part of a JSON pointer.
+pub(super) fn escape_pointer(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }

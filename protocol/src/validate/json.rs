@@ -7,8 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{Refusal, RefusalKind, scan};
-use crate::schema::escape_pointer;
+use super::{Refusal, RefusalKind, explain::escape_pointer, scan};
 
 const DUPLICATE: &str = "key appears twice";
 
