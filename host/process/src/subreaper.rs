@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{getpid, getsid};
+use rustix::process::getpid;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -231,8 +231,9 @@ fn reap(row: &Row) {
     }
 }
 
+/// This program's session, 0 if it is one of another pid namespace. (rustix takes that 0 for impossible and panics.)
 fn session() -> i32 {
-    getsid(None).map_or(0, rustix::process::Pid::as_raw_pid)
+    Row::read(getpid().as_raw_pid()).map_or(0, |row| row.session)
 }
 
 #[cfg(target_os = "linux")]

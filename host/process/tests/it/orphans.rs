@@ -1,11 +1,11 @@
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::tempdir;
 use zot_process::{Orphans, Subreaper};
 
 use crate::support::{
-    LONG, alone, children, is_alive, lines, pid, sh, spawner, stat, until, within,
+    LONG, alone, children, is_alive, lines, pid, rerun, sh, spawner, stat, until, within,
 };
 
 /// A daemon that left the group, lost its parents and cleared its environment.
@@ -16,7 +16,7 @@ struct Own(std::process::Child);
 
 impl Own {
     fn start() -> Self {
-        let mut command = std::process::Command::new("sleep");
+        let mut command = Command::new("sleep");
         Self(command.arg("1000").stdout(Stdio::null()).spawn().unwrap())
     }
 }
@@ -193,6 +193,27 @@ async fn adopted_members_of_a_tree_are_reaped_with_it() {
     pid(&mut lines(&mut process)).await;
     within(process.kill()).await;
     until("no children", || children().is_empty()).await;
+}
+
+/// As in a container whose session is the host's: this program's own session is then 0.
+#[test]
+fn reaped_in_a_pid_namespace_of_its_own_too() {
+    let inner = rerun("orphans::adopted_members_of_a_tree_are_reaped_with_it");
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc"]);
+    if !command.arg("true").status().is_ok_and(|it| it.success()) {
+        println!("skipped: unshare cannot make a pid namespace here");
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "{said}{output:?}");
 }
 
 #[tokio::test]
