@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use zot_host::{Host, HostConfig, extension::Launch};
+use zot_host::{Host, HostConfig, extension::Launch, home::Home};
 use zot_protocol::{HelloAck, Manifest, ToolCallIntercept};
 
 const ROUNDS: usize = 31;
@@ -129,14 +129,7 @@ fn launches(home: &std::path::Path, count: usize) -> Vec<Launch> {
     let launch = |index: usize| {
         let mut manifest = Manifest::new(format!("echo{index}"), this().display().to_string());
         manifest.args = vec!["--echo".into()];
-        let log = home.join(format!("echo{index}.log"));
-        Launch {
-            manifest,
-            dir: home.to_owned(),
-            program: this(),
-            log,
-            data_dir: home.to_owned(),
-        }
+        Launch::new(manifest, home, this(), &Home::at(home)).expect("a data directory")
     };
     (0..count).map(launch).collect()
 }

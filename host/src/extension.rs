@@ -1,10 +1,14 @@
 //! Extensions: found, started, read from, asked.
 
+mod call_chain;
+pub(crate) mod calls;
 pub mod chain;
 pub mod connection;
 pub mod discover;
-mod event;
+pub(crate) mod event;
 pub mod fold;
+mod last_known;
+mod launch;
 pub(crate) mod member;
 mod outbox;
 mod pending;
@@ -13,7 +17,9 @@ mod registry;
 pub mod stats;
 pub mod wire;
 
-pub use member::{Launch, LaunchError};
+pub use call_chain::{CallChain, ChainRefused};
+pub use last_known::{LastKnown, Offer};
+pub use launch::{Launch, LaunchError};
 pub use pending::RequestError;
 pub use registered::{Command, Registered, Tool};
 pub use registry::{Builtins, CommandEntry, Registry, Shadowed, ToolEntry};

@@ -142,6 +142,11 @@ impl Home {
         self.path.join("extension-data").join(name)
     }
 
+    /// What the extension `name` offered when it last ran: a [`LastKnown`](crate::extension::LastKnown).
+    pub fn last_known_of(&self, name: &str) -> PathBuf {
+        self.path.join("last-known").join(format!("{name}.json"))
+    }
+
     /// The user's configuration.
     pub fn config(&self) -> PathBuf {
         self.path.join("config.json")

@@ -1,6 +1,32 @@
 //! What a host asks of the program around it.
 
-use zot_protocol::{NoteLevel, OpenPanel, PanelClose, PanelRender};
+use std::pin::Pin;
+
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
+
+use crate::{Host, ToolOutcome, extension::CallChain};
+
+/// A tool that an extension wants to be run, as the model's calls are.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolRequest {
+    /// The extension that asks.
+    pub extension: String,
+    /// The call, and those it is made in; its last tool is the one to run.
+    pub chain: CallChain,
+    /// The arguments.
+    pub args: Object,
+}
+
+impl ToolRequest {
+    pub(crate) fn new(extension: &str, chain: CallChain, args: Object) -> Self {
+        Self {
+            extension: extension.to_owned(),
+            chain,
+            args,
+        }
+    }
+}
 
 /// The program around a host: a terminal, a driver's pipe, a test. Every method has a default that does nothing, and
 /// none may block; they are called in the order in which things happened.
@@ -28,6 +54,21 @@ pub trait Hooks: Send + Sync {
     /// An extension closes a panel.
     fn close_panel(&self, extension: &str, close: PanelClose) {
         let _ = (extension, close);
+    }
+
+    /// An extension has ended by itself; its panels and notes end with it. A note has said why.
+    fn gone(&self, extension: &str) {
+        let _ = extension;
+    }
+
+    /// An extension wants a tool to be run, by `call_tool`: through interception and whatever else a tool call goes
+    /// through in this program, its own tools included. By default, [`Host::run_tool`].
+    fn run_tool<'h>(
+        &'h self,
+        host: &'h Host,
+        request: ToolRequest,
+    ) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'h>> {
+        Box::pin(host.run_tool(request.chain, request.args, |_| {}))
     }
 
     /// An extension wants a prompt to be queued. Blank ones do not come here.

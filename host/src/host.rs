@@ -1,29 +1,38 @@
 //! The extension host: all extensions of a program, as one.
 
+mod call_tool;
 mod lifecycle;
+mod slot;
+mod tool;
 
-use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::watch;
 use zot_process::Spawner;
 use zot_protocol::{
-    CommandResponse, Content, Event, HelloAck, Intercept, InterceptName, Object, OnFailure,
-    SessionStart, Tagged, ToolResult, limits::Limits,
+    CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck, Intercept,
+    InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged, limits::Limits,
 };
 
 use crate::{
     extension::{
-        Builtins, Registry, RequestError,
+        Builtins, Registry, RequestError, Shadowed,
         chain::{self, Ask, Outcome},
         connection::Tap,
-        fold::{Answer, Failure},
-        member::{Member, Shared},
+        member::{Member, Owner, Shared},
     },
     hooks::{Hooks, NoHooks},
 };
+
+use slot::Slot;
+
+pub use tool::ToolOutcome;
 
 /// How a host is set up.
 pub struct HostConfig {
@@ -39,6 +48,10 @@ pub struct HostConfig {
     pub builtins: Builtins,
     /// Environment variables that no extension gets.
     pub secrets: Vec<String>,
+    /// Whether there is a user to talk with. Without one, calling a tool that talks with the user is an error.
+    pub interactive: bool,
+    /// The user's settings by extension, from the configuration.
+    pub settings: BTreeMap<String, ExtensionConfig>,
 }
 
 impl HostConfig {
@@ -51,6 +64,8 @@ impl HostConfig {
             tap: None,
             builtins: Builtins::default(),
             secrets: Vec::new(),
+            interactive: false,
+            settings: BTreeMap::new(),
         }
     }
 }
@@ -65,6 +80,9 @@ pub enum HostError {
     /// No extension offers this tool.
     #[error("no extension has the tool `{0}`")]
     NoSuchTool(String),
+    /// No extension of this name is running.
+    #[error("no extension `{0}` is running")]
+    NoSuchExtension(String),
     /// The extension gave no answer that counts.
     #[error("{extension}: {error}")]
     Extension {
@@ -76,17 +94,11 @@ pub enum HostError {
     },
 }
 
-/// One place in load order: an extension that was started, or one that could not be.
-#[derive(Clone)]
-enum Slot {
-    Started(Arc<Member>),
-    Failed(Arc<FailedStart>),
-}
-
-/// An extension that could not be started. What its manifest guards is refused all the same.
-struct FailedStart {
-    manifest: zot_protocol::Manifest,
-    why: String,
+impl HostError {
+    fn of(extension: &str, error: RequestError) -> Self {
+        let extension = extension.to_owned();
+        Self::Extension { extension, error }
+    }
 }
 
 /// All extensions of a program. Cheap to clone; the last clone that is dropped ends them without a grace, so call
@@ -110,12 +122,7 @@ impl Host {
     pub fn new(config: HostConfig) -> std::io::Result<Self> {
         let spawner = Spawner::new()?;
         Ok(Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
-            let weak = Weak::clone(inner);
-            let changed = move || {
-                if let Some(inner) = weak.upgrade() {
-                    inner.rebuild();
-                }
-            };
+            let owner: Weak<dyn Owner> = Weak::<Inner>::clone(inner);
             Inner {
                 shared: Arc::new(Shared {
                     limits: config.limits,
@@ -125,7 +132,9 @@ impl Host {
                     tap: config.tap,
                     secrets: config.secrets,
                     ack: config.ack,
-                    changed: Box::new(changed),
+                    owner,
+                    interactive: config.interactive,
+                    settings: config.settings,
                     in_session: AtomicBool::new(false),
                 }),
                 builtins: config.builtins,
@@ -147,7 +156,7 @@ impl Host {
         self.0.registry.subscribe()
     }
 
-    /// Runs a slash command of an extension.
+    /// Runs a slash command of an extension. Whoever drops the future gives it up, and a late answer is dropped.
     pub async fn command(&self, name: &str, args: &str) -> Result<CommandResponse, HostError> {
         self.wait_until_open().await;
         let registry = self.registry();
@@ -155,55 +164,7 @@ impl Host {
             .command(name)
             .ok_or_else(|| HostError::NoSuchCommand(name.to_owned()))?;
         let answer = entry.member.connection.command(&entry.name, args).await;
-        answer.map_err(|error| HostError::Extension {
-            extension: entry.extension.clone(),
-            error,
-        })
-    }
-
-    /// Calls a tool of an extension. Lines of progress go to `progress`. Arguments or results that do not fit a schema
-    /// that the tool insists on are an error result, which tells the model where and why.
-    pub async fn tool(
-        &self,
-        name: &str,
-        args: Object,
-        progress: impl FnMut(String),
-    ) -> Result<ToolResult, HostError> {
-        self.wait_until_open().await;
-        let registry = self.registry();
-        let entry = registry
-            .tool(name)
-            .ok_or_else(|| HostError::NoSuchTool(name.to_owned()))?;
-        let tool = &entry.tool;
-        let args = serde_json::Value::Object(args);
-        if tool.frame.strict
-            && let Err(mismatch) = tool.arguments.check(&args)
-        {
-            return Ok(error_result(format!(
-                "the arguments do not fit the schema of `{name}`: {mismatch}"
-            )));
-        }
-        let serde_json::Value::Object(args) = args else {
-            unreachable!("wrapped above")
-        };
-        let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
-        let answer = entry
-            .member
-            .connection
-            .tool(name, args, deadline, progress)
-            .await;
-        let result = answer.map_err(|error| HostError::Extension {
-            extension: entry.extension.clone(),
-            error,
-        })?;
-        if let (Some(schema), Some(structured)) = (&tool.output, &result.structured_content)
-            && let Err(mismatch) = schema.check(structured)
-        {
-            return Ok(error_result(format!(
-                "the result of `{name}` does not fit its output schema: {mismatch}"
-            )));
-        }
-        Ok(result)
+        answer.map_err(|error| HostError::of(&entry.extension, error))
     }
 
     /// Begins a session: `session_start` is every extension's first event, whenever it becomes ready.
@@ -241,13 +202,39 @@ impl Host {
             .collect();
         let outcome = chain::run(asked, event, self.0.shared.limits.chain).await;
         for link in &outcome.links {
-            if let Some(Slot::Started(member)) =
-                slots.iter().find(|slot| Ask::name(*slot) == link.extension)
-            {
-                member.record(link);
+            if let Some(slot) = slots.iter().find(|slot| Ask::name(*slot) == link.extension) {
+                slot.record(&name, link, &self.0.shared);
             }
         }
         outcome
+    }
+
+    /// Tells an extension of a key in a panel of its own.
+    pub fn panel_key(&self, extension: &str, key: PanelKey) -> Result<(), HostError> {
+        self.send(extension, &key.into())
+    }
+
+    /// Tells an extension how much room a panel of its own has.
+    pub fn panel_resize(&self, extension: &str, resize: PanelResize) -> Result<(), HostError> {
+        self.send(extension, &resize.into())
+    }
+
+    /// Tells an extension that the user has closed a panel of its own.
+    pub fn panel_close(&self, extension: &str, close: PanelClose) -> Result<(), HostError> {
+        self.send(extension, &close.into())
+    }
+
+    fn send(&self, extension: &str, frame: &FromHost) -> Result<(), HostError> {
+        let slots = self.0.slots();
+        let member = slots.iter().find_map(|slot| match slot {
+            Slot::Started(member) if member.is_ready() && member.name() == extension => {
+                Some(member)
+            }
+            _ => None,
+        });
+        let member = member.ok_or_else(|| HostError::NoSuchExtension(extension.to_owned()))?;
+        let sent = member.connection.send(frame);
+        sent.map_err(|error| HostError::of(extension, error))
     }
 
     async fn wait_until_open(&self) {
@@ -273,53 +260,25 @@ impl Inner {
             .collect();
         // While a reload is under way the old one stays, and is then swapped once.
         if *self.open.borrow() {
-            self.registry
-                .send_replace(Arc::new(Registry::of(&members, &self.builtins)));
+            let new = Arc::new(Registry::of(&members, &self.builtins));
+            let old = self.registry.send_replace(Arc::clone(&new));
+            let lost = |shadowed: &&Shadowed| !old.shadowed().contains(shadowed);
+            for shadowed in new.shadowed().iter().filter(lost) {
+                let loser = members.iter().find(|it| it.name() == shadowed.extension);
+                if let Some(loser) = loser {
+                    loser.log(&shadowed.to_string());
+                }
+            }
         }
     }
 }
 
-impl Slot {
-    fn intercepts(&self, event: &InterceptName) -> bool {
-        match self {
-            Self::Started(member) => member.intercepts(event),
-            Self::Failed(failed) => failed.manifest.intercept.on_failure(event) == OnFailure::Block,
-        }
-    }
-}
-
-impl Ask for Slot {
-    fn name(&self) -> &str {
-        match self {
-            Self::Started(member) => Member::name(member),
-            Self::Failed(failed) => &failed.manifest.name,
-        }
+impl Owner for Inner {
+    fn changed(&self) {
+        self.rebuild();
     }
 
-    fn on_failure(&self, event: &InterceptName) -> OnFailure {
-        match self {
-            Self::Started(member) => Ask::on_failure(member, event),
-            Self::Failed(failed) => failed.manifest.intercept.on_failure(event),
-        }
+    fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool) {
+        Host(self).called(caller, call);
     }
-
-    fn deadline(&self) -> std::time::Duration {
-        match self {
-            Self::Started(member) => Ask::deadline(member),
-            Self::Failed(_) => std::time::Duration::MAX,
-        }
-    }
-
-    async fn ask(&self, event: &Intercept) -> Answer {
-        match self {
-            Self::Started(member) => Ask::ask(member, event).await,
-            Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
-        }
-    }
-}
-
-fn error_result(text: String) -> ToolResult {
-    let mut result = ToolResult::new("", vec![Content::text(text)]);
-    result.is_error = true;
-    result
 }

@@ -50,10 +50,6 @@
 //! [`Registry`](extension::Registry) says who offers what; it is immutable and swapped whole. A chain of interceptors
 //! ([`extension::chain`]) asks one after the other in load order, and what their answers make of an event is a pure
 //! function ([`extension::fold`]).
-//!
-//! # Not there yet
-//!
-//! `call_tool`, permissions, and the last known registrations on disk.
 
 #![warn(missing_docs)]
 
@@ -62,5 +58,5 @@ pub mod home;
 mod hooks;
 mod host;
 
-pub use hooks::{Hooks, NoHooks};
-pub use host::{Host, HostConfig, HostError};
+pub use hooks::{Hooks, NoHooks, ToolRequest};
+pub use host::{Host, HostConfig, HostError, ToolOutcome};

@@ -16,6 +16,8 @@ pub const EVENT_TEXT_BYTES: usize = 256 * KIB;
 pub const CALL_TOOL_BYTES: usize = 256 * KIB;
 /// How deep `call_tool` may nest.
 pub const CALL_TOOL_DEPTH: usize = 4;
+/// How many `call_tool` of one extension may run at once.
+pub const CALL_TOOLS: usize = 64;
 
 /// How long an extension may take to say `hello`.
 pub const HELLO: Duration = Duration::from_secs(30);
@@ -87,6 +89,7 @@ pub struct Limits {
     pub event_text_bytes: usize,
     pub call_tool_bytes: usize,
     pub call_tool_depth: usize,
+    pub call_tools: usize,
     pub hello: Duration,
     pub hello_notice: Duration,
     pub auto_ready: Duration,
@@ -115,6 +118,7 @@ impl Default for Limits {
             event_text_bytes: EVENT_TEXT_BYTES,
             call_tool_bytes: CALL_TOOL_BYTES,
             call_tool_depth: CALL_TOOL_DEPTH,
+            call_tools: CALL_TOOLS,
             hello: HELLO,
             hello_notice: HELLO_NOTICE,
             auto_ready: AUTO_READY,

@@ -17,11 +17,13 @@ use tokio::{
     io::AsyncRead,
     pin,
     sync::{Notify, watch},
+    task::coop::consume_budget,
     time::{Instant, sleep_until},
 };
-use zot_protocol::{FromExtension, FromHost, HelloAck, limits::Limits};
+use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
 use super::{
+    call_chain::CallChain,
     outbox::{NotSent, Outbox, Pipe},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
@@ -44,6 +46,8 @@ pub trait Listener: Send + Sync {
     fn changed(&self);
     /// A line for the extension's log.
     fn log(&self, line: &str);
+    /// A line for the user about the extension.
+    fn note(&self, level: NoteLevel, line: &str);
 }
 
 /// Sees every line of both directions as it passes.
@@ -87,7 +91,8 @@ pub struct Connection {
 /// What the reading side keeps between lines.
 struct Reading {
     ack: Option<HelloAck>,
-    /// When it is no longer waited for: for `hello`, then for `ready`.
+    hello_by: Instant,
+    /// When it is no longer waited for in silence: for `hello`, then for `ready`.
     patience: Option<Instant>,
     garbage: usize,
     unknown_types: HashSet<String>,
@@ -131,6 +136,11 @@ impl Connection {
     /// What it has registered so far.
     pub fn registered(&self) -> Arc<Registered> {
         Arc::clone(&lock(&self.registered))
+    }
+
+    /// The tool call `id` of the host, while it waits for its result.
+    pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
+        self.pending.running(id)
     }
 
     /// Says `shutdown` and closes its input once that is written.
@@ -179,9 +189,11 @@ impl Connection {
         exit: impl Future<Output = String>,
     ) -> String {
         let mut lines = LineReader::new(stdout, self.limits.frame_bytes);
+        let start = Instant::now();
         let mut reading = Reading {
             ack: Some(ack),
-            patience: Some(Instant::now() + self.limits.hello),
+            hello_by: start + self.limits.hello,
+            patience: Some(start + self.limits.hello.min(self.limits.hello_notice)),
             garbage: 0,
             unknown_types: HashSet::new(),
         };
@@ -206,6 +218,8 @@ impl Connection {
                         if let Err(why) = self.heard(line, &mut reading) {
                             return why;
                         }
+                        // A flood arrives in large chunks; whoever else runs on this thread has a turn in between.
+                        consume_budget().await;
                     }
                     Ok(None) => return self.end_of_output(exited, exit).await,
                     Err(error) => return format!("could not be read from: {error}"),
@@ -273,10 +287,20 @@ impl Connection {
     /// `hello` has not come in time, or no `ready` has come and nothing else either.
     fn out_of_patience(&self, reading: &mut Reading) -> Result<(), String> {
         if reading.ack.is_some() {
-            return Err(format!(
-                "was ended: no hello within {:?}",
-                self.limits.hello
-            ));
+            if Instant::now() >= reading.hello_by {
+                return Err(format!(
+                    "was ended: no hello within {:?}",
+                    self.limits.hello
+                ));
+            }
+            reading.patience = Some(reading.hello_by);
+            let waiting = format!(
+                "has not said hello for {:?}; it is waited for until {:?} are over",
+                self.limits.hello_notice, self.limits.hello
+            );
+            self.listener.log(&waiting);
+            self.listener.note(NoteLevel::Info, &waiting);
+            return Ok(());
         }
         reading.patience = None;
         self.become_ready();

@@ -1,78 +1,62 @@
 //! One extension of a host: its process, its connection, and what is known of it.
 
+mod ear;
+
 use std::{
-    path::PathBuf,
+    collections::{BTreeMap, HashSet},
+    mem::{Discriminant, discriminant},
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinHandle,
+};
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
 use zot_protocol::{
-    Event, EventName, FromExtension, HelloAck, Intercept, InterceptName, Manifest, NoteLevel,
+    CallTool, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName, Manifest,
     OnFailure, SessionStart, Tagged, limits::Limits,
 };
 
+use ear::Ear;
+
 use super::{
+    calls::Calls,
     chain::{Ask, Link},
-    connection::{Connection, Listener, Stage, Tap},
-    discover::{ExecError, Found, resolve_exec},
+    connection::{Connection, Stage, Tap},
     event,
-    fold::Answer,
+    fold::{Answer, Failure},
+    last_known,
+    launch::Launch,
     pending::Ids,
     stats::Stats,
 };
-use crate::{
-    home::{Home, HomeError},
-    hooks::Hooks,
-};
+use crate::hooks::Hooks;
 
 /// How long the end of an extension's standard error is waited for once it has exited.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// What an extension is started from.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Its manifest.
-    pub manifest: Manifest,
-    /// The directory of its manifest, which it works in.
-    pub dir: PathBuf,
-    /// The program, resolved.
-    pub program: PathBuf,
-    /// Where its log goes.
-    pub log: PathBuf,
-    /// A directory of its own.
-    pub data_dir: PathBuf,
+/// The host, as its members see it.
+pub(crate) trait Owner: Send + Sync {
+    /// A member has become ready, has changed or has ended.
+    fn changed(&self);
+    /// A member wants a tool to be run.
+    fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool);
 }
 
-impl Launch {
-    /// From what discovery has found. Resolves the program and makes the data directory.
-    pub fn of(found: &Found, home: &Home) -> Result<Self, LaunchError> {
-        let path = std::env::var_os("PATH");
-        let program = resolve_exec(&found.dir, &found.manifest.exec, path.as_deref())?;
-        Ok(Self {
-            manifest: found.manifest.clone(),
-            dir: found.dir.clone(),
-            program,
-            log: home.log_of(found.name()),
-            data_dir: home.prepare_data_dir(found.name())?,
-        })
+/// The causes of failure that the user has been told of.
+#[derive(Debug, Default)]
+pub(crate) struct Warned(Mutex<HashSet<Discriminant<Failure>>>);
+
+impl Warned {
+    /// Whether this is the first failure of its cause.
+    pub(crate) fn first(&self, failure: &Failure) -> bool {
+        lock(&self.0).insert(discriminant(failure))
     }
-}
-
-/// Why an extension that was found cannot be started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LaunchError {
-    /// Its program is not there.
-    #[error(transparent)]
-    Exec(#[from] ExecError),
-    /// It cannot have a directory of its own.
-    #[error(transparent)]
-    Home(#[from] HomeError),
 }
 
 /// What all members of a host share.
@@ -85,8 +69,10 @@ pub(crate) struct Shared {
     /// Variables that no extension gets.
     pub(crate) secrets: Vec<String>,
     pub(crate) ack: HelloAck,
-    /// Told when a member becomes ready, changes or ends.
-    pub(crate) changed: Box<dyn Fn() + Send + Sync>,
+    pub(crate) owner: Weak<dyn Owner>,
+    pub(crate) interactive: bool,
+    /// The user's, by extension.
+    pub(crate) settings: BTreeMap<String, ExtensionConfig>,
     /// Whether a session is on: whoever becomes ready during one is told of it first.
     pub(crate) in_session: AtomicBool,
 }
@@ -96,6 +82,9 @@ pub(crate) struct Member {
     pub(crate) launch: Launch,
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
+    pub(crate) warned: Warned,
+    /// The tools that it is having run.
+    pub(crate) calls: Calls,
     process: Process,
     log: LogFile,
     /// Whether its standard error has been read to the end.
@@ -103,6 +92,9 @@ pub(crate) struct Member {
     limits: Limits,
     told_of_session: Mutex<bool>,
     reading: Mutex<Option<JoinHandle<()>>>,
+    /// Told when it offers something else.
+    offers: Arc<Notify>,
+    keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Member {
@@ -112,6 +104,10 @@ impl Member {
         let mut log_limits = LogLimits::default();
         log_limits.file = limits.log_bytes;
         let log = LogFile::new(&launch.log, &log_limits);
+        if !launch.unknown_fields.is_empty() {
+            let fields = launch.unknown_fields.join(", ");
+            log.note(&format!("ignored unknown fields of the manifest: {fields}"));
+        }
         let mut spec = Spec::new(&launch.program)
             .args(launch.manifest.args.clone())
             .cwd(&launch.dir);
@@ -149,14 +145,19 @@ impl Member {
                 )),
                 launch,
                 stats: Mutex::default(),
+                warned: Warned::default(),
+                calls: Calls::default(),
                 process,
                 log: log.clone(),
                 pumped,
                 limits,
                 told_of_session: Mutex::new(false),
                 reading: Mutex::new(None),
+                offers: Arc::default(),
+                keeping: Mutex::new(None),
             }
         });
+        member.keep_last_known();
         tokio::spawn(async move {
             pump(stderr, &log).await;
             let _ = done.send(true);
@@ -168,15 +169,26 @@ impl Member {
             // Whatever ended the stream, nothing of it stays behind.
             reader.process.end(reader.limits.term_grace).await;
         });
-        *member
-            .reading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(reading);
+        *lock(&member.reading) = Some(reading);
         Ok(member)
+    }
+
+    fn keep_last_known(&self) {
+        if let Some(path) = self.launch.last_known.clone() {
+            let version = self.launch.manifest.version.clone().unwrap_or_default();
+            let (connection, offers) = (Arc::clone(&self.connection), Arc::clone(&self.offers));
+            let keeping = tokio::spawn(last_known::keep(path, version, connection, offers));
+            *lock(&self.keeping) = Some(keeping);
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
         self.connection.name()
+    }
+
+    /// A line for its log.
+    pub(crate) fn log(&self, line: &str) {
+        self.log.note(line);
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -206,10 +218,7 @@ impl Member {
         if *self.connection.stage().borrow() != Stage::Ready {
             return;
         }
-        let mut told = self
-            .told_of_session
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.told_of_session);
         if !*told && shared.in_session.load(Ordering::SeqCst) {
             *told = true;
             if !matches!(event, Event::SessionStart(_)) {
@@ -240,10 +249,7 @@ impl Member {
         {
             return;
         }
-        let mut told = self
-            .told_of_session
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.told_of_session);
         if !std::mem::replace(&mut *told, true) {
             self.send_event(&SessionStart::default().into());
         }
@@ -260,10 +266,7 @@ impl Member {
     }
 
     pub(crate) fn record(&self, link: &Link) {
-        self.stats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .record(link);
+        lock(&self.stats).record(link);
     }
 
     /// How long a tool of it may take.
@@ -276,15 +279,16 @@ impl Member {
         self.connection.shut_down();
         let _ = tokio::time::timeout(self.limits.shutdown_grace, self.process.wait()).await;
         self.process.end(self.limits.term_grace).await;
-        let reading = self
-            .reading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let reading = lock(&self.reading).take();
         if let Some(reading) = reading {
             // A descendant in another session may hold its output open; the connection need not wait for that.
             self.connection.disconnect("was shut down");
             let _ = reading.await;
+        }
+        let keeping = lock(&self.keeping).take();
+        if let Some(keeping) = keeping {
+            // A disk that hangs is not waited for.
+            let _ = tokio::time::timeout(LAST_WORDS, keeping).await;
         }
         self.log.finish();
     }
@@ -324,43 +328,7 @@ impl Ask for Arc<Member> {
     }
 }
 
-/// What a connection tells goes to the log, the program around the host, and the registry.
-struct Ear {
-    member: Weak<Member>,
-    shared: Arc<Shared>,
-    name: String,
-    log: LogFile,
-}
-
-impl Listener for Ear {
-    fn frame(&self, frame: FromExtension) {
-        let hooks = &self.shared.hooks;
-        match frame {
-            FromExtension::Notify(note) => hooks.note(&self.name, note.level, &note.message),
-            FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
-            FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
-            FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
-            FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
-            FromExtension::Submit(submit) if !submit.text.trim().is_empty() => {
-                hooks.submit(&self.name, &submit.text);
-            }
-            _ => {}
-        }
-    }
-
-    fn changed(&self) {
-        if let Some(member) = self.member.upgrade() {
-            member.catch_up(&self.shared);
-            if let Stage::Ended(why) = &*member.connection.stage().borrow()
-                && !member.connection.is_leaving()
-            {
-                self.shared.hooks.note(&self.name, NoteLevel::Error, why);
-            }
-        }
-        (self.shared.changed)();
-    }
-
-    fn log(&self, line: &str) {
-        self.log.note(line);
-    }
+/// Nothing in here panics while it holds a lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

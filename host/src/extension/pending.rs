@@ -12,6 +12,8 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, validate::Refusal};
 
+use super::call_chain::CallChain;
+
 /// Why a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -69,7 +71,14 @@ pub(crate) type Outcome = Result<Reply, RequestError>;
 struct Waiting {
     kind: Kind,
     reply: oneshot::Sender<Outcome>,
-    progress: Option<mpsc::Sender<String>>,
+    tool: Option<Running>,
+}
+
+/// What a tool call has besides: somebody who watches its progress, and its place among other calls.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) progress: mpsc::Sender<String>,
+    pub(crate) chain: CallChain,
 }
 
 /// The requests of one connection. Ids are never used twice.
@@ -80,21 +89,10 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Waits for the reply to `id`, until the returned ticket is dropped.
-    pub(crate) fn wait(
-        &self,
-        id: Id,
-        kind: Kind,
-        progress: Option<mpsc::Sender<String>>,
-    ) -> Ticket<'_> {
+    pub(crate) fn wait(&self, id: Id, kind: Kind, tool: Option<Running>) -> Ticket<'_> {
         let (reply, receiver) = oneshot::channel();
-        self.lock().insert(
-            id.clone(),
-            Waiting {
-                kind,
-                reply,
-                progress,
-            },
-        );
+        let waiting = Waiting { kind, reply, tool };
+        self.lock().insert(id.clone(), waiting);
         Ticket {
             pending: self,
             id,
@@ -120,14 +118,17 @@ impl Pending {
     /// next one says more.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let waiting = self.lock();
-        let Some(progress) = waiting
-            .get(id)
-            .and_then(|waiting| waiting.progress.as_ref())
-        else {
+        let Some(tool) = waiting.get(id).and_then(|waiting| waiting.tool.as_ref()) else {
             return false;
         };
-        let _ = progress.try_send(text);
+        let _ = tool.progress.try_send(text);
         true
+    }
+
+    /// The tool call `id`, while it is waited for.
+    pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
+        let waiting = self.lock();
+        Some(waiting.get(id)?.tool.as_ref()?.chain.clone())
     }
 
     /// Fails the request `id`; `false` when nobody waits for it.

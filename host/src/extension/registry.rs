@@ -1,6 +1,6 @@
 //! Who offers what: an immutable snapshot, made anew and swapped whole whenever something changes.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{member::Member, registered::Tool};
 
@@ -45,6 +45,21 @@ pub struct Shadowed {
     pub name: String,
     /// Who has it: an extension, or `None` for a built-in.
     pub by: Option<String>,
+}
+
+/// A line for the log of the one that lost.
+impl fmt::Display for Shadowed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "its {} `{}` is shadowed by ",
+            self.kind, self.name
+        )?;
+        match &self.by {
+            Some(extension) => write!(formatter, "that of {extension}, which comes first"),
+            None => write!(formatter, "the built-in one"),
+        }
+    }
 }
 
 /// The names that the program itself uses.

@@ -4,15 +4,18 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::{task::JoinSet, time::Instant};
 use zot_protocol::{
-    NoteLevel,
+    InterceptPolicy, Manifest, NoteLevel, OnFailure,
     rpc::{ExtensionInfo, ExtensionState, ReloadFailure, ReloadStats},
 };
 
-use super::{FailedStart, Host, Slot};
+use super::{
+    Host,
+    slot::{FailedStart, Slot},
+};
 use crate::extension::{
     Launch,
     connection::Stage,
-    member::{Member, Shared},
+    member::{Member, Shared, Warned},
 };
 
 impl Host {
@@ -84,15 +87,21 @@ impl Host {
 async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     let mut starting = JoinSet::new();
     let mut slots: Vec<Option<Slot>> = launches.iter().map(|_| None).collect();
-    for (index, launch) in launches.into_iter().enumerate() {
+    for (index, mut launch) in launches.into_iter().enumerate() {
         let shared = Arc::clone(shared);
+        tighten(&mut launch.manifest, &shared);
         starting.spawn(async move {
             let manifest = launch.manifest.clone();
             let slot = match Member::start(launch, &shared).await {
                 Ok(member) => Slot::Started(member),
                 Err(why) => {
                     shared.hooks.note(&manifest.name, NoteLevel::Error, &why);
-                    Slot::Failed(Arc::new(FailedStart { manifest, why }))
+                    let warned = Warned::default();
+                    Slot::Failed(Arc::new(FailedStart {
+                        manifest,
+                        why,
+                        warned,
+                    }))
                 }
             };
             (index, slot)
@@ -103,6 +112,18 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
         slots[index] = Some(slot);
     }
     slots.into_iter().flatten().collect()
+}
+
+/// The user may make a failure block where the manifest lets it pass, and not the other way round.
+fn tighten(manifest: &mut Manifest, shared: &Shared) {
+    if let Some(settings) = shared.settings.get(&manifest.name) {
+        for (event, &on_failure) in &settings.on_failure {
+            if on_failure == OnFailure::Block {
+                let policy = InterceptPolicy::new(OnFailure::Block);
+                manifest.intercept.0.insert(event.clone(), policy);
+            }
+        }
+    }
 }
 
 /// How many were running.

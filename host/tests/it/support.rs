@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use zot_host::{
     Hooks, Host, HostConfig,
     extension::{Builtins, Launch},
+    home::Home,
 };
 use zot_protocol::{HelloAck, Manifest, NoteLevel, Object, limits::Limits};
 
@@ -99,13 +100,8 @@ impl Stage {
         let program = program.into();
         let mut manifest = Manifest::new(name, program.display().to_string());
         manifest.args = args;
-        Launch {
-            manifest,
-            dir: self.home.path().to_owned(),
-            program,
-            log: self.home.path().join(format!("logs/ext-{name}.log")),
-            data_dir: self.home.path().join("data"),
-        }
+        let home = Home::at(self.home.path());
+        Launch::new(manifest, self.home.path(), program, &home).expect("a data directory")
     }
 
     pub(crate) fn log(&self, name: &str) -> String {

@@ -13,8 +13,9 @@ use zot_protocol::{
 
 use super::{Connection, Stage};
 use crate::extension::{
+    call_chain::CallChain,
     fold::{Answer, Failure},
-    pending::{Kind, Reply, RequestError, Ticket},
+    pending::{Kind, Reply, RequestError, Running, Ticket},
 };
 
 /// How many lines of progress may wait to be shown.
@@ -67,24 +68,31 @@ impl Connection {
         }
     }
 
-    /// Calls a tool. Each line of progress goes to `progress` and starts the clock of `deadline` again, up to the total
+    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline` again, up to the total
     /// of the limits; without a deadline the tool has all the time it wants. Whoever drops the future gives the call
     /// up, and the extension is told where it wants to be.
     pub async fn tool(
         &self,
-        name: &str,
+        chain: &CallChain,
         args: Object,
         deadline: Option<Duration>,
         mut progress: impl FnMut(String),
     ) -> Result<ToolResult, RequestError> {
         let (sender, mut lines) = mpsc::channel(PROGRESS_QUEUE);
+        let running = Running {
+            progress: sender,
+            chain: chain.clone(),
+        };
         let mut call = Call {
             connection: self,
-            ticket: self.pending.wait(self.ids.next(), Kind::Tool, Some(sender)),
+            ticket: self
+                .pending
+                .wait(self.ids.next(), Kind::Tool, Some(running)),
+            chain,
             over: false,
         };
         let id = call.ticket.id().clone();
-        if let Err(error) = self.send(&ToolCall::new(id, name, args).into()) {
+        if let Err(error) = self.send(&ToolCall::new(id, chain.tool(), args).into()) {
             call.over = true;
             return Err(error);
         }
@@ -120,11 +128,13 @@ impl Connection {
 struct Call<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,
+    chain: &'c CallChain,
     over: bool,
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
+        self.chain.cancel();
         if !self.over && self.connection.registered().can(&Capability::ToolCancel) {
             let _ = self
                 .connection

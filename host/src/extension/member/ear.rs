@@ -1,0 +1,73 @@
+//! Where what one extension says goes.
+
+use std::sync::{Arc, Weak};
+
+use zot_process::LogFile;
+use zot_protocol::{FromExtension, NoteLevel};
+
+use super::{Member, Shared};
+use crate::extension::connection::{Listener, Stage};
+
+/// What a connection tells goes to the log, the program around the host, and the registry.
+pub(super) struct Ear {
+    pub(super) member: Weak<Member>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) name: String,
+    pub(super) log: LogFile,
+}
+
+impl Listener for Ear {
+    fn frame(&self, frame: FromExtension) {
+        let hooks = &self.shared.hooks;
+        match frame {
+            FromExtension::Notify(note) => hooks.note(&self.name, note.level, &note.message),
+            FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
+            FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
+            FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
+            FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
+            FromExtension::Submit(submit) if !submit.text.trim().is_empty() => {
+                hooks.submit(&self.name, &submit.text);
+            }
+            FromExtension::CallTool(call) => {
+                if let (Some(member), Some(owner)) =
+                    (self.member.upgrade(), self.shared.owner.upgrade())
+                {
+                    owner.call_tool(&member, call);
+                }
+            }
+            FromExtension::CallToolCancel(cancel) => {
+                if let Some(member) = self.member.upgrade()
+                    && !member.calls.cancel(&cancel.id)
+                {
+                    member.log("ignored call_tool_cancel: no such call is running");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn changed(&self) {
+        if let Some(member) = self.member.upgrade() {
+            member.catch_up(&self.shared);
+            member.offers.notify_one();
+            if let Stage::Ended(why) = &*member.connection.stage().borrow() {
+                member.calls.cancel_all();
+                if !member.connection.is_leaving() {
+                    self.shared.hooks.note(&self.name, NoteLevel::Error, why);
+                    self.shared.hooks.gone(&self.name);
+                }
+            }
+        }
+        if let Some(owner) = self.shared.owner.upgrade() {
+            owner.changed();
+        }
+    }
+
+    fn log(&self, line: &str) {
+        self.log.note(line);
+    }
+
+    fn note(&self, level: NoteLevel, line: &str) {
+        self.shared.hooks.note(&self.name, level, line);
+    }
+}

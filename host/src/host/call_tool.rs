@@ -1,0 +1,83 @@
+//! `call_tool`: an extension has a tool run, as the model would.
+
+use std::sync::Arc;
+
+use zot_protocol::{CallTool, CallToolResult, Capability, ToolStatus};
+
+use super::{Host, ToolOutcome};
+use crate::{
+    extension::{CallChain, event::cut_content, member::Member},
+    hooks::ToolRequest,
+};
+
+impl Host {
+    /// An extension has sent `call_tool`. Whatever becomes of the call, the extension gets one answer, unless it takes
+    /// the call back or ends first.
+    pub(super) fn called(self, caller: &Arc<Member>, call: CallTool) {
+        let chain = match self.admit(caller, &call) {
+            Ok(chain) => chain,
+            Err(why) => {
+                let refused = ToolOutcome::error(ToolStatus::Blocked, why);
+                return self.answer(caller, &call, refused);
+            }
+        };
+        // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
+        if !caller.calls.begin(&call.id, &chain) {
+            caller.log(&format!(
+                "ignored call_tool: the id {:?} is in use",
+                call.id.as_str()
+            ));
+            return;
+        }
+        let caller = Arc::clone(caller);
+        tokio::spawn(async move {
+            let hooks = Arc::clone(&self.0.shared.hooks);
+            let request = ToolRequest::new(caller.name(), chain.clone(), call.args.clone());
+            let outcome = hooks.run_tool(&self, request).await;
+            if caller.calls.end(&call.id) {
+                self.answer(&caller, &call, outcome);
+            }
+        });
+    }
+
+    fn admit(&self, caller: &Member, call: &CallTool) -> Result<CallChain, String> {
+        let limits = &self.0.shared.limits;
+        if !caller.connection.registered().can(&Capability::CallTool) {
+            return Err(
+                "call_tool is off: name `call_tool` among the capabilities of hello".into(),
+            );
+        }
+        if caller.calls.count() >= limits.call_tools {
+            return Err(format!(
+                "{} calls of {} are running already",
+                limits.call_tools,
+                caller.name()
+            ));
+        }
+        let Some(parent) = &call.parent_id else {
+            return Ok(CallChain::new(&call.name));
+        };
+        let parent = caller.connection.running(parent).ok_or_else(|| {
+            format!(
+                "parent_id {:?} is no tool_call that waits for a result of {}",
+                parent.as_str(),
+                caller.name()
+            )
+        })?;
+        parent
+            .call(&call.name, limits.call_tool_depth)
+            .map_err(|refused| refused.to_string())
+    }
+
+    fn answer(&self, caller: &Member, call: &CallTool, outcome: ToolOutcome) {
+        let mut content = outcome.content;
+        let whole = content.clone();
+        cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
+        let truncated = content != whole;
+        let mut result =
+            CallToolResult::new(call.id.clone(), &call.name, content, outcome.is_error);
+        result.truncated = truncated;
+        // Who has gone meanwhile needs no answer.
+        let _ = caller.connection.send(&result.into());
+    }
+}

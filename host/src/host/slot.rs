@@ -1,0 +1,92 @@
+//! The places of a host's extensions in load order.
+
+use std::{sync::Arc, time::Duration};
+
+use zot_protocol::{Intercept, InterceptName, Manifest, NoteLevel, OnFailure};
+
+use crate::extension::{
+    chain::{Ask, Link},
+    fold::{Answer, Failure, Verdict},
+    member::{Member, Shared, Warned},
+};
+
+/// One place in load order: an extension that was started, or one that could not be.
+#[derive(Clone)]
+pub(super) enum Slot {
+    Started(Arc<Member>),
+    Failed(Arc<FailedStart>),
+}
+
+/// An extension that could not be started. What its manifest guards is refused all the same.
+pub(super) struct FailedStart {
+    pub(super) manifest: Manifest,
+    pub(super) why: String,
+    pub(super) warned: Warned,
+}
+
+impl Slot {
+    /// Keeps the figures of what a link did, and says where it failed: in the log each time, to the user once for
+    /// each cause, so that a guard which has stopped guarding is seen.
+    pub(super) fn record(&self, event: &InterceptName, link: &Link, shared: &Shared) {
+        let warned = match self {
+            Self::Started(member) => {
+                member.record(link);
+                if let Some(note) = &link.note {
+                    member.log(&format!("{event}: {note}"));
+                }
+                &member.warned
+            }
+            Self::Failed(failed) => &failed.warned,
+        };
+        let (failure, done) = match &link.verdict {
+            Verdict::FailedOpen(failure) => (failure, "passed unasked"),
+            Verdict::FailedClosed(failure) => (failure, "refused"),
+            _ => return,
+        };
+        let said = format!("could not be asked about {event}, which was {done}: {failure}");
+        if let Self::Started(member) = self {
+            member.log(&said);
+        }
+        if warned.first(failure) {
+            let name = Ask::name(self);
+            shared.hooks.note(name, NoteLevel::Warn, &said);
+        }
+    }
+
+    pub(super) fn intercepts(&self, event: &InterceptName) -> bool {
+        match self {
+            Self::Started(member) => member.intercepts(event),
+            Self::Failed(failed) => failed.manifest.intercept.on_failure(event) == OnFailure::Block,
+        }
+    }
+}
+
+impl Ask for Slot {
+    fn name(&self) -> &str {
+        match self {
+            Self::Started(member) => Member::name(member),
+            Self::Failed(failed) => &failed.manifest.name,
+        }
+    }
+
+    fn on_failure(&self, event: &InterceptName) -> OnFailure {
+        match self {
+            Self::Started(member) => Ask::on_failure(member, event),
+            Self::Failed(failed) => failed.manifest.intercept.on_failure(event),
+        }
+    }
+
+    fn deadline(&self) -> Duration {
+        match self {
+            Self::Started(member) => Ask::deadline(member),
+            Self::Failed(_) => Duration::MAX,
+        }
+    }
+
+    async fn ask(&self, event: &Intercept) -> Answer {
+        match self {
+            Self::Started(member) => Ask::ask(member, event).await,
+            Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
+        }
+    }
+}
