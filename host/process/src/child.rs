@@ -6,34 +6,36 @@ use std::process::Command;
 
 use rustix::process::{Pid, getpid};
 
+use crate::confine::Jail;
+#[cfg(target_os = "linux")]
+use crate::error::Unconfined;
+
 /// Gives the command a process group of its own and the steps that its child takes before it executes the program.
 ///
 /// The standard library already empties the signal mask there, and sets SIGPIPE, which Rust programs ignore, back to
 /// its default.
-pub(crate) fn prepare(command: &mut Command) {
+pub(crate) fn prepare(command: &mut Command, jail: Option<Jail>) {
     command.process_group(0);
     let parent = getpid();
     // SAFETY: the closure runs in a fork of a program with many threads, where another thread may have held any lock,
     // the allocator's included. `before_exec` makes system calls on values that were computed before the fork: it
     // takes no lock, allocates nothing and cannot panic.
     unsafe {
-        command.pre_exec(move || before_exec(parent));
+        command.pre_exec(move || before_exec(parent, jail.as_ref()));
     }
 }
 
 /// Runs in the child, last before exec. Its error becomes the error of the spawn.
-///
-/// This is the one place for what confines a process (Landlock, seccomp): rules are built in the parent, captured by
-/// the closure above, and applied here by system calls alone, after the steps below.
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(clippy::unnecessary_wraps, reason = "nothing can fail there yet")
-)]
-fn before_exec(parent: Pid) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
+fn before_exec(parent: Pid, jail: Option<&Jail>) -> io::Result<()> {
     die_with(parent)?;
-    #[cfg(not(target_os = "linux"))]
-    let _ = parent;
+    // Last: it may leave nothing else to be done.
+    jail.map_or(Ok(()), Jail::enter).map_err(Unconfined::tell)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux, where it can fail")]
+fn before_exec(_: Pid, _: Option<&Jail>) -> io::Result<()> {
     Ok(())
 }
 

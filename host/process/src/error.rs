@@ -1,12 +1,12 @@
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
 use crate::Spec;
+use crate::shebang::Shebang;
 
 /// Why a process could not be started.
 ///
@@ -72,6 +72,20 @@ pub enum SpawnError {
         /// The program.
         program: PathBuf,
     },
+    /// The program could not be confined, and so was not started.
+    #[error("cannot confine `{}`: {source}", program.display())]
+    Confinement {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program, or what it takes to load it, is outside of what its own confinement lets it execute.
+    #[error("`{}` needs a file to start that its permissions do not grant", program.display())]
+    NotGranted {
+        /// The program.
+        program: PathBuf,
+    },
     /// Anything else: arguments that are too long, too many processes, a file that is being written.
     #[error("cannot start `{}`: {source}", program.display())]
     Other {
@@ -102,6 +116,15 @@ impl std::fmt::Display for InterpreterProblem {
 }
 
 impl SpawnError {
+    /// The rules of `spec` could not be made.
+    pub(crate) fn unconfined(spec: &Spec, source: io::Error) -> Self {
+        let program = spec.program().to_owned();
+        match Errno::from_io_error(&source) {
+            Some(Errno::MFILE | Errno::NFILE) => Self::Descriptors { program, source },
+            _ => Self::Confinement { program, source },
+        }
+    }
+
     /// Finds out what `source`, the answer to starting `spec`, was about.
     pub(crate) fn diagnose(spec: &Spec, source: io::Error) -> Self {
         let program = spec.program().to_owned();
@@ -115,6 +138,9 @@ impl SpawnError {
         let errno = Errno::from_io_error(&source);
         if matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
             return Self::Descriptors { program, source };
+        }
+        if let Some(source) = Unconfined::was(&source) {
+            return Self::Confinement { program, source };
         }
         // The child enters its directory before it executes, so that comes first here too.
         if let Some(cwd) = spec.working_directory()
@@ -143,12 +169,31 @@ impl SpawnError {
                         interpreter,
                         problem,
                     },
+                    None if spec.confinement().is_some() => Self::NotGranted { program },
                     None => Self::NotExecutable { program },
                 }
             }
             Some(Errno::ACCESS) => Self::NotExecutable { program },
             _ => Self::Other { program, source },
         }
+    }
+}
+
+/// A failure to confine, on its way through the number that is all a child can tell its parent.
+pub(crate) struct Unconfined;
+
+impl Unconfined {
+    /// No error of the system has this bit.
+    const FLAG: i32 = 1 << 30;
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tell(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error() | Self::FLAG)
+    }
+
+    fn was(error: &io::Error) -> Option<io::Error> {
+        let number = error.raw_os_error()?;
+        (number & Self::FLAG != 0).then(|| io::Error::from_raw_os_error(number & !Self::FLAG))
     }
 }
 
@@ -164,12 +209,12 @@ fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
     // The kernel follows four scripts that interpret each other, then gives up.
     let mut script = spec.program().to_owned();
     for _ in 0..5 {
-        let name = interpreter(&script)?;
-        let mut path = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
+        let name = Shebang::read(&script)?.interpreter;
+        let mut path = PathBuf::from(&name);
         if let Some(cwd) = spec.working_directory() {
             path = cwd.join(path);
         }
-        let shown = || String::from_utf8_lossy(&name).into_owned();
+        let shown = || name.to_string_lossy().into_owned();
         if !path.exists() {
             return Some((shown(), InterpreterProblem::Missing));
         }
@@ -179,41 +224,4 @@ fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
         script = path;
     }
     None
-}
-
-/// What the file's first line names as its interpreter, read as the kernel reads it: up to the first blank.
-fn interpreter(script: &Path) -> Option<Vec<u8>> {
-    // The kernel looks at this many bytes.
-    let mut head = Vec::with_capacity(256);
-    File::open(script)
-        .and_then(|file| file.take(256).read_to_end(&mut head))
-        .ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
-    let name = line
-        .split(|&b| b == b' ' || b == b'\t' || b == 0)
-        .find(|word| !word.is_empty())?;
-    Some(name.to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_the_first_line_as_the_kernel_does() {
-        let dir = tempfile::tempdir().unwrap();
-        let read = |text: &str| {
-            let path = dir.path().join("script");
-            fs::write(&path, text).unwrap();
-            interpreter(&path).map(|name| String::from_utf8(name).unwrap())
-        };
-        assert_eq!(read("#!/bin/sh\n").as_deref(), Some("/bin/sh"));
-        assert_eq!(
-            read("#! /usr/bin/env python3\nx").as_deref(),
-            Some("/usr/bin/env")
-        );
-        assert_eq!(read("#!/bin/sh\r\n").as_deref(), Some("/bin/sh\r"));
-        assert_eq!(read("#!\n/bin/sh\n"), None);
-        assert_eq!(read("\u{7f}ELF"), None);
-    }
 }

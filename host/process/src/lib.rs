@@ -6,7 +6,8 @@
 //! signal handler and no setting of the whole process, except where [`Subreaper::enable`] is called for just that.
 //!
 //! It knows nothing of what goes through the pipes: no frames, no protocol. It finds no programs in `PATH`, restarts
-//! nothing, and has no terminals. It does not confine what it starts.
+//! nothing, and has no terminals. What a process may touch it is told ([`Confinement`]) and has the kernel enforce; it has
+//! no opinion on what that should be.
 //!
 //! ```
 //! use std::time::Duration;
@@ -83,6 +84,7 @@
 #![warn(missing_docs)]
 
 mod child;
+mod confine;
 mod ending;
 mod error;
 mod exit;
@@ -92,12 +94,14 @@ mod marker;
 mod member;
 mod process;
 mod registry;
+mod shebang;
 mod spawner;
 mod spec;
 mod subreaper;
 mod table;
 mod tree;
 
+pub use confine::{Confined, Confinement, Enforced, Net, Support};
 pub use ending::Ended;
 pub use error::{InterpreterProblem, SpawnError};
 pub use exit::Exit;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 
-use crate::Exit;
 use crate::ending::{Ended, ExitWatch};
 use crate::spawner::{Started, Thread};
 use crate::tree::{Descendant, Root, Tree};
+use crate::{Confined, Exit};
 
 /// A running process and all that descends from it.
 ///
@@ -20,6 +20,7 @@ pub struct Process {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
+    confined: Option<Confined>,
 }
 
 impl Process {
@@ -27,6 +28,7 @@ impl Process {
     pub(crate) fn new(started: Started) -> io::Result<Self> {
         Ok(Self {
             control: started.control,
+            confined: started.confined,
             stdin: started.stdin.map(ChildStdin::from_std).transpose()?,
             stdout: started.stdout.map(ChildStdout::from_std).transpose()?,
             stderr: started.stderr.map(ChildStderr::from_std).transpose()?,
@@ -36,6 +38,11 @@ impl Process {
     /// Its process id, which is also that of its group. The number may be another's once the process has exited.
     pub fn id(&self) -> u32 {
         self.control.pid
+    }
+
+    /// What became of its [`Confinement`](crate::Confinement); `None` if it was started without one.
+    pub fn confined(&self) -> Option<&Confined> {
+        self.confined.as_ref()
     }
 
     /// The pipe to its standard input, the first time. Dropping it is the end of its input.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
 
+use crate::confine::Jail;
 use crate::ending::{Ended, Ending};
 use crate::leader::Leader;
 use crate::marker::{self, TreeId};
@@ -13,7 +14,7 @@ use crate::process::Control;
 use crate::registry::{self, Live};
 use crate::table::Scanner;
 use crate::tree::{Root, Tree};
-use crate::{Process, SpawnError, Spec, child};
+use crate::{Confined, Process, SpawnError, Spec, child};
 
 /// Together half of the second within which a failure to start is to be told.
 const BUSY_TRIES: u32 = 25;
@@ -101,6 +102,7 @@ pub(crate) struct Started {
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
+    pub(crate) confined: Option<Confined>,
 }
 
 /// Starts it, waiting a while for a file that is being written.
@@ -124,9 +126,13 @@ async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started,
 /// Forks and executes. Runs on the spawner's thread.
 fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     let id = TreeId::next();
+    let jail = spec.confinement().map(|confinement| {
+        Jail::build(confinement, spec).map_err(|source| SpawnError::unconfined(spec, source))
+    });
+    let (jail, confined) = jail.transpose()?.unzip();
     let spawn = || {
         let mut command = spec.command((marker::VARIABLE.as_ref(), &id.value()))?;
-        child::prepare(&mut command);
+        child::prepare(&mut command, jail);
         let mut child = command.spawn()?;
         match Leader::hold(&child) {
             Ok(leader) => Ok((child, leader)),
@@ -172,6 +178,7 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
         stdin: child.stdin.take(),
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
+        confined,
         control: Control {
             pid: child.id(),
             root,

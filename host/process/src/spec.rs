@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::Confinement;
+
 /// What to start: a program, its arguments, its directory and its environment.
 ///
 /// ```
@@ -24,6 +26,7 @@ pub struct Spec {
     inherit: bool,
     /// `None` is a name that is taken away.
     env: BTreeMap<OsString, Option<OsString>>,
+    confinement: Option<Confinement>,
 }
 
 impl Spec {
@@ -36,6 +39,7 @@ impl Spec {
             cwd: None,
             inherit: true,
             env: BTreeMap::new(),
+            confinement: None,
         }
     }
 
@@ -94,6 +98,13 @@ impl Spec {
         self
     }
 
+    /// Holds the process, and all that it starts, to what is granted. Without it, they have this program's rights.
+    #[must_use]
+    pub fn confine(mut self, confinement: Confinement) -> Self {
+        self.confinement = Some(confinement);
+        self
+    }
+
     /// The program as it was given.
     pub fn program(&self) -> &Path {
         &self.program
@@ -101,6 +112,19 @@ impl Spec {
 
     pub(crate) fn working_directory(&self) -> Option<&Path> {
         self.cwd.as_deref()
+    }
+
+    pub(crate) fn confinement(&self) -> Option<&Confinement> {
+        self.confinement.as_ref()
+    }
+
+    /// A variable as the child will have it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        match self.env.get(OsStr::new(name)) {
+            Some(value) => value.clone(),
+            None => self.inherit.then(|| std::env::var_os(name)).flatten(),
+        }
     }
 
     /// The command with its pipes, and `marker` added to its environment.
@@ -146,6 +170,7 @@ impl fmt::Debug for Spec {
             .field("inherit", &self.inherit)
             .field("set", &names(true))
             .field("removed", &names(false))
+            .field("confinement", &self.confinement)
             .finish()
     }
 }

@@ -3,6 +3,8 @@
 //! Some tests count what the whole process has (descriptors, children, threads) or change its settings. Those run
 //! alone, each in a copy of this test binary: see `support::alone`.
 
+#[cfg(target_os = "linux")]
+mod confine;
 mod ending;
 mod exit;
 mod host;

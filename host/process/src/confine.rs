@@ -1,0 +1,157 @@
+//! What a process and all that it starts may touch, enforced by the kernel.
+
+use std::path::PathBuf;
+
+#[cfg(target_os = "linux")]
+mod jail;
+#[cfg(not(target_os = "linux"))]
+#[path = "confine/nowhere.rs"]
+mod jail;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod support;
+#[cfg(target_os = "linux")]
+mod system;
+
+pub(crate) use jail::Jail;
+pub use support::{Enforced, Support};
+
+/// What a process and all that it starts may touch. What is not granted is denied.
+///
+/// ```
+/// use zot_process::{Confinement, Net, Spec, Support};
+///
+/// let confinement = Confinement::new(Support::probe())
+///     .read("/home/me/.zot/extensions/todo")
+///     .write("/home/me/.zot/extension-data/todo")
+///     .net(Net::Ports(vec![443]));
+/// if !confinement.enforced().is_full() {
+///     eprintln!("todo: {}", confinement.enforced());
+/// }
+/// let spec = Spec::new("/usr/bin/python3").arg("main.py").confine(confinement);
+/// ```
+///
+/// # What is promised
+///
+/// On Linux, where [`Support::probe`] says so, a process under a [`Confinement`] and whatever descends from it, daemons
+/// included, cannot, root or not:
+///
+/// - read or list a file or folder, or execute one, that was not granted, by whatever name: a link, `..`,
+///   `/proc/self/root`. A denied call fails with EACCES;
+/// - write, create, remove, rename, link or truncate outside of what was granted for writing, or make a device anywhere;
+/// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], any but TCP's, connect to or bind another port. Pairs of
+///   connected sockets (`socketpair`) stay, as do pipes;
+/// - signal, trace, or read the environment, memory or descriptors of a process outside of its tree, this one above all, or
+///   change its limits;
+/// - reach an abstract Unix socket outside of its tree, even with [`Net::All`];
+/// - use `io_uring`, the user's keys, System V's and POSIX's shared memory and queues by number, `bpf`, modules and
+///   the like: EPERM;
+/// - gain rights by a setuid program, mount anything, or get out by a user namespace;
+/// - use a descriptor of this program beyond its three pipes, or this program's terminal.
+///
+/// # What is always granted
+///
+/// What hardly any program runs without: programs and libraries (`/usr`, `/bin`, `/lib`, `/opt`, the stores of Nix and Guix,
+/// `/snap`) to read and execute; of `/etc` a list of harmless files and never `shadow`, `sudoers`, `ssh` or private keys;
+/// `/dev/null` and its like; `/proc`, and of `/sys` the processors, control groups and huge pages.
+///
+/// And the program itself, where it lives elsewhere: its file, the interpreters in its first line (through `env` and the
+/// child's `PATH` too), and the installation each belongs to. For `…/bin/x` with a `…/lib` beside it that is `bin`, `lib`,
+/// `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x` all of `…` (pyenv, rbenv, asdf). It is never a home
+/// directory or `/`, and never the rest of `…`: `~/.local` and `~/.cargo` keep data and credentials beside their programs.
+///
+/// # What is not promised
+///
+/// - *Metadata.* Whether a file exists, its size, owner and times, its extended attributes and where a link points can be
+///   read everywhere; mode, owner, times and attributes of the user's files can be changed (Landlock has no rule for
+///   them yet, and a filter cannot see paths). Changes to files can be watched, though not what they are.
+/// - *Who else is there.* `/proc` shows other processes' names and command lines, as `ps` does. Their priorities and
+///   processors can be changed.
+/// - *Unix sockets under [`Net::All`].* Whoever may use the whole network may ask any service that listens in the file
+///   system: Docker, D-Bus, an agent with keys.
+/// - *A port that the kernel picks.* Under [`Net::Ports`] a socket that listens without being bound gets one.
+/// - *Names under [`Net::Ports`].* They are looked up by UDP, which is denied: numbers and `/etc/hosts` work.
+/// - *Load.* Processors, memory, disk and the number of processes are not bounded.
+/// - *The kernel's mistakes*, and those of hardware.
+/// - 32-bit programs on a 64-bit kernel do not run under a confinement, nor do those of x32. As root, a
+///   confined process keeps the rights over its own files and users, and no other privilege.
+///
+/// Where the kernel has less (see [`Enforced`]) what it has is still applied, and [`Confinement::enforced`] says what that
+/// is: a strict caller looks there before it starts anything. Elsewhere than on Linux nothing is enforced.
+#[derive(Debug, Clone)]
+pub struct Confinement {
+    support: Support,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    net: Net,
+}
+
+/// Which part of the network a confined process may use.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Net {
+    /// No socket at all.
+    #[default]
+    None,
+    /// TCP alone, to connect to and to listen on these ports, of any address.
+    Ports(Vec<u16>),
+    /// All of it, Unix sockets in the file system included.
+    All,
+}
+
+impl Confinement {
+    /// Grants nothing but [what is always granted](Self#what-is-always-granted). `support` is what the kernel is taken to
+    /// enforce, which is [`Support::probe`] unless something else is to be tried: with more than it has, the start fails.
+    pub fn new(support: Support) -> Self {
+        Self {
+            support,
+            read: Vec::new(),
+            write: Vec::new(),
+            net: Net::None,
+        }
+    }
+
+    /// Grants a file, or a folder and all in it, to be read and executed.
+    ///
+    /// A link is followed when the process is started, and never again. What is not there then is skipped and
+    /// [reported](Confined::missing); what lies in a folder that is granted for writing is covered by that, and is not
+    /// looked at: the process could have put a link in its place.
+    #[must_use]
+    pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
+        self.read.push(path.into());
+        self
+    }
+
+    /// Grants a file to be read and written; or a folder, and all in it to be read, executed, written, made, renamed and
+    /// removed. Otherwise as [`read`](Self::read).
+    #[must_use]
+    pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
+        self.write.push(path.into());
+        self
+    }
+
+    /// Grants a part of the network.
+    #[must_use]
+    pub fn net(mut self, net: Net) -> Self {
+        self.net = net;
+        self
+    }
+
+    /// What of this the kernel enforces.
+    pub fn enforced(&self) -> Enforced {
+        self.support.enforces(&self.net)
+    }
+}
+
+/// What became of the confinement of a process that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Confined {
+    /// What the kernel enforces of it.
+    pub enforced: Enforced,
+    /// Granted paths at which nothing was found, and which are denied like any other even if something comes to be there.
+    pub missing: Vec<PathBuf>,
+}

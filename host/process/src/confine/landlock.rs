@@ -1,0 +1,176 @@
+//! The rules for files, TCP, signals and abstract Unix sockets.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+};
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+use super::{Confinement, Net, program, system};
+use crate::Spec;
+
+/// The version of the kernel's interface; 0 without Landlock.
+pub(super) fn version() -> u8 {
+    const VERSION: libc::c_long = 1;
+    // SAFETY: with this flag, no attributes and no size, the call reads and writes no memory and makes nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0, 0, VERSION) };
+    u8::try_from(version).unwrap_or(0)
+}
+
+/// A set of rules that a process can be put under, and the grants that name nothing.
+pub(super) struct Rules {
+    pub(super) set: OwnedFd,
+    pub(super) missing: Vec<PathBuf>,
+}
+
+/// Makes the rules. Paths are opened here, once, and the rules hold on to what was opened: whoever changes a link or a
+/// name afterwards changes nothing.
+pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Result<Rules> {
+    let mut rules = Builder::new(confinement, abi)?;
+    for path in system::PROGRAMS {
+        rules.add(Path::new(path), rules.read)?;
+    }
+    for path in system::settings() {
+        rules.add(path, AccessFs::ReadFile | AccessFs::ReadDir)?;
+    }
+    for path in system::DEVICES {
+        rules.add(Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
+    }
+    for path in program::needs(spec) {
+        rules.add(&path, rules.read)?;
+    }
+    let mut missing = Vec::new();
+    let writable = Writable::new(&confinement.write);
+    let (read, write) = (rules.read, rules.write);
+    let read = confinement.read.iter().map(|path| (path, read));
+    let write = confinement.write.iter().map(|path| (path, write));
+    for (path, access) in read.chain(write) {
+        if !writable.covers(path) && !rules.add(path, access)? {
+            missing.push(path.clone());
+        }
+    }
+    rules.add_ports(&confinement.net)?;
+    let set: Option<OwnedFd> = rules.set.into();
+    let set = set.ok_or_else(|| io::Error::from(Errno::OPNOTSUPP))?;
+    Ok(Rules { set, missing })
+}
+
+struct Builder {
+    set: RulesetCreated,
+    files: BitFlags<AccessFs>,
+    read: BitFlags<AccessFs>,
+    write: BitFlags<AccessFs>,
+    /// What is handled of TCP, which is nothing on an older kernel.
+    net: BitFlags<AccessNet>,
+}
+
+impl Builder {
+    fn new(confinement: &Confinement, abi: u8) -> io::Result<Self> {
+        let abi = match abi {
+            1 => ABI::V1,
+            2 => ABI::V2,
+            3 => ABI::V3,
+            4 => ABI::V4,
+            5 => ABI::V5,
+            6 => ABI::V6,
+            _ => ABI::V7,
+        };
+        let all = AccessFs::from_all(abi);
+        // A device that it makes for itself would be a way to the disk under it, for one that runs as root.
+        let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+        // The versions are asked for one by one above, so a kernel that has less than it said is an error.
+        let mut set = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(all)
+            .map_err(other)?;
+        let net = AccessNet::from_all(abi);
+        if confinement.net != Net::All && !net.is_empty() {
+            set = set.handle_access(net).map_err(other)?;
+        }
+        let scope = Scope::from_all(abi);
+        if !scope.is_empty() {
+            set = set.scope(scope).map_err(other)?;
+        }
+        Ok(Self {
+            set: set.create().map_err(other)?,
+            files: AccessFs::from_file(abi),
+            read: AccessFs::from_read(abi),
+            write,
+            net,
+        })
+    }
+
+    /// Whether there is something at this path.
+    fn add(&mut self, path: &Path, access: BitFlags<AccessFs>) -> io::Result<bool> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let fd = match openat(CWD, path, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
+            // What cannot be reached needs no rule.
+            Err(_) => return Ok(false),
+        };
+        let is_folder = rustix::fs::FileType::from_raw_mode(fstat(&fd)?.st_mode).is_dir();
+        let access = if is_folder {
+            access
+        } else {
+            access & self.files
+        };
+        let rule = PathBeneath::new(fd, access);
+        (&mut self.set).add_rule(rule).map_err(other)?;
+        Ok(true)
+    }
+
+    fn add_ports(&mut self, net: &Net) -> io::Result<()> {
+        let (Net::Ports(ports), false) = (net, self.net.is_empty()) else {
+            return Ok(());
+        };
+        for &port in ports {
+            let rule = NetPort::new(port, self.net);
+            (&mut self.set).add_rule(rule).map_err(other)?;
+        }
+        Ok(())
+    }
+}
+
+/// The folders that are granted for writing, to tell what lies in them.
+///
+/// A grant in there is covered by them and needs no rule of its own. It must not even be looked at: a confined program
+/// could put a link to somewhere else in its place, and would be granted that at its next start.
+struct Writable(Vec<PathBuf>);
+
+impl Writable {
+    fn new(granted: &[PathBuf]) -> Self {
+        let real = granted.iter().filter_map(|path| path.canonicalize().ok());
+        Self(real.collect())
+    }
+
+    fn covers(&self, path: &Path) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        // Not the path itself, which is its own root where it is one of them.
+        let above = path.ancestors().skip(1);
+        let mut real = above.filter_map(|path| path.canonicalize().ok());
+        real.any(|path| self.0.iter().any(|root| path.starts_with(root)))
+    }
+}
+
+/// The system's answer inside of the crate's error, so that a lack of descriptors is told as one.
+fn other(error: RulesetError) -> io::Error {
+    let mut source: Option<&dyn std::error::Error> = Some(&error);
+    while let Some(inner) = source {
+        let errno = inner
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::raw_os_error);
+        if let Some(errno) = errno {
+            return io::Error::from_raw_os_error(errno);
+        }
+        source = inner.source();
+    }
+    io::Error::other(error)
+}

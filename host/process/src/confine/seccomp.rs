@@ -1,0 +1,224 @@
+//! The filter of system calls, for what Landlock leaves open.
+//!
+//! Written by hand because it is short, and because the ways round a filter are in its details: the calls of other
+//! architectures (i386 on an x86-64 kernel) have other numbers, and so has x32, which shares the architecture's name.
+
+use libc::{
+    AF_INET, AF_INET6, AF_UNIX, EACCES, EPERM, IPPROTO_TCP, MSG_FASTOPEN, SOCK_SEQPACKET,
+    SOCK_STREAM, c_int, c_long, sock_filter,
+};
+
+use super::Net;
+
+/// `AUDIT_ARCH_…` of `linux/audit.h`: the ELF machine, 64 bits, little endian.
+#[cfg(target_arch = "x86_64")]
+const ARCH: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const ARCH: Option<u32> = Some(0xc000_00b7);
+#[cfg(target_arch = "riscv64")]
+const ARCH: Option<u32> = Some(0xc000_00f3);
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64"
+)))]
+const ARCH: Option<u32> = None;
+
+/// The bit in the number of a call that makes it one of x32. No other architecture has numbers so high.
+const X32: u32 = 0x4000_0000;
+
+/// Of the type argument of `socket`; the rest are flags.
+const SOCK_TYPE_MASK: u32 = 0xf;
+
+/// Doors that neither the rules for files nor those for sockets watch.
+const DOORS: [c_long; 29] = [
+    // Does what other calls do, sockets included, without making them.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The user's keys, kept in the kernel.
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // Memory, queues and semaphores that are shared with other programs of the user by a number or a name.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    // The kernel itself. Most of these need a privilege, which one that runs as root may have.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_reboot,
+];
+
+/// Whether the kernel takes filters that refuse a call with an error, and the numbers here are known to be right.
+pub(super) fn is_there() -> bool {
+    let action = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the call reads one `u32` through the pointer, which lives until it returns.
+    let available = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_GET_ACTION_AVAIL,
+            0,
+            &raw const action,
+        )
+    };
+    ARCH.is_some() && available == 0
+}
+
+/// The filter: a program for the kernel's BPF machine, which is run before every call.
+pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
+    let mut code = vec![load(Field::Arch), skip_if(JEQ, ARCH?, 1), deny(EPERM)];
+    code.push(load(Field::Number));
+    code.extend([skip_unless(JGE, X32, 1), deny(EPERM)]);
+    for door in DOORS {
+        code.extend(on(door, vec![deny(EPERM)]));
+    }
+    // Another process's limits: one of them is the processor time after which it is killed.
+    let others_limits = vec![
+        load(Field::Argument(0)),
+        skip_unless(JEQ, 0, 1),
+        ALLOW,
+        deny(EPERM),
+    ];
+    code.extend(on(libc::SYS_prlimit64, others_limits));
+    if *net != Net::All {
+        code.extend(on(libc::SYS_socketpair, pairs()));
+        code.extend(on(libc::SYS_socket, sockets(net)));
+        // Opens a connection without `connect`, and past the kernel's check of that.
+        let flags = [
+            (libc::SYS_sendto, 3),
+            (libc::SYS_sendmsg, 2),
+            (libc::SYS_sendmmsg, 3),
+        ];
+        for (call, argument) in flags {
+            let body = vec![
+                load(Field::Argument(argument)),
+                skip_unless(JSET, word(MSG_FASTOPEN), 1),
+                deny(EACCES),
+                ALLOW,
+            ];
+            code.extend(on(call, body));
+        }
+    }
+    code.push(ALLOW);
+    Some(code)
+}
+
+/// Connected pairs of Unix sockets stay. Not pairs of datagram sockets: one of those sends to any address it likes.
+fn pairs() -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(0)),
+        skip_if(JEQ, word(AF_UNIX), 1),
+        deny(EACCES),
+        load(Field::Argument(1)),
+        and(SOCK_TYPE_MASK),
+        skip_if(JEQ, word(SOCK_STREAM), 2),
+        skip_if(JEQ, word(SOCK_SEQPACKET), 1),
+        deny(EACCES),
+        ALLOW,
+    ]
+}
+
+/// No sockets, or TCP's alone: Landlock's rules for ports know no other, and Multipath TCP counts as another.
+fn sockets(net: &Net) -> Vec<sock_filter> {
+    if *net == Net::None {
+        return vec![deny(EACCES)];
+    }
+    vec![
+        load(Field::Argument(0)),
+        skip_if(JEQ, word(AF_INET), 2),
+        skip_if(JEQ, word(AF_INET6), 1),
+        deny(EACCES),
+        load(Field::Argument(1)),
+        and(SOCK_TYPE_MASK),
+        skip_if(JEQ, word(SOCK_STREAM), 1),
+        deny(EACCES),
+        load(Field::Argument(2)),
+        skip_if(JEQ, 0, 2),
+        skip_if(JEQ, word(IPPROTO_TCP), 1),
+        deny(EACCES),
+        ALLOW,
+    ]
+}
+
+const JEQ: u32 = libc::BPF_JEQ;
+const JGE: u32 = libc::BPF_JGE;
+const JSET: u32 = libc::BPF_JSET;
+
+const ALLOW: sock_filter = instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0);
+
+/// What a filter can look at: the fields of `struct seccomp_data`.
+#[derive(Clone, Copy)]
+enum Field {
+    Number,
+    Arch,
+    /// Its lower half, which is all that the kernel looks at in an `int`.
+    Argument(u32),
+}
+
+fn load(field: Field) -> sock_filter {
+    let offset = match field {
+        Field::Number => 0,
+        Field::Arch => 4,
+        Field::Argument(n) => 16 + 8 * n,
+    };
+    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0)
+}
+
+fn and(mask: u32) -> sock_filter {
+    instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0, 0)
+}
+
+/// Skips `by` instructions if what was loaded compares with `value`.
+fn skip_if(compare: u32, value: u32, by: u8) -> sock_filter {
+    instruction(libc::BPF_JMP | compare | libc::BPF_K, value, by, 0)
+}
+
+fn skip_unless(compare: u32, value: u32, by: u8) -> sock_filter {
+    instruction(libc::BPF_JMP | compare | libc::BPF_K, value, 0, by)
+}
+
+fn deny(errno: c_int) -> sock_filter {
+    instruction(
+        libc::BPF_RET | libc::BPF_K,
+        libc::SECCOMP_RET_ERRNO | word(errno),
+        0,
+        0,
+    )
+}
+
+/// What is done for one call. The body must end in a verdict, since the number is no longer loaded after it.
+fn on(call: c_long, body: Vec<sock_filter>) -> Vec<sock_filter> {
+    let number = u32::try_from(call).expect("numbers of system calls are small");
+    let length = u8::try_from(body.len()).expect("bodies are short");
+    let mut code = vec![skip_unless(JEQ, number, length)];
+    code.extend(body);
+    code
+}
+
+const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    #[expect(clippy::cast_possible_truncation, reason = "all codes are below 256")]
+    let code = code as u16;
+    sock_filter { code, jt, jf, k }
+}
+
+fn word(value: c_int) -> u32 {
+    u32::try_from(value).expect("constants of the interface are positive")
+}

@@ -1,0 +1,215 @@
+use std::fmt;
+
+use super::Net;
+
+/// What this system can enforce of a [`Confinement`](super::Confinement).
+///
+/// It reads as one line for a person: `files, TCP and signals by Landlock (ABI 7), other sockets by seccomp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Support {
+    /// The version of Landlock's interface; 0 without it.
+    landlock: u8,
+    seccomp: bool,
+}
+
+impl Support {
+    /// The newest interface that the rules make use of. A newer kernel has it too.
+    const NEWEST: u8 = 7;
+
+    /// Asks the kernel. Elsewhere than on Linux the answer is [`none`](Self::none).
+    pub fn probe() -> Self {
+        #[cfg(target_os = "linux")]
+        return Self {
+            landlock: super::landlock::version().min(Self::NEWEST),
+            seccomp: super::seccomp::is_there(),
+        };
+        #[cfg(not(target_os = "linux"))]
+        Self::none()
+    }
+
+    /// A system that enforces nothing: a confinement with this is a statement and no more.
+    pub fn none() -> Self {
+        Self {
+            landlock: 0,
+            seccomp: false,
+        }
+    }
+
+    /// As on a kernel whose Landlock is no newer than this, to see what an older one would do. 0 is one without Landlock.
+    #[must_use]
+    pub fn at_most_landlock(self, abi: u8) -> Self {
+        Self {
+            landlock: self.landlock.min(abi),
+            ..self
+        }
+    }
+
+    /// As on a kernel, or in a container, without seccomp's filters.
+    #[must_use]
+    pub fn without_seccomp(self) -> Self {
+        Self {
+            seccomp: false,
+            ..self
+        }
+    }
+
+    /// The version of Landlock's interface, as far as it is made use of; `None` where there is no Landlock.
+    pub fn landlock(self) -> Option<u8> {
+        (self.landlock > 0).then_some(self.landlock)
+    }
+
+    /// Whether seccomp takes filters, for what Landlock leaves open.
+    pub fn seccomp(self) -> bool {
+        self.seccomp
+    }
+
+    /// Files can be confined. Before its version 3 Landlock let any file be truncated.
+    pub fn files(self) -> bool {
+        self.landlock >= 3
+    }
+
+    /// TCP can be confined to ports.
+    pub fn tcp(self) -> bool {
+        self.landlock >= 4
+    }
+
+    /// Signals, and abstract Unix sockets, can be kept within the confined tree.
+    pub fn signals(self) -> bool {
+        self.landlock >= 6
+    }
+
+    pub(super) fn enforces(self, net: &Net) -> Enforced {
+        Enforced {
+            files: self.files(),
+            tcp: match net {
+                Net::None => self.seccomp || self.tcp(),
+                // Landlock holds the ports, seccomp the ways round it (Multipath TCP, fast open).
+                Net::Ports(_) => self.seccomp && self.tcp(),
+                Net::All => true,
+            },
+            other_sockets: self.seccomp || *net == Net::All,
+            signals: self.signals(),
+        }
+    }
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !cfg!(target_os = "linux") {
+            return f.write_str("nothing: permissions are enforced on Linux only");
+        }
+        let by_landlock = match self.landlock {
+            0 => "",
+            1 | 2 => "files except for truncation",
+            3 => "files",
+            4 | 5 => "files and TCP",
+            _ => "files, TCP and signals",
+        };
+        match (self.landlock, self.seccomp) {
+            (0, false) => f.write_str("nothing: this kernel has no Landlock"),
+            (0, true) => f.write_str("sockets by seccomp, no files: this kernel has no Landlock"),
+            (abi, true) => write!(
+                f,
+                "{by_landlock} by Landlock (ABI {abi}), other sockets by seccomp"
+            ),
+            (abi, false) => write!(
+                f,
+                "{by_landlock} by Landlock (ABI {abi}), no other sockets: this kernel has no seccomp"
+            ),
+        }
+    }
+}
+
+/// What of a [`Confinement`](super::Confinement) the kernel enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Enforced {
+    /// Files outside of what is granted can be neither read nor written.
+    pub files: bool,
+    /// No TCP beyond what is granted.
+    pub tcp: bool,
+    /// No sockets but TCP's, unless the whole network is granted: UDP, Unix, raw, netlink and all other kinds.
+    pub other_sockets: bool,
+    /// No signals to processes outside of the tree.
+    pub signals: bool,
+}
+
+impl Enforced {
+    /// Whether all that was declared is enforced. A strict host starts nothing else.
+    pub fn is_full(self) -> bool {
+        self.files && self.tcp && self.other_sockets && self.signals
+    }
+}
+
+/// What is *not* enforced, for a warning: `files, signals`; or `everything is enforced`.
+impl fmt::Display for Enforced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.files, "files"),
+            (self.tcp, "TCP"),
+            (self.other_sockets, "other sockets"),
+            (self.signals, "signals"),
+        ];
+        let open: Vec<_> = parts.iter().filter(|part| !part.0).map(|p| p.1).collect();
+        if open.is_empty() {
+            return f.write_str("everything is enforced");
+        }
+        write!(f, "not enforced: {}", open.join(", "))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    const FULL: Support = Support {
+        landlock: 7,
+        seccomp: true,
+    };
+
+    #[test]
+    fn reads_as_one_line() {
+        let lines = [
+            (
+                FULL,
+                "files, TCP and signals by Landlock (ABI 7), other sockets by seccomp",
+            ),
+            (
+                FULL.at_most_landlock(3),
+                "files by Landlock (ABI 3), other sockets by seccomp",
+            ),
+            (
+                FULL.at_most_landlock(0),
+                "sockets by seccomp, no files: this kernel has no Landlock",
+            ),
+            (Support::none(), "nothing: this kernel has no Landlock"),
+        ];
+        for (support, line) in lines {
+            assert_eq!(support.to_string(), line);
+        }
+    }
+
+    #[test]
+    fn an_older_kernel_enforces_less_and_says_so() {
+        let ports = Net::Ports(vec![443]);
+        assert!(FULL.enforces(&Net::None).is_full());
+        assert!(FULL.enforces(&ports).is_full());
+        // Without TCP rules all sockets can still be denied, but not all but some ports.
+        let old = FULL.at_most_landlock(3);
+        let none = old.enforces(&Net::None);
+        assert!(none.files && none.tcp && none.other_sockets && !none.signals);
+        assert_eq!(none.to_string(), "not enforced: signals");
+        assert!(!old.enforces(&ports).tcp);
+        assert!(old.enforces(&Net::All).tcp);
+        assert!(!FULL.at_most_landlock(2).enforces(&Net::All).files);
+        // Without seccomp only TCP is held.
+        let bare = FULL.without_seccomp();
+        assert!(bare.enforces(&Net::None).tcp && !bare.enforces(&Net::None).other_sockets);
+        assert!(!bare.enforces(&ports).tcp);
+        assert!(bare.enforces(&Net::All).is_full());
+        assert_eq!(
+            Support::none().enforces(&Net::None).to_string(),
+            "not enforced: files, TCP, other sockets, signals"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! What every program may read, since hardly any runs without it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Programs and libraries, read and executed.
+pub(super) const PROGRAMS: [&str; 11] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+];
+
+/// Settings of the system, read. Named one by one: `/etc` also holds `shadow`, `sudoers`, `ssh`, `ssl/private`, and
+/// registries' tokens in `npmrc` and `pip.conf`.
+const SETTINGS: [&str; 43] = [
+    "alternatives",
+    "bash.bashrc",
+    "bashrc",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "default/locale",
+    "fonts",
+    "gai.conf",
+    "gitconfig",
+    "group",
+    "host.conf",
+    "hostname",
+    "hosts",
+    "inputrc",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "ld.so.preload",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "mime.types",
+    "networks",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "pki/ca-trust",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "pki/tls/openssl.cnf",
+    "profile",
+    "profile.d",
+    "protocols",
+    "resolv.conf",
+    "services",
+    "shells",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+];
+
+/// And these, with the versions that their names end in: distributions keep parts of the runtimes there.
+const RUNTIMES: [&str; 4] = ["python", "perl", "java-", "terminfo"];
+
+/// What runtimes ask the kernel: counts of processors, limits of memory, their own maps. A rule for `/proc/self` would
+/// mean the process that makes the rule, so it is all of `/proc`; what is secret there (`environ`, `fd`, `mem`, …) needs
+/// the right to trace the process, which a confined one has only over its own tree.
+const KERNEL: [&str; 4] = [
+    "/proc",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
+/// Devices without a state, read and written. Not the terminal: what is typed there can be forged.
+pub(super) const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// What is read and not executed, as far as it is there. Looked for once: it is the same for all.
+pub(super) fn settings() -> &'static [PathBuf] {
+    static SETTINGS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let etc = Path::new("/etc");
+        let named = self::SETTINGS.iter().map(|name| etc.join(name));
+        let kernel = KERNEL.iter().map(PathBuf::from);
+        let runtimes = fs::read_dir(etc)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
+            .map(|name| etc.join(name));
+        let all = named.chain(kernel).chain(runtimes);
+        all.filter(|path| path.exists()).collect()
+    })
+}
+
+/// Whether it is among the programs and libraries by its name.
+pub(super) fn is_program(path: &Path) -> bool {
+    PROGRAMS.iter().any(|folder| path.starts_with(folder))
+}

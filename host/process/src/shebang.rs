@@ -1,0 +1,80 @@
+//! The first line of a script.
+
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// What the first line of a script names, read as the kernel reads it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shebang {
+    /// Up to the first blank.
+    pub(crate) interpreter: OsString,
+    /// All that follows, which the interpreter gets as one argument.
+    #[cfg(target_os = "linux")]
+    argument: OsString,
+}
+
+impl Shebang {
+    /// `None` for what is not a script.
+    pub(crate) fn read(script: &Path) -> Option<Self> {
+        // The kernel looks at this many bytes.
+        let mut head = Vec::with_capacity(256);
+        File::open(script)
+            .and_then(|file| file.take(256).read_to_end(&mut head))
+            .ok()?;
+        let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
+        let is_blank = |b: &u8| matches!(b, b' ' | b'\t' | 0);
+        let start = line.iter().position(|b| !is_blank(b))?;
+        let line = &line[start..];
+        let end = line.iter().position(is_blank).unwrap_or(line.len());
+        Some(Self {
+            interpreter: OsString::from_vec(line[..end].to_vec()),
+            #[cfg(target_os = "linux")]
+            argument: OsString::from_vec(line[end..].trim_ascii().to_vec()),
+        })
+    }
+
+    /// The name that `env` will look up in `PATH`, where it is the interpreter.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn looked_up(&self) -> Option<&OsStr> {
+        (Path::new(&self.interpreter).file_name()? == "env").then_some(())?;
+        self.argument
+            .as_bytes()
+            .split(u8::is_ascii_whitespace)
+            .find(|word| !word.is_empty() && !word.starts_with(b"-") && !word.contains(&b'='))
+            .map(OsStr::from_bytes)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_first_line_as_the_kernel_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            let path = dir.path().join("script");
+            std::fs::write(&path, text).unwrap();
+            let shebang = Shebang::read(&path)?;
+            let looked_up = shebang.looked_up().map(ToOwned::to_owned);
+            let text = |name: OsString| name.into_string().unwrap();
+            Some((text(shebang.interpreter), looked_up.map(text)))
+        };
+        let plain = |name: &str| Some((name.to_owned(), None));
+        let by_env = |name: &str| Some(("/usr/bin/env".to_owned(), Some(name.to_owned())));
+        assert_eq!(read("#!/bin/sh\n"), plain("/bin/sh"));
+        assert_eq!(read("#!/bin/sh -e\n"), plain("/bin/sh"));
+        assert_eq!(read("#!/bin/sh\r\n"), plain("/bin/sh\r"));
+        assert_eq!(read("#! /usr/bin/env python3\nx"), by_env("python3"));
+        assert_eq!(read("#!/usr/bin/env -S A=1 node -x\n"), by_env("node"));
+        assert_eq!(read("#!\n/bin/sh\n"), None);
+        assert_eq!(read("\u{7f}ELF"), None);
+    }
+}

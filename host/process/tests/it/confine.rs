@@ -1,0 +1,116 @@
+//! What a confined process can and cannot do, tried by real programs. Whatever is denied is first seen to work without the
+//! confinement, or with the right grant: as root, nothing but the sandbox denies it.
+
+mod escape;
+mod files;
+mod network;
+mod runtimes;
+mod still;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tokio::io::AsyncReadExt;
+use zot_process::{Confinement, Spec, Support};
+
+use crate::support::{spawner, within};
+
+const PROBE: &str = include_str!("confine/probe.py");
+
+/// The ways to try something: by itself, in a child, in a daemon.
+const WAYS: [&str; 3] = ["self", "child", "daemon"];
+
+/// Nothing granted. `None`, said aloud, where the kernel does not enforce all of that.
+fn narrow() -> Option<Confinement> {
+    let confinement = Confinement::new(Support::probe());
+    if !confinement.enforced().is_full() {
+        println!("skipped: {}", Support::probe());
+        return None;
+    }
+    Some(confinement)
+}
+
+/// The program of this name in `PATH`; `None` is said aloud.
+fn find(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: {name} not found");
+    }
+    found
+}
+
+/// The Python interpreter itself, and not what a version manager puts in its place.
+fn python() -> Option<&'static Path> {
+    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let python = PYTHON.get_or_init(|| {
+        let asked = Command::new(find("python3")?)
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .ok()?;
+        Some(String::from_utf8(asked.stdout).ok()?.trim().into())
+    });
+    if python.is_none() {
+        println!("skipped: python3 not found");
+    }
+    python.as_deref()
+}
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: not root");
+    }
+    root
+}
+
+/// All that a process says, on standard output and then on standard error.
+async fn said(spec: Spec) -> String {
+    let mut process = spawner().spawn(spec).await.unwrap();
+    drop(process.take_stdin());
+    let mut text = String::new();
+    let mut stdout = process.take_stdout().unwrap();
+    within(stdout.read_to_string(&mut text)).await.unwrap();
+    let mut stderr = process.take_stderr().unwrap();
+    within(stderr.read_to_string(&mut text)).await.unwrap();
+    text
+}
+
+/// Has `probe.py` try something.
+async fn attempt(way: &str, what: &[&str], confinement: Option<&Confinement>) -> String {
+    let python = python().expect("looked for before");
+    let mut spec = Spec::new(python)
+        .args(["-c", PROBE, way])
+        .args(what.iter().copied());
+    if let Some(confinement) = confinement {
+        spec = spec.confine(confinement.clone());
+    }
+    said(spec).await.trim().to_owned()
+}
+
+/// It works unconfined, and with `granted`.
+async fn works(what: &[&str], granted: Option<&Confinement>) {
+    assert_eq!(
+        attempt("self", what, None).await,
+        "ok",
+        "{what:?} unconfined"
+    );
+    if granted.is_some() {
+        let answer = attempt("self", what, granted).await;
+        assert_eq!(answer, "ok", "{what:?} under {granted:?}");
+    }
+}
+
+/// It does not work under `confinement`, in no way.
+async fn denied(what: &[&str], confinement: &Confinement) {
+    for way in WAYS {
+        let answer = attempt(way, what, Some(confinement)).await;
+        assert!(
+            matches!(answer.as_str(), "EACCES" | "EPERM"),
+            "{what:?} by {way} under {confinement:?}: {answer}"
+        );
+    }
+}

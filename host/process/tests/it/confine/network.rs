@@ -1,0 +1,215 @@
+use std::io::{Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+
+use tempfile::tempdir;
+use zot_process::{Net, Spec};
+
+use super::{attempt, denied, find, narrow, python, said, works};
+
+/// The kernel accepts connections for a listener until its queue is full, so nobody has to.
+fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    (listener, port)
+}
+
+fn free_port() -> String {
+    listener().1
+}
+
+#[tokio::test]
+async fn tcp() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let (_listener, port) = listener();
+    let all = narrow.clone().net(Net::All);
+    works(&["tcp", &port], Some(&all)).await;
+    denied(&["tcp", &port], &narrow).await;
+    let free = free_port();
+    works(&["bind_tcp", &free], Some(&all)).await;
+    denied(&["bind_tcp", &free], &narrow).await;
+}
+
+#[tokio::test]
+async fn tcp_to_some_ports() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let (_one, port) = listener();
+    let (_two, other) = listener();
+    let free = free_port();
+    let ports = Net::Ports(vec![port.parse().unwrap(), free.parse().unwrap()]);
+    let confinement = narrow.net(ports);
+    works(&["tcp", &port], Some(&confinement)).await;
+    works(&["bind_tcp", &free], Some(&confinement)).await;
+    for what in ["tcp", "fast_open", "fast_open_message"] {
+        works(&[what, &other], None).await;
+        denied(&[what, &other], &confinement).await;
+    }
+    let taken = free_port();
+    denied(&["bind_tcp", &taken], &confinement).await;
+    denied(&["bind_tcp", "0"], &confinement).await;
+    if attempt("self", &["multipath_tcp", &other], None).await == "ok" {
+        denied(&["multipath_tcp", &other], &confinement).await;
+    } else {
+        println!("skipped: no Multipath TCP");
+    }
+    let udp = UdpSocket::bind(("127.0.0.1", port.parse().unwrap())).unwrap();
+    works(&["udp", &port], None).await;
+    denied(&["udp", &port], &confinement).await;
+    drop(udp);
+}
+
+#[tokio::test]
+async fn tcp_of_version_6_to_some_ports() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let (Ok(one), Ok(two)) = (TcpListener::bind("[::1]:0"), TcpListener::bind("[::1]:0")) else {
+        println!("skipped: no IPv6");
+        return;
+    };
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let confinement = narrow.net(Net::Ports(vec![port(&one)]));
+    works(&["tcp6", &port(&one).to_string()], Some(&confinement)).await;
+    works(&["tcp6", &port(&two).to_string()], None).await;
+    denied(&["tcp6", &port(&two).to_string()], &confinement).await;
+}
+
+/// UDP, by which names are looked up too.
+#[tokio::test]
+async fn datagrams() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port().to_string();
+    works(&["udp", &port], Some(&narrow.clone().net(Net::All))).await;
+    denied(&["udp", &port], &narrow).await;
+}
+
+#[tokio::test]
+async fn unix_sockets() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let dir = tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (stream, datagram) = (path("stream"), path("datagram"));
+    let _stream = UnixListener::bind(&stream).unwrap();
+    let _datagram = UnixDatagram::bind(&datagram).unwrap();
+    // A writable folder is no grant for the sockets in it.
+    let narrow = narrow.write(dir.path());
+    let ports = narrow.clone().net(Net::Ports(vec![9]));
+    let all = narrow.clone().net(Net::All);
+    for what in [["unix", &stream], ["unix_by_pair", &datagram]] {
+        works(&what, Some(&all)).await;
+        denied(&what, &narrow).await;
+        denied(&what, &ports).await;
+    }
+    works(&["pair"], Some(&narrow)).await;
+    works(&["pair"], Some(&ports)).await;
+
+    let name = format!("zot-process-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _abstract = UnixListener::bind_addr(&address).unwrap();
+    let name = format!("@{name}");
+    works(&["unix", &name], None).await;
+    for confinement in [narrow, ports, all] {
+        denied(&["unix", &name], &confinement).await;
+    }
+}
+
+/// Families, kinds and protocols, as numbers: raw IP, netlink, raw Ethernet, virtual machines'.
+#[tokio::test]
+async fn other_sockets() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let ports = narrow.clone().net(Net::Ports(vec![9]));
+    for socket in [
+        ["2", "3", "1"],
+        ["16", "3", "0"],
+        ["17", "3", "0"],
+        ["40", "1", "0"],
+    ] {
+        let what = ["open_socket", socket[0], socket[1], socket[2]];
+        let free = attempt("self", &what, None).await;
+        if free != "ok" {
+            println!("skipped: no socket {socket:?} here: {free}");
+            continue;
+        }
+        denied(&what, &narrow).await;
+        denied(&what, &ports).await;
+    }
+}
+
+#[tokio::test]
+async fn programs_that_people_use() {
+    let Some(narrow) = narrow() else { return };
+    let (listener, port) = listener();
+    let answering = std::thread::spawn(move || {
+        let mut answered = 0;
+        while let Ok((mut client, _)) = listener.accept() {
+            let mut request = [0; 512];
+            let read = client.read(&mut request).unwrap_or(0);
+            if request[..read].starts_with(b"end") {
+                break;
+            }
+            answered += 1;
+            let _ = client.write_all(b"HTTP/1.0 200 OK\r\n\r\nanswered\n");
+        }
+        answered
+    });
+    let url = format!("http://127.0.0.1:{port}/");
+    let bash = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo x >&3 && cat <&3");
+    let node = format!(
+        "require('net').connect({port}, '127.0.0.1', function () {{ this.write('x') }})
+             .on('data', data => console.log(String(data))).on('error', e => console.log(e.code))"
+    );
+    let programs: [(&str, &[&str]); 4] = [
+        (
+            "curl",
+            &["--silent", "--show-error", "--noproxy", "*", &url],
+        ),
+        ("bash", &["-c", &bash]),
+        ("nc", &["127.0.0.1", &port]),
+        ("node", &["-e", &node]),
+    ];
+    let mut worked = 0;
+    for (name, args) in programs {
+        let Some(program) = find(name) else { continue };
+        let spec = Spec::new(program).args(args.iter().copied());
+        let ports = Net::Ports(vec![port.parse().unwrap()]);
+        for open in [
+            spec.clone(),
+            spec.clone().confine(narrow.clone().net(ports)),
+        ] {
+            worked += 1;
+            let answer = said(open).await;
+            assert!(answer.contains("answered"), "{name}: {answer}");
+        }
+        let answer = said(spec.confine(narrow.clone())).await;
+        let reasons = [
+            "Permission denied",
+            "EACCES",
+            "Could not connect",
+            "Couldn't connect",
+            "Failed to connect",
+        ];
+        assert!(
+            reasons.iter().any(|reason| answer.contains(reason)),
+            "{name}: {answer}"
+        );
+    }
+    let mut last = std::net::TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
+    last.write_all(b"end").unwrap();
+    assert_eq!(
+        answering.join().unwrap(),
+        worked,
+        "a connection of a confined one"
+    );
+}

@@ -1,0 +1,268 @@
+"""Tries one thing and says `ok`, or the name of the error.
+
+    python3 -c PROBE (self|child|daemon) WHAT [ARGUMENT...]
+
+By itself, in a child, or in a daemon that has left the session.
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+import resource
+import signal
+import socket
+import stat
+import subprocess
+import sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in arguments))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "call")
+    return result
+
+
+# Files
+
+
+def read(path):
+    with open(path, "rb") as file:
+        file.read(1)
+
+
+def listing(path):
+    os.listdir(path)
+
+
+def append(path):
+    with open(path, "ab") as file:
+        file.write(b"more")
+
+
+def truncate(path):
+    os.truncate(path, 0)
+
+
+def open_truncate(path):
+    os.close(os.open(path, os.O_RDONLY | os.O_TRUNC))
+
+
+def create(path):
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+
+
+def unlink(path):
+    os.unlink(path)
+
+
+def mkdir(path):
+    os.mkdir(path)
+
+
+def rmdir(path):
+    os.rmdir(path)
+
+
+def rename(old, new):
+    os.rename(old, new)
+
+
+def link(old, new):
+    os.link(old, new)
+
+
+def symlink(old, new):
+    os.symlink(old, new)
+
+
+def disk(path):
+    os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 0))
+
+
+def execute(path):
+    subprocess.run([path], check=True)
+
+
+def by_handle(path):
+    # `struct file_handle`: its size, a type, and up to 128 bytes.
+    handle = ctypes.create_string_buffer(136)
+    handle[0:4] = (128).to_bytes(4, sys.byteorder)
+    mount = ctypes.c_int()
+    if libc.name_to_handle_at(-100, path.encode(), handle, ctypes.byref(mount), 0) < 0:
+        raise OSError(ctypes.get_errno(), "name_to_handle_at")
+    root = os.open("/usr", os.O_RDONLY)
+    if libc.open_by_handle_at(root, handle, os.O_RDONLY) < 0:
+        raise OSError(ctypes.get_errno(), "open_by_handle_at")
+
+
+# Sockets
+
+
+def tcp(port):
+    socket.create_connection(("127.0.0.1", int(port)), 10).close()
+
+
+def tcp6(port):
+    socket.create_connection(("::1", int(port)), 10).close()
+
+
+def bind_tcp(port):
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", int(port)))
+        server.listen()
+
+
+def multipath_tcp(port):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) as client:
+        client.connect(("127.0.0.1", int(port)))
+
+
+def fast_open(port):
+    with socket.socket() as client:
+        client.sendto(b"x", 0x20000000, ("127.0.0.1", int(port)))
+
+
+def fast_open_message(port):
+    with socket.socket() as client:
+        client.sendmsg([b"x"], [], 0x20000000, ("127.0.0.1", int(port)))
+
+
+def udp(port):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.sendto(b"x", ("127.0.0.1", int(port)))
+
+
+def unix(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect("\0" + path[1:] if path.startswith("@") else path)
+
+
+def unix_by_pair(path):
+    one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.sendto(b"x", path)
+
+
+def pair():
+    one, other = socket.socketpair()
+    one.send(b"x")
+    assert other.recv(1) == b"x"
+
+
+def open_socket(family, kind, protocol):
+    socket.socket(int(family), int(kind), int(protocol)).close()
+
+
+# Other processes
+
+
+def kill(pid):
+    os.kill(int(pid), signal.SIGURG)
+
+
+def sigqueue(pid):
+    # `pidfd_open`, `pidfd_send_signal`
+    call(424, call(434, int(pid), 0), signal.SIGURG, 0, 0)
+
+
+def trace(pid):
+    # PTRACE_SEIZE, which does not stop it
+    if libc.ptrace(0x4206, int(pid), None, None) < 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def memory(pid):
+    class Part(ctypes.Structure):
+        _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+    own = ctypes.create_string_buffer(1)
+    to, there = Part(ctypes.addressof(own), 1), Part(0, 1)
+    if libc.process_vm_readv(int(pid), ctypes.byref(to), 1, ctypes.byref(there), 1, 0) < 0:
+        raise OSError(ctypes.get_errno(), "process_vm_readv")
+
+
+def descriptor(pid):
+    # `pidfd_open`, `pidfd_getfd`
+    call(438, call(434, int(pid), 0), 0, 0)
+
+
+def limits(pid):
+    limit = resource.RLIMIT_NOFILE
+    resource.prlimit(int(pid), limit, resource.prlimit(int(pid), limit))
+
+
+# The kernel
+
+
+def io_uring():
+    parameters = ctypes.create_string_buffer(256)
+    call(425, 1, ctypes.addressof(parameters))
+
+
+def keys():
+    # KEYCTL_GET_KEYRING_ID of the session's keyring
+    call(250, 0, -3, 1)
+
+
+def shared_memory():
+    # IPC_PRIVATE | IPC_CREAT; then IPC_RMID
+    call(31, call(29, 0, 4096, 0o1600), 0, 0)
+
+
+def x32_socket():
+    call(0x40000000 | 41, socket.AF_INET, socket.SOCK_DGRAM, 0)
+
+
+def i386_socket():
+    code = bytes.fromhex(
+        "53"  # push rbx
+        "b867010000"  # mov eax, 359: socket
+        "bb02000000"  # mov ebx, AF_INET
+        "b902000000"  # mov ecx, SOCK_DGRAM
+        "31d2"  # xor edx, edx
+        "cd80"  # int 0x80
+        "5b"  # pop rbx
+        "c3"  # ret
+    )
+    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(code)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    result = ctypes.CFUNCTYPE(ctypes.c_int)(address)()
+    if result < 0:
+        raise OSError(-result, "int 0x80")
+
+
+def mount_in_a_namespace(path):
+    # CLONE_NEWUSER | CLONE_NEWNS
+    if libc.unshare(0x10020000) < 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    if libc.mount(b"none", path.encode(), b"tmpfs", 0, None) < 0:
+        raise OSError(ctypes.get_errno(), "mount")
+
+
+def main():
+    way, what, *arguments = sys.argv[1:]
+    if way != "self":
+        # What it writes is all that is waited for: the daemon's parent has gone by then.
+        if os.fork():
+            os.wait()
+            return
+        if way == "daemon":
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+    try:
+        globals()[what](*arguments)
+        print("ok")
+    except subprocess.CalledProcessError as error:
+        print("status", error.returncode)
+    except OSError as error:
+        print(errno.errorcode.get(error.errno, error))
+    sys.stdout.flush()
+
+
+main()

@@ -1,0 +1,218 @@
+//! Programs under the narrowest declaration: their working directory to be read.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::tempdir;
+use zot_process::{Confinement, SpawnError, Spec};
+
+use super::{find, narrow, python, said};
+use crate::support::{is_played, script, spawner};
+
+/// Echoes a line, has a thread, runs a child through a pipe, and fails to read what is not its own.
+const PYTHON: &str = r#"
+import subprocess, sys, threading, json, ssl, hashlib, random, datetime, sysconfig
+threading.Thread(target=lambda: None).start()
+said = subprocess.run(["sh", "-c", "cat"], input=sys.stdin.readline(), capture_output=True, text=True)
+print(json.dumps({"echo": said.stdout.strip()}))
+try:
+    open(sys.argv[1])
+except PermissionError:
+    print("denied")
+"#;
+
+const NODE: &str = r#"
+const { execFileSync } = require("child_process"), fs = require("fs");
+require("worker_threads"); require("os").cpus(); require("crypto").randomBytes(8);
+process.stdin.once("data", data => {
+  const echo = execFileSync("sh", ["-c", "cat"], { input: data }).toString().trim();
+  console.log(JSON.stringify({ echo }).replace(":", ": "));
+  try { fs.readFileSync(process.argv[2]) } catch (error) { if (error.code == "EACCES") console.log("denied") }
+  process.exit();
+});
+"#;
+
+const BASH: &str = r#"
+read line
+echo "{\"echo\": \"$(cat < <(echo "$line"))\"}"
+[[ -n $RANDOM && $(printf x | tee /dev/null) == x ]] || echo "no pipes"
+cat <<< here > /dev/null 2>&1 || echo "no here documents"
+cat "$1" 2> /dev/null || echo denied
+"#;
+
+async fn runs(spec: Spec, narrow: &Confinement, folder: &Path, secret: &Path) {
+    let spec = spec.arg(secret).cwd(folder);
+    let echo = |spec: Spec| async move {
+        let mut process = spawner().spawn(spec).await.unwrap();
+        let mut stdin = process.take_stdin().unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stdin, b"hello\n")
+            .await
+            .unwrap();
+        drop(stdin);
+        let mut said = String::new();
+        let mut stdout = process.take_stdout().unwrap();
+        let mut stderr = process.take_stderr().unwrap();
+        let read = async {
+            tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut said).await?;
+            tokio::io::AsyncReadExt::read_to_string(&mut stderr, &mut said).await
+        };
+        crate::support::within(read).await.unwrap();
+        said
+    };
+    let free = echo(spec.clone()).await;
+    assert!(
+        free.starts_with("{\"echo\": \"hello\"}\n"),
+        "{spec:?}: {free}"
+    );
+    assert!(!free.contains("denied"), "{spec:?}: {free}");
+    let spec = spec.confine(narrow.clone().read(folder));
+    let held = echo(spec.clone()).await;
+    assert_eq!(held, "{\"echo\": \"hello\"}\ndenied\n", "{spec:?}");
+}
+
+#[tokio::test]
+async fn interpreters_work_by_their_own_paths_and_by_their_first_lines() {
+    let Some(narrow) = narrow() else { return };
+    let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
+    let secret = elsewhere.path().join("secret");
+    std::fs::write(&secret, "").unwrap();
+    let runtimes: [(&str, Option<PathBuf>, &str); 5] = [
+        ("python", python().map(Into::into), PYTHON),
+        // As it is in `PATH`, which may be a version manager's script.
+        ("python3", find("python3"), PYTHON),
+        ("python3.system", Some("/usr/bin/python3".into()), PYTHON),
+        ("node", find("node"), NODE),
+        ("bash", find("bash"), BASH),
+    ];
+    for (name, program, text) in runtimes {
+        let Some(program) = program.filter(|path| path.exists()) else {
+            println!("skipped: {name} not found");
+            continue;
+        };
+        let folder = dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let main = folder.join("main");
+        let named = program.file_name().unwrap().to_str().unwrap();
+        script(&main, format!("#!/usr/bin/env {named}\n{text}"), 0o755);
+        runs(Spec::new(&program).arg(&main), &narrow, &folder, &secret).await;
+        runs(Spec::new(&main), &narrow, &folder, &secret).await;
+    }
+}
+
+#[tokio::test]
+async fn a_virtual_environment() {
+    let (Some(narrow), Some(python)) = (narrow(), python()) else {
+        return;
+    };
+    let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
+    let secret = elsewhere.path().join("secret");
+    std::fs::write(&secret, "").unwrap();
+    // A folder of its own: it need not lie in what is granted.
+    let env = elsewhere.path().join("venv");
+    let made = std::process::Command::new(python)
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&env)
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: no venv in this Python");
+        return;
+    }
+    let main = dir.path().join("main.py");
+    std::fs::write(
+        &main,
+        format!("import sys; assert sys.prefix != sys.base_prefix\n{PYTHON}"),
+    )
+    .unwrap();
+    let spec = Spec::new(env.join("bin/python")).arg(main);
+    runs(spec, &narrow, dir.path(), &secret).await;
+}
+
+#[tokio::test]
+async fn a_rust_program() {
+    let Some(narrow) = narrow() else { return };
+    let own = tempdir().unwrap();
+    let secret = own.path().join("secret");
+    std::fs::write(&secret, "").unwrap();
+    let part = "confine::runtimes::plays_an_extension";
+    let spec = Spec::new(std::env::current_exe().unwrap())
+        .args(["--exact", part, "--nocapture", "--include-ignored"])
+        .env("ZOT_PROCESS_TEST_ALONE", part)
+        .env("SECRET", &secret);
+    let free = said(spec.clone()).await;
+    assert!(free.contains("worked: Ok"), "{free}");
+    let held = said(spec.confine(narrow)).await;
+    assert!(held.contains("worked: PermissionDenied"), "{held}");
+}
+
+#[test]
+#[ignore = "a part in `a_rust_program`"]
+fn plays_an_extension() {
+    if !is_played("confine::runtimes::plays_an_extension") {
+        return;
+    }
+    let read = std::thread::spawn(|| std::fs::read(std::env::var_os("SECRET").unwrap()));
+    let child = std::process::Command::new("/bin/echo")
+        .arg("child")
+        .output();
+    assert_eq!(child.unwrap().stdout, b"child\n");
+    match read.join().unwrap() {
+        Ok(_) => println!("\nworked: Ok"),
+        Err(error) => println!("\nworked: {:?}", error.kind()),
+    }
+}
+
+#[tokio::test]
+async fn temporary_files_in_a_granted_folder() {
+    let (Some(narrow), Some(python)) = (narrow(), python()) else {
+        return;
+    };
+    let dir = tempdir().unwrap();
+    let text = "import tempfile, shutil, os
+with tempfile.TemporaryDirectory() as folder:
+    open(folder + '/a', 'w').write('x')
+    os.rename(folder + '/a', folder + '/b')
+    shutil.copy2(folder + '/b', folder + '/../c')
+    os.rename(folder + '/../c', folder + '/c')
+    os.truncate(folder + '/c', 0)
+print('done')";
+    let spec = Spec::new(python)
+        .args(["-c", text])
+        .env("TMPDIR", dir.path());
+    let spec = spec.confine(narrow.write(dir.path()));
+    assert_eq!(said(spec).await, "done\n");
+}
+
+/// A program whose loader lies outside cannot be started, and the error says why.
+#[tokio::test]
+async fn a_program_that_needs_what_is_not_granted() {
+    let Some(narrow) = narrow() else { return };
+    let dir = tempdir().unwrap();
+    let mut program = std::fs::read("/bin/sh").unwrap();
+    let name = b"/lib64/ld-linux-x86-64.so.2";
+    let Some(at) = program.windows(name.len()).position(|part| part == name) else {
+        println!("skipped: /bin/sh has another loader");
+        return;
+    };
+    // As long as the name it replaces.
+    let link = format!("/tmp/{:0>22}", std::process::id());
+    let copy = dir.path().join("loader");
+    std::fs::copy("/lib64/ld-linux-x86-64.so.2", &copy).unwrap();
+    std::os::unix::fs::symlink(&copy, &link).unwrap();
+    program[at..at + name.len()].copy_from_slice(link.as_bytes());
+    let path = dir.path().join("program");
+    script(&path, program, 0o755);
+    let spec = Spec::new(&path).args(["-c", "echo ran"]);
+    let free = said(spec.clone()).await;
+    let error = spawner().spawn(spec.clone().confine(narrow.clone())).await;
+    let granted = spawner().spawn(spec.confine(narrow.read(copy))).await;
+    std::fs::remove_file(&link).unwrap();
+    assert_eq!(free, "ran\n");
+    assert!(granted.is_ok());
+    let error = error.expect_err("its loader is not granted");
+    assert!(matches!(error, SpawnError::NotGranted { .. }), "{error:?}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("program` needs a file to start that its permissions do not grant"),
+        "{error}"
+    );
+}
