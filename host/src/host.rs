@@ -238,6 +238,9 @@ impl Host {
     }
 
     async fn wait_until_open(&self) {
+        if *self.0.open.borrow() {
+            return;
+        }
         // The sender lives as long as the host.
         let _ = self.0.open.subscribe().wait_for(|open| *open).await;
     }

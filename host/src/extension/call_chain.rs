@@ -1,6 +1,9 @@
 //! Tool calls within tool calls: who called whom, how deep, and what ends with what.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +15,9 @@ pub struct CallChain(Arc<Link>);
 struct Link {
     tool: String,
     within: Option<CallChain>,
-    over: CancellationToken,
+    over: AtomicBool,
+    /// For whoever waits for the end. Nearly all calls have nobody who does, and make none.
+    watch: OnceLock<CancellationToken>,
 }
 
 /// Why a call within another is refused.
@@ -30,7 +35,7 @@ pub enum ChainRefused {
 impl CallChain {
     /// A call of `tool` that is made in no other's handling.
     pub fn new(tool: impl Into<String>) -> Self {
-        Self::with(tool.into(), None, CancellationToken::new())
+        Self::with(tool.into(), None, OnceLock::new())
     }
 
     /// A call of `tool` that is made in the handling of this one; at most `depth` in all.
@@ -42,12 +47,25 @@ impl CallChain {
         if self.tools().any(|above| above == tool) {
             return Err(ChainRefused::Repeated(tool));
         }
-        let over = self.0.over.child_token();
-        Ok(Self::with(tool, Some(self.clone()), over))
+        let watch = self.watch().child_token().into();
+        let call = Self::with(tool, Some(self.clone()), watch);
+        if self.is_over() {
+            call.cancel();
+        }
+        Ok(call)
     }
 
-    fn with(tool: String, within: Option<Self>, over: CancellationToken) -> Self {
-        Self(Arc::new(Link { tool, within, over }))
+    fn with(tool: String, within: Option<Self>, watch: OnceLock<CancellationToken>) -> Self {
+        Self(Arc::new(Link {
+            tool,
+            within,
+            over: AtomicBool::new(false),
+            watch,
+        }))
+    }
+
+    fn watch(&self) -> &CancellationToken {
+        self.0.watch.get_or_init(CancellationToken::new)
     }
 
     /// The tool that is called.
@@ -62,12 +80,29 @@ impl CallChain {
 
     /// Ends the call and all within it.
     pub fn cancel(&self) {
-        self.0.over.cancel();
+        // Whoever makes the watch after this looks at the flag, and who made it before is told.
+        self.0.over.store(true, Ordering::SeqCst);
+        if let Some(watch) = self.0.watch.get() {
+            watch.cancel();
+        }
     }
 
-    /// Resolves when the call, or one that it is made in, has ended or been cancelled.
+    /// Whether the call, or one that it is made in, has ended or been cancelled.
+    pub fn is_over(&self) -> bool {
+        let over = self.0.over.load(Ordering::SeqCst);
+        over || self
+            .0
+            .watch
+            .get()
+            .is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Resolves when it [is over](Self::is_over).
     pub async fn over(&self) {
-        self.0.over.cancelled().await;
+        let watch = self.watch();
+        if !self.is_over() {
+            watch.cancelled().await;
+        }
     }
 }
 
@@ -103,8 +138,10 @@ mod tests {
         let beside = chain.call("c", 4).expect("another tool");
         below.cancel();
         below.over().await;
-        assert!(!beside.0.over.is_cancelled() && !chain.0.over.is_cancelled());
+        assert!(!beside.is_over() && !chain.is_over());
         chain.cancel();
         beside.over().await;
+        let late = chain.call("d", 4).expect("another tool");
+        assert!(late.is_over());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 
 use super::fold::{Answer, Block, Failure, Fold, Verdict};
@@ -18,8 +18,8 @@ pub trait Ask {
     /// How long it may take, the write included.
     fn deadline(&self) -> Duration;
 
-    /// Asks it. Whoever asks keeps the time.
-    fn ask(&self, event: &Intercept) -> impl Future<Output = Answer> + Send;
+    /// Asks it, until a time: no answer by then is a [`Failure::Timeout`].
+    fn ask(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send;
 }
 
 /// What one link of a chain did, for whoever shows it.
@@ -62,7 +62,9 @@ pub async fn run<A: Ask>(
         let answer = if start >= end {
             Err(Failure::ChainTimeout(budget))
         } else {
-            ask(&link, fold.event(), start, end).await
+            let own = start.checked_add(link.deadline());
+            let until = own.map_or(end, |own| own.min(end));
+            link.ask(fold.event(), until).await
         };
         let note = answer
             .as_ref()
@@ -83,15 +85,5 @@ pub async fn run<A: Ask>(
     Outcome {
         result: fold.finish(),
         links: records,
-    }
-}
-
-/// Asks one link, until its own deadline or the chain's, whichever comes first.
-async fn ask<A: Ask>(link: &A, event: &Intercept, start: Instant, end: Instant) -> Answer {
-    let deadline = link.deadline();
-    let until = start.checked_add(deadline).map_or(end, |own| own.min(end));
-    match timeout_at(until, link.ask(event)).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Failure::Timeout(until - start)),
     }
 }

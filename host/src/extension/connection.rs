@@ -1,5 +1,6 @@
 //! One extension's stream: validates, decodes, correlates. The only place that knows ids.
 
+mod alarm;
 mod heard;
 mod request;
 
@@ -18,13 +19,15 @@ use tokio::{
     pin,
     sync::{Notify, watch},
     task::coop::consume_budget,
-    time::{Instant, sleep_until},
+    time::Instant,
 };
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
+use alarm::Alarm;
+
 use super::{
     call_chain::CallChain,
-    outbox::{NotSent, Outbox, Pipe},
+    outbox::{NotSent, Outbox, Pipe, Sent},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
     wire::{Line, LineReader},
@@ -33,6 +36,8 @@ use super::{
 /// How long one end of a process waits for the other: its output may still be on the way when it has exited, and its
 /// status may not be known yet when its output has ended.
 const OTHER_END: Duration = Duration::from_millis(100);
+/// So many lines are handled before everything else has a turn.
+const LINES_AT_A_TURN: usize = 64;
 /// Garbage after this many lines in a row is counted, not logged.
 const GARBAGE_LOGGED: usize = 10;
 /// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
@@ -83,6 +88,8 @@ pub struct Connection {
     /// The host has asked it to go: its end is no failure.
     leaving: AtomicBool,
     stop: Notify,
+    /// Tells the reading side to look again at when something is due.
+    look: Notify,
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
     tap: Option<Arc<dyn Tap>>,
@@ -96,6 +103,21 @@ struct Reading {
     patience: Option<Instant>,
     garbage: usize,
     unknown_types: HashSet<String>,
+    stall_counted_from: Instant,
+}
+
+/// What is known of the process's end while its output is still read.
+#[derive(Default)]
+struct Ending {
+    status: Option<String>,
+    drained_by: Option<Instant>,
+}
+
+impl Ending {
+    fn exited(&mut self, status: String) {
+        self.status = Some(status);
+        self.drained_by = Some(Instant::now() + OTHER_END);
+    }
 }
 
 impl Connection {
@@ -117,6 +139,7 @@ impl Connection {
             stage: watch::Sender::new(Stage::Starting),
             leaving: AtomicBool::new(false),
             stop: Notify::new(),
+            look: Notify::new(),
             stop_reason: Mutex::new(None),
             listener,
             tap,
@@ -131,6 +154,16 @@ impl Connection {
     /// Where it is in its life, now and as it goes on.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
+    }
+
+    /// Whether it can be asked.
+    pub fn is_ready(&self) -> bool {
+        *self.stage.borrow() == Stage::Ready
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(&self) -> bool {
+        matches!(*self.stage.borrow(), Stage::Ended(_))
     }
 
     /// What it has registered so far.
@@ -161,17 +194,29 @@ impl Connection {
         self.stop.notify_one();
     }
 
-    /// Reads `stdout` to its end, and returns why it ended. `exit` resolves when the process has exited.
+    /// Reads `stdout` to its end. `exit` resolves when the process has exited.
     pub(crate) async fn run(
         &self,
         ack: HelloAck,
         stdout: impl AsyncRead + Unpin,
         exit: impl Future<Output = String>,
-    ) -> Arc<str> {
-        let mut why = self.read(ack, stdout, exit).await;
-        if self.is_leaving() {
-            "was shut down".clone_into(&mut why);
-        }
+    ) {
+        // Whatever happens to this task, nobody waits for it in vain.
+        let mut end = End {
+            connection: self,
+            why: "was let go: its task has failed".to_owned(),
+        };
+        let ended = self.read(ack, stdout, exit).await;
+        end.why = ended.unwrap_or_else(|broken_off| broken_off);
+    }
+
+    /// Fails everything that waits, and says why.
+    fn end(&self, why: &str) {
+        let why = if self.is_leaving() {
+            "was shut down"
+        } else {
+            why
+        };
         let why: Arc<str> = format!("{} {why}", self.name).into();
         self.stage.send_replace(Stage::Ended(Arc::clone(&why)));
         self.outbox.close();
@@ -179,7 +224,6 @@ impl Connection {
             .fail_all(&RequestError::Closed(why.to_string()));
         self.listener.log(&why);
         self.listener.changed();
-        why
     }
 
     async fn read(
@@ -187,7 +231,7 @@ impl Connection {
         ack: HelloAck,
         stdout: impl AsyncRead + Unpin,
         exit: impl Future<Output = String>,
-    ) -> String {
+    ) -> Result<String, String> {
         let mut lines = LineReader::new(stdout, self.limits.frame_bytes);
         let start = Instant::now();
         let mut reading = Reading {
@@ -196,61 +240,93 @@ impl Connection {
             patience: Some(start + self.limits.hello.min(self.limits.hello_notice)),
             garbage: 0,
             unknown_types: HashSet::new(),
+            stall_counted_from: start,
         };
+        let mut process = Ending::default();
         let mut written = false;
-        let mut exited: Option<String> = None;
-        let mut drained_by: Option<Instant> = None;
-        // An extension may be too busy with a request to read; that time does not count as a stall.
-        let mut counted_from = Instant::now();
-        pin!(exit);
-        let writing = self.outbox.drive();
-        pin!(writing);
+        let mut alarm = Alarm::new();
+        let (stopped, writing) = (self.stop.notified(), self.outbox.drive());
+        pin!(exit, stopped, writing);
         loop {
-            let stall = self
-                .outbox
-                .stalled_since()
-                .map(|since| since.max(counted_from) + self.limits.write_stall);
+            let more = self.hear(&mut lines, &mut reading)?;
+            if lines.has_ended() && !more {
+                return Ok(self.end_of_output(process.status, exit).await);
+            }
+            alarm.set(self.next_alarm(&reading, &process));
+            // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
             tokio::select! {
                 biased;
-                () = self.stop.notified() => return self.reason("was disconnected"),
-                line = lines.next() => match line {
-                    Ok(Some(line)) => {
-                        if let Err(why) = self.heard(line, &mut reading) {
-                            return why;
-                        }
-                        // A flood arrives in large chunks; whoever else runs on this thread has a turn in between.
-                        consume_budget().await;
-                    }
-                    Ok(None) => return self.end_of_output(exited, exit).await,
-                    Err(error) => return format!("could not be read from: {error}"),
-                },
-                status = &mut exit, if exited.is_none() => {
-                    exited = Some(status);
-                    drained_by = Some(Instant::now() + OTHER_END);
-                }
-                () = maybe(drained_by) => return format!("ended: {}", exited.unwrap_or_default()),
+                () = &mut stopped => return Err(self.reason("was disconnected")),
+                () = alarm.rings() => self.alarmed(&mut reading, &mut process)?,
+                status = &mut exit, if process.status.is_none() => process.exited(status),
                 result = &mut writing, if !written => {
                     written = true;
                     self.write_ended(&result);
                 }
-                () = self.outbox.backlog() => {}
-                () = maybe(reading.patience) => {
-                    if let Err(why) = self.out_of_patience(&mut reading) {
-                        return why;
-                    }
-                }
-                () = maybe(stall) => {
-                    // There may have been progress since the timer was set.
-                    let due = |since: Instant| since.max(counted_from) + self.limits.write_stall <= Instant::now();
-                    if self.outbox.stalled_since().is_some_and(due) {
-                        if self.pending.is_empty() {
-                            return format!("was disconnected: it read nothing for {:?}", self.limits.write_stall);
-                        }
-                        counted_from = Instant::now();
-                    }
+                () = self.look.notified() => {}
+                () = consume_budget(), if more => {}
+                read = lines.fill(), if !more => {
+                    read.map_err(|error| format!("could not be read from: {error}"))?;
                 }
             }
         }
+    }
+
+    /// Handles what has been read, some lines at a time; `true` if there is more.
+    fn hear(
+        &self,
+        lines: &mut LineReader<impl AsyncRead + Unpin>,
+        reading: &mut Reading,
+    ) -> Result<bool, String> {
+        for _ in 0..LINES_AT_A_TURN {
+            match lines.buffered() {
+                Some(line) => self.heard(line, reading)?,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// When something is due that no other event will tell.
+    fn next_alarm(&self, reading: &Reading, process: &Ending) -> Option<Instant> {
+        let due = [
+            reading.patience,
+            process.drained_by,
+            self.stall(reading),
+            self.pending.alarm(),
+        ];
+        due.into_iter().flatten().min()
+    }
+
+    /// When it has taken nothing for too long, if it takes nothing from now on.
+    fn stall(&self, reading: &Reading) -> Option<Instant> {
+        let since = self.outbox.stalled_since()?.max(reading.stall_counted_from);
+        Some(since + self.limits.write_stall)
+    }
+
+    /// Something may be due.
+    fn alarmed(&self, reading: &mut Reading, process: &mut Ending) -> Result<(), String> {
+        let now = Instant::now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if self.pending.alarm().is_some_and(|alarm| alarm <= now) {
+            self.pending.expire(now);
+        }
+        if is_due(process.drained_by) {
+            let status = process.status.take().unwrap_or_default();
+            return Err(format!("ended: {status}"));
+        }
+        if is_due(reading.patience) {
+            self.out_of_patience(reading)?;
+        }
+        if is_due(self.stall(reading)) {
+            if self.pending.is_empty() {
+                let limit = self.limits.write_stall;
+                return Err(format!("was disconnected: it read nothing for {limit:?}"));
+            }
+            // It may be too busy with a request to read; that time does not count.
+            reading.stall_counted_from = now;
+        }
+        Ok(())
     }
 
     /// Its output is closed. Whether it has exited, and how, is known in a moment or it is alive.
@@ -334,7 +410,11 @@ impl Connection {
         }
         line.push(b'\n');
         match self.outbox.send(line) {
-            Ok(()) => Ok(()),
+            Ok(Sent::AsBefore) => Ok(()),
+            Ok(Sent::BacklogBegins) => {
+                self.look.notify_one();
+                Ok(())
+            }
             Err(NotSent::Closed) => Err(RequestError::Closed(self.closed_reason())),
             Err(NotSent::Full) => {
                 let why = "was disconnected: it does not read what it is sent";
@@ -352,6 +432,18 @@ impl Connection {
     }
 }
 
+/// Ends the connection when it is dropped.
+struct End<'c> {
+    connection: &'c Connection,
+    why: String,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.connection.end(&self.why);
+    }
+}
+
 impl std::fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -365,12 +457,4 @@ impl std::fmt::Debug for Connection {
 /// Nothing in the crate panics while it holds a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Resolves at a time, or never.
-async fn maybe(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }

@@ -15,6 +15,7 @@ use std::{
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
+    time::Instant,
 };
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
 use zot_protocol::{
@@ -192,7 +193,7 @@ impl Member {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        *self.connection.stage().borrow() == Stage::Ready
+        self.connection.is_ready()
     }
 
     /// How it exited; before its `hello`, with the end of what it said on standard error.
@@ -215,7 +216,7 @@ impl Member {
 
     /// Sends an event, after `session_start` where it has not been told yet.
     pub(crate) fn tell(&self, event: &Event, shared: &Shared) {
-        if *self.connection.stage().borrow() != Stage::Ready {
+        if !self.connection.is_ready() {
             return;
         }
         let mut told = lock(&self.told_of_session);
@@ -244,9 +245,7 @@ impl Member {
 
     /// Who becomes ready in the middle of a session hears of its start first.
     fn catch_up(&self, shared: &Shared) {
-        if *self.connection.stage().borrow() != Stage::Ready
-            || !shared.in_session.load(Ordering::SeqCst)
-        {
+        if !self.connection.is_ready() || !shared.in_session.load(Ordering::SeqCst) {
             return;
         }
         let mut told = lock(&self.told_of_session);
@@ -257,7 +256,7 @@ impl Member {
 
     /// Whether it is to be asked about `event`: it has subscribed, or its manifest says that nothing passes without it.
     pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
-        let live = !matches!(*self.connection.stage().borrow(), Stage::Ended(_));
+        let live = !self.connection.has_ended();
         (live && self.connection.registered().intercepts.contains(event)) || self.guards(event)
     }
 
@@ -323,8 +322,8 @@ impl Ask for Arc<Member> {
         self.limits.intercept
     }
 
-    async fn ask(&self, event: &Intercept) -> Answer {
-        self.connection.intercept(event).await
+    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+        self.connection.intercept(event, until).await
     }
 }
 

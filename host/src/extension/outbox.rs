@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use tokio::{io::AsyncWrite, sync::Notify, time::Instant};
+use tokio::{io::AsyncWrite, time::Instant};
 
 /// The pipe to an extension's standard input.
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
@@ -26,13 +26,20 @@ pub(crate) enum NotSent {
     Closed,
 }
 
+/// How a frame that was taken left the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The pipe takes less than it is given, from now on.
+    BacklogBegins,
+    /// As it was: empty, or waiting for the pipe.
+    AsBefore,
+}
+
 /// The queue and the pipe behind it.
 pub(crate) struct Outbox {
     state: Mutex<State>,
     max_frames: usize,
     max_bytes: usize,
-    /// Told when the pipe has begun to take less than it is given.
-    backlog: Notify,
 }
 
 struct State {
@@ -65,12 +72,12 @@ impl Outbox {
             state: Mutex::new(state),
             max_frames,
             max_bytes,
-            backlog: Notify::new(),
         }
     }
 
-    /// Takes a line, newline included, and writes as much of the queue as the pipe takes at once.
-    pub(crate) fn send(&self, line: Vec<u8>) -> Result<(), NotSent> {
+    /// Takes a line, newline included, and writes as much of the queue as the pipe takes at once. Says how that left
+    /// the queue.
+    pub(crate) fn send(&self, line: Vec<u8>) -> Result<Sent, NotSent> {
         let mut state = self.lock();
         if state.pipe.is_none() || state.finishing {
             return Err(NotSent::Closed);
@@ -86,17 +93,12 @@ impl Outbox {
         state.queue.push_back(line);
         let driver = state.driver.clone();
         match state.poll_write(&mut Context::from_waker(&driver)) {
+            Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
             // It is the driver's to report.
             Poll::Ready(Err(_)) => driver.wake(),
-            Poll::Pending if was_idle => self.backlog.notify_one(),
             Poll::Ready(Ok(())) | Poll::Pending => {}
         }
-        Ok(())
-    }
-
-    /// Resolves when something has begun to wait in the queue.
-    pub(crate) async fn backlog(&self) {
-        self.backlog.notified().await;
+        Ok(Sent::AsBefore)
     }
 
     /// Takes no more; closes the pipe once all is written.

@@ -1,18 +1,26 @@
-//! Requests that wait for their replies, by id.
+//! Requests that wait for their replies, by id, each with its clock.
+//!
+//! There is one timer for all of them, which the connection keeps: a request that is answered in time, as nearly all
+//! are, sets none.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    future::poll_fn,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, validate::Refusal};
 
 use super::call_chain::CallChain;
+
+/// How many lines of progress may wait to be shown.
+const PROGRESS_LINES: usize = 64;
 
 /// Why a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,109 +57,229 @@ pub(crate) enum Reply {
 }
 
 /// What a request waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Command,
-    Tool,
+    /// With its place among other calls.
+    Tool(CallChain),
     Intercept,
 }
 
-impl Reply {
-    fn kind(&self) -> Kind {
-        match self {
-            Self::Command(_) => Kind::Command,
-            Self::Tool(_) => Kind::Tool,
-            Self::Intercept(_) => Kind::Intercept,
-        }
+impl Kind {
+    fn is_answered_by(&self, reply: &Reply) -> bool {
+        matches!(
+            (self, reply),
+            (Self::Command, Reply::Command(_))
+                | (Self::Tool(_), Reply::Tool(_))
+                | (Self::Intercept, Reply::Intercept(_))
+        )
     }
 }
 
 pub(crate) type Outcome = Result<Reply, RequestError>;
 
-struct Waiting {
-    kind: Kind,
-    reply: oneshot::Sender<Outcome>,
-    tool: Option<Running>,
+/// What comes of a request while it is waited for.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for a moment, and nearly always is the large one"
+)]
+pub(crate) enum News {
+    /// A line about a tool call that goes on.
+    Progress(String),
+    /// The end.
+    Outcome(Outcome),
 }
 
-/// What a tool call has besides: somebody who watches its progress, and its place among other calls.
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) progress: mpsc::Sender<String>,
-    pub(crate) chain: CallChain,
+/// How long a request may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    /// From the request, and again from each progress.
+    each: Duration,
+    total: Duration,
+    start: Instant,
+    until: Option<Instant>,
+}
+
+impl Clock {
+    /// It has `each` from now on, and starts again with each progress until `total` is over.
+    pub(crate) fn new(each: Duration, total: Duration) -> Self {
+        let start = Instant::now();
+        let clock = Self {
+            each,
+            total,
+            start,
+            until: None,
+        };
+        clock.again(start)
+    }
+
+    /// It has all the time.
+    pub(crate) fn none() -> Self {
+        Self {
+            each: Duration::MAX,
+            total: Duration::MAX,
+            start: Instant::now(),
+            until: None,
+        }
+    }
+
+    fn again(self, now: Instant) -> Self {
+        // A sum that overflows is further away than anybody waits.
+        let until = [
+            now.checked_add(self.each),
+            self.start.checked_add(self.total),
+        ];
+        Self {
+            until: until.into_iter().flatten().min(),
+            ..self
+        }
+    }
+
+    /// The time that was over, where it is.
+    fn over(&self, now: Instant) -> Option<Duration> {
+        let until = self.until.filter(|&until| until <= now)?;
+        let in_all = self.start.checked_add(self.total) == Some(until);
+        Some(if in_all { self.total } else { self.each })
+    }
+}
+
+struct Waiting {
+    kind: Kind,
+    clock: Clock,
+    progress: VecDeque<String>,
+    outcome: Option<Outcome>,
+    waker: Waker,
+}
+
+impl Waiting {
+    fn settle(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        self.waker.wake_by_ref();
+    }
 }
 
 /// The requests of one connection. Ids are never used twice.
 #[derive(Default)]
 pub(crate) struct Pending {
-    waiting: Mutex<HashMap<Id, Waiting>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<Id, Waiting>,
+    /// When to look at the clocks. It may be too early, and then is set anew, but never too late.
+    alarm: Option<Instant>,
 }
 
 impl Pending {
-    /// Waits for the reply to `id`, until the returned ticket is dropped.
-    pub(crate) fn wait(&self, id: Id, kind: Kind, tool: Option<Running>) -> Ticket<'_> {
-        let (reply, receiver) = oneshot::channel();
-        let waiting = Waiting { kind, reply, tool };
-        self.lock().insert(id.clone(), waiting);
-        Ticket {
-            pending: self,
-            id,
-            receiver,
+    /// Waits for the reply to `id`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
+    pub(crate) fn wait(&self, id: Id, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
+        let waiting = Waiting {
+            kind,
+            clock,
+            progress: VecDeque::new(),
+            outcome: None,
+            waker: Waker::noop().clone(),
+        };
+        let mut state = self.lock();
+        state.waiting.insert(id.clone(), waiting);
+        let sooner = clock
+            .until
+            .is_some_and(|until| state.alarm.is_none_or(|alarm| until < alarm));
+        if sooner {
+            state.alarm = clock.until;
         }
+        (Ticket { pending: self, id }, sooner)
+    }
+
+    /// When [`expire`](Self::expire) is to be called.
+    pub(crate) fn alarm(&self) -> Option<Instant> {
+        self.lock().alarm
+    }
+
+    /// Fails what is over time, and sets the alarm for the rest.
+    pub(crate) fn expire(&self, now: Instant) {
+        let mut state = self.lock();
+        for waiting in state.open() {
+            if let Some(time) = waiting.clock.over(now) {
+                waiting.settle(Err(RequestError::Timeout(time)));
+            }
+        }
+        state.alarm = state.open().filter_map(|open| open.clock.until).min();
     }
 
     /// Delivers a reply; `false` when nobody waits for it.
     pub(crate) fn reply(&self, id: &Id, reply: Reply) -> bool {
-        let mut waiting = self.lock();
-        if waiting
-            .get(id)
-            .is_none_or(|waiting| waiting.kind != reply.kind())
-        {
-            return false;
+        match self.lock().open_one(id) {
+            Some(waiting) if waiting.kind.is_answered_by(&reply) => {
+                waiting.settle(Ok(reply));
+                true
+            }
+            _ => false,
         }
-        waiting
-            .remove(id)
-            .is_some_and(|waiting| waiting.reply.send(Ok(reply)).is_ok())
     }
 
-    /// Delivers a line of progress; `false` when nobody waits for it. One that nobody has room for is left out: the
-    /// next one says more.
+    /// Delivers a line of progress; `false` when nobody waits for it. Where too many wait to be shown, the oldest goes.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
-        let waiting = self.lock();
-        let Some(tool) = waiting.get(id).and_then(|waiting| waiting.tool.as_ref()) else {
+        let mut state = self.lock();
+        let Some(waiting) = state.open_one(id) else {
             return false;
         };
-        let _ = tool.progress.try_send(text);
+        if !matches!(waiting.kind, Kind::Tool(_)) {
+            return false;
+        }
+        waiting.clock = waiting.clock.again(Instant::now());
+        if waiting.progress.len() == PROGRESS_LINES {
+            waiting.progress.pop_front();
+        }
+        waiting.progress.push_back(text);
+        waiting.waker.wake_by_ref();
         true
     }
 
     /// The tool call `id`, while it is waited for.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
-        let waiting = self.lock();
-        Some(waiting.get(id)?.tool.as_ref()?.chain.clone())
+        match &self.lock().open_one(id)?.kind {
+            Kind::Tool(chain) => Some(chain.clone()),
+            _ => None,
+        }
     }
 
     /// Fails the request `id`; `false` when nobody waits for it.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
-        self.lock()
-            .remove(id)
-            .is_some_and(|waiting| waiting.reply.send(Err(error)).is_ok())
+        let mut state = self.lock();
+        let waiting = state.open_one(id);
+        waiting.map(|waiting| waiting.settle(Err(error))).is_some()
     }
 
     /// Fails every request.
     pub(crate) fn fail_all(&self, error: &RequestError) {
-        for (_, waiting) in self.lock().drain() {
-            let _ = waiting.reply.send(Err(error.clone()));
+        for waiting in self.lock().open() {
+            waiting.settle(Err(error.clone()));
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().open().next().is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half-way through a change.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Those that have no outcome yet.
+    fn open(&mut self) -> impl Iterator<Item = &mut Waiting> {
+        let all = self.waiting.values_mut();
+        all.filter(|waiting| waiting.outcome.is_none())
+    }
+
+    fn open_one(&mut self, id: &Id) -> Option<&mut Waiting> {
+        let one = self.waiting.get_mut(id);
+        one.filter(|waiting| waiting.outcome.is_none())
     }
 }
 
@@ -159,7 +287,6 @@ impl Pending {
 pub(crate) struct Ticket<'p> {
     pending: &'p Pending,
     id: Id,
-    receiver: oneshot::Receiver<Outcome>,
 }
 
 impl Ticket<'_> {
@@ -167,17 +294,39 @@ impl Ticket<'_> {
         &self.id
     }
 
-    /// The outcome. May be cancelled and awaited again.
+    /// What comes next. May be cancelled and awaited again, but not after the outcome.
+    pub(crate) async fn news(&mut self) -> News {
+        poll_fn(|context| self.poll_news(context)).await
+    }
+
+    /// The outcome, of a request without progress.
     pub(crate) async fn outcome(&mut self) -> Outcome {
-        (&mut self.receiver)
-            .await
-            .unwrap_or_else(|_| Err(RequestError::Closed("the host is shutting down".into())))
+        loop {
+            if let News::Outcome(outcome) = self.news().await {
+                return outcome;
+            }
+        }
+    }
+
+    fn poll_news(&self, context: &mut Context<'_>) -> Poll<News> {
+        let mut state = self.pending.lock();
+        let waiting = state.waiting.get_mut(&self.id);
+        let waiting = waiting.expect("kept until its outcome is taken");
+        if let Some(line) = waiting.progress.pop_front() {
+            return Poll::Ready(News::Progress(line));
+        }
+        if let Some(outcome) = waiting.outcome.take() {
+            state.waiting.remove(&self.id);
+            return Poll::Ready(News::Outcome(outcome));
+        }
+        waiting.waker.clone_from(context.waker());
+        Poll::Pending
     }
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.pending.lock().remove(&self.id);
+        self.pending.lock().waiting.remove(&self.id);
     }
 }
 

@@ -53,23 +53,31 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line; `None` at the end of the stream.
-    ///
-    /// May be cancelled: all that has been read is in `self`, and the one place that waits adds to it or does not.
+    /// The next line; `None` at the end of the stream. May be cancelled.
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             match self.take() {
-                Some(Taken::Bytes { start, end }) => {
-                    return Ok(Some(Line::Bytes(&self.buffer[start..end])));
-                }
-                Some(Taken::TooLong) => return Ok(Some(Line::TooLong)),
+                Some(taken) => return Ok(Some(self.line(taken))),
                 None if self.ended => return Ok(None),
                 None => self.fill().await?,
             }
         }
     }
 
-    async fn fill(&mut self) -> io::Result<()> {
+    /// The next line that has been read already; `None` when more must be read to know one.
+    pub fn buffered(&mut self) -> Option<Line<'_>> {
+        self.take().map(|taken| self.line(taken))
+    }
+
+    /// Whether the stream has ended; lines may still be [`buffered`](Self::buffered).
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads once, whatever comes of it: perhaps no line, perhaps many.
+    ///
+    /// May be cancelled: all that has been read is in `self`, and the one place that waits adds to it or does not.
+    pub async fn fill(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.consumed);
         self.consumed = 0;
         if self.buffer.is_empty() && self.buffer.capacity() > 4 * CHUNK {
@@ -80,6 +88,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.ended = true;
         }
         Ok(())
+    }
+
+    fn line(&self, taken: Taken) -> Line<'_> {
+        match taken {
+            Taken::Bytes { start, end } => Line::Bytes(&self.buffer[start..end]),
+            Taken::TooLong => Line::TooLong,
+        }
     }
 
     /// The next line in the buffer, if a whole one is there. After `consumed` comes what is still to be looked at.
@@ -141,6 +156,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 }
 
 /// A line by its place in the buffer.
+#[derive(Clone, Copy)]
 enum Taken {
     Bytes { start: usize, end: usize },
     TooLong,

@@ -133,7 +133,7 @@ async fn shut_down_all(slots: &[Slot]) -> usize {
         if let Slot::Started(member) = slot {
             let member = Arc::clone(member);
             ending.spawn(async move {
-                let running = !matches!(*member.connection.stage().borrow(), Stage::Ended(_));
+                let running = !member.connection.has_ended();
                 member.shut_down().await;
                 running
             });

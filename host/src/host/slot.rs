@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::time::Instant;
 use zot_protocol::{Intercept, InterceptName, Manifest, NoteLevel, OnFailure};
 
 use crate::extension::{
@@ -83,9 +84,9 @@ impl Ask for Slot {
         }
     }
 
-    async fn ask(&self, event: &Intercept) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
         match self {
-            Self::Started(member) => Ask::ask(member, event).await,
+            Self::Started(member) => Ask::ask(member, event, until).await,
             Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }

@@ -4,7 +4,7 @@ use std::{sync::Mutex, time::Duration};
 
 use proptest::prelude::*;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use zot_host::extension::{
     chain::{Ask, Outcome, run},
     fold::{Answer, Failure, Verdict},
@@ -38,12 +38,14 @@ impl Ask for &Scripted<'_> {
         limits::INTERCEPT
     }
 
-    async fn ask(&self, event: &Intercept) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
         self.seen
             .lock()
             .expect("not poisoned")
             .push((self.name.to_owned(), event.clone()));
-        tokio::time::sleep(self.after).await;
+        let start = Instant::now();
+        let answered = timeout_at(until, tokio::time::sleep(self.after)).await;
+        answered.map_err(|_| Failure::Timeout(until - start))?;
         (self.answer)(event)
     }
 }

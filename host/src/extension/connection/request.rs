@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::{
-    sync::mpsc,
-    time::{Instant, sleep_until, timeout},
-};
+use tokio::time::Instant;
 use zot_protocol::{
     Capability, CommandInvoked, CommandResponse, EventIntercept, EventInterceptResponse, FromHost,
     Id, Intercept, Object, ToolCall, ToolCancel, ToolResult,
@@ -15,11 +12,8 @@ use super::{Connection, Stage};
 use crate::extension::{
     call_chain::CallChain,
     fold::{Answer, Failure},
-    pending::{Kind, Reply, RequestError, Running, Ticket},
+    pending::{Clock, Kind, News, Reply, RequestError, Ticket},
 };
-
-/// How many lines of progress may wait to be shown.
-const PROGRESS_QUEUE: usize = 64;
 
 impl Connection {
     /// Runs a slash command.
@@ -31,14 +25,16 @@ impl Connection {
         }
     }
 
-    /// Asks about an event; whoever asks keeps the time.
-    pub async fn intercept(&self, event: &Intercept) -> Answer {
+    /// Asks about an event, until a time.
+    pub async fn intercept(&self, event: &Intercept, until: Instant) -> Answer {
         match &*self.stage.borrow() {
             Stage::Starting | Stage::Registering => return Err(Failure::NotReady),
             Stage::Ended(why) => return Err(Failure::Gone(why.to_string())),
             Stage::Ready => {}
         }
-        self.intercepted(event).await.map_err(|error| match error {
+        let deadline = until.saturating_duration_since(Instant::now());
+        let answer = self.intercepted(event, deadline).await;
+        answer.map_err(|error| match error {
             RequestError::Refused(refusal) => Failure::Refused(refusal),
             RequestError::TooLarge { bytes, .. } => Failure::TooLarge { bytes },
             RequestError::Timeout(after) => Failure::Timeout(after),
@@ -46,9 +42,13 @@ impl Connection {
         })
     }
 
-    async fn intercepted(&self, event: &Intercept) -> Result<EventInterceptResponse, RequestError> {
+    async fn intercepted(
+        &self,
+        event: &Intercept,
+        deadline: Duration,
+    ) -> Result<EventInterceptResponse, RequestError> {
         let frame = |id: Id| EventIntercept::new(id, event.clone()).into();
-        match self.ask(Kind::Intercept, frame, Duration::MAX).await? {
+        match self.ask(Kind::Intercept, frame, deadline).await? {
             Reply::Intercept(response) => Ok(response),
             _ => unreachable!("only a reply of the kind that is waited for is delivered"),
         }
@@ -60,17 +60,14 @@ impl Connection {
         frame: impl FnOnce(Id) -> FromHost,
         deadline: Duration,
     ) -> Result<Reply, RequestError> {
-        let mut ticket = self.pending.wait(self.ids.next(), kind, None);
+        let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
         self.send(&frame(ticket.id().clone()))?;
-        match timeout(deadline, ticket.outcome()).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(RequestError::Timeout(deadline)),
-        }
+        ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline` again, up to the total
-    /// of the limits; without a deadline the tool has all the time it wants. Whoever drops the future gives the call
-    /// up, and the extension is told where it wants to be.
+    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline`
+    /// again, up to the total of the limits; without a deadline the tool has all the time it wants. Whoever drops the
+    /// future gives the call up, and the extension is told where it wants to be.
     pub async fn tool(
         &self,
         chain: &CallChain,
@@ -78,16 +75,13 @@ impl Connection {
         deadline: Option<Duration>,
         mut progress: impl FnMut(String),
     ) -> Result<ToolResult, RequestError> {
-        let (sender, mut lines) = mpsc::channel(PROGRESS_QUEUE);
-        let running = Running {
-            progress: sender,
-            chain: chain.clone(),
+        let clock = match deadline {
+            Some(deadline) => Clock::new(deadline, self.limits.tool_total),
+            None => Clock::none(),
         };
         let mut call = Call {
             connection: self,
-            ticket: self
-                .pending
-                .wait(self.ids.next(), Kind::Tool, Some(running)),
+            ticket: self.wait(Kind::Tool(chain.clone()), clock),
             chain,
             over: false,
         };
@@ -96,31 +90,31 @@ impl Connection {
             call.over = true;
             return Err(error);
         }
-        let start = Instant::now();
-        let last = start + self.limits.tool_total;
-        let mut until = deadline.map(|deadline| (start + deadline).min(last));
         loop {
-            tokio::select! {
-                biased;
-                Some(line) = lines.recv() => {
-                    progress(line);
-                    until = deadline.map(|deadline| (Instant::now() + deadline).min(last));
+            match call.ticket.news().await {
+                News::Progress(line) => progress(line),
+                News::Outcome(Err(RequestError::Timeout(time))) => {
+                    return Err(RequestError::Timeout(time));
                 }
-                outcome = call.ticket.outcome() => {
+                News::Outcome(outcome) => {
                     call.over = true;
-                    while let Ok(line) = lines.try_recv() {
-                        progress(line);
-                    }
                     return match outcome? {
                         Reply::Tool(result) => Ok(result),
-                        _ => unreachable!("only a reply of the kind that is waited for is delivered"),
+                        _ => {
+                            unreachable!("only a reply of the kind that is waited for is delivered")
+                        }
                     };
-                }
-                () = async { sleep_until(until.unwrap_or(start)).await }, if until.is_some() => {
-                    return Err(RequestError::Timeout(start.elapsed()));
                 }
             }
         }
+    }
+
+    fn wait(&self, kind: Kind, clock: Clock) -> Ticket<'_> {
+        let (ticket, sooner) = self.pending.wait(self.ids.next(), kind, clock);
+        if sooner {
+            self.look.notify_one();
+        }
+        ticket
     }
 }
 
