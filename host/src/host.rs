@@ -115,6 +115,8 @@ struct Inner {
     /// Closed while a reload is under way: what is asked then waits.
     open: watch::Sender<bool>,
     reloading: tokio::sync::Mutex<()>,
+    /// Whether it has been shut down.
+    over: watch::Sender<bool>,
 }
 
 impl Host {
@@ -142,6 +144,7 @@ impl Host {
                 registry: watch::Sender::new(Arc::default()),
                 open: watch::Sender::new(true),
                 reloading: tokio::sync::Mutex::new(()),
+                over: watch::Sender::new(false),
             }
         })))
     }
@@ -226,12 +229,8 @@ impl Host {
 
     fn send(&self, extension: &str, frame: &FromHost) -> Result<(), HostError> {
         let slots = self.0.slots();
-        let member = slots.iter().find_map(|slot| match slot {
-            Slot::Started(member) if member.is_ready() && member.name() == extension => {
-                Some(member)
-            }
-            _ => None,
-        });
+        let mut ready = slots.iter().filter_map(Slot::ready);
+        let member = ready.find(|member| member.name() == extension);
         let member = member.ok_or_else(|| HostError::NoSuchExtension(extension.to_owned()))?;
         let sent = member.connection.send(frame);
         sent.map_err(|error| HostError::of(extension, error))
@@ -252,25 +251,29 @@ impl Inner {
     }
 
     /// Makes the registry anew from whoever is ready.
-    fn rebuild(&self) {
-        let members: Vec<Arc<Member>> = self
-            .slots()
-            .iter()
-            .filter_map(|slot| match slot {
-                Slot::Started(member) if member.is_ready() => Some(Arc::clone(member)),
-                _ => None,
-            })
-            .collect();
-        // While a reload is under way the old one stays, and is then swapped once.
-        if *self.open.borrow() {
-            let new = Arc::new(Registry::of(&members, &self.builtins));
-            let old = self.registry.send_replace(Arc::clone(&new));
-            let lost = |shadowed: &&Shadowed| !old.shadowed().contains(shadowed);
+    fn swap(&self) {
+        self.registry.send_modify(|registry| {
+            // Looked up while nobody else swaps, so the last to swap has seen all there is.
+            let slots = self.slots();
+            let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
+            let new = Registry::of(&ready, &self.builtins);
+            let lost = |shadowed: &&Shadowed| !registry.shadowed().contains(shadowed);
             for shadowed in new.shadowed().iter().filter(lost) {
-                let loser = members.iter().find(|it| it.name() == shadowed.extension);
+                let loser = ready.iter().find(|it| it.name() == shadowed.extension);
                 if let Some(loser) = loser {
                     loser.log(&shadowed.to_string());
                 }
+            }
+            *registry = Arc::new(new);
+        });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for slot in self.slots().iter() {
+            if let Slot::Started(member) = slot {
+                member.abandon();
             }
         }
     }
@@ -278,7 +281,10 @@ impl Inner {
 
 impl Owner for Inner {
     fn changed(&self) {
-        self.rebuild();
+        // While a reload is under way the old registry stays, and is then swapped once.
+        if *self.open.borrow() {
+            self.swap();
+        }
     }
 
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool) {

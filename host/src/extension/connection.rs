@@ -116,7 +116,12 @@ struct Ending {
 impl Ending {
     fn exited(&mut self, status: String) {
         self.status = Some(status);
-        self.drained_by = Some(Instant::now() + OTHER_END);
+        self.expect_end();
+    }
+
+    fn expect_end(&mut self) {
+        let soon = Instant::now() + OTHER_END;
+        self.drained_by.get_or_insert(soon);
     }
 }
 
@@ -261,7 +266,10 @@ impl Connection {
                 status = &mut exit, if process.status.is_none() => process.exited(status),
                 result = &mut writing, if !written => {
                     written = true;
-                    self.write_ended(&result);
+                    if let Err(error) = result {
+                        self.input_closed(&error);
+                        process.expect_end();
+                    }
                 }
                 () = self.look.notified() => {}
                 () = consume_budget(), if more => {}
@@ -312,8 +320,11 @@ impl Connection {
             self.pending.expire(now);
         }
         if is_due(process.drained_by) {
-            let status = process.status.take().unwrap_or_default();
-            return Err(format!("ended: {status}"));
+            return Err(match process.status.take() {
+                Some(status) => format!("ended: {status}"),
+                // Alive, and nothing can be said to it.
+                None => "closed its standard input".to_owned(),
+            });
         }
         if is_due(reading.patience) {
             self.out_of_patience(reading)?;
@@ -350,14 +361,11 @@ impl Connection {
             .unwrap_or_else(|| otherwise.to_owned())
     }
 
-    fn write_ended(&self, result: &io::Result<()>) {
-        if let Err(error) = result {
-            self.listener
-                .log(&format!("its standard input is closed: {error}"));
-            let closed =
-                RequestError::Closed(format!("{} has closed its standard input", self.name));
-            self.pending.fail_all(&closed);
-        }
+    fn input_closed(&self, error: &io::Error) {
+        self.listener
+            .log(&format!("its standard input is closed: {error}"));
+        let closed = RequestError::Closed(format!("{} has closed its standard input", self.name));
+        self.pending.fail_all(&closed);
     }
 
     /// `hello` has not come in time, or no `ready` has come and nothing else either.

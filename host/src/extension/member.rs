@@ -273,6 +273,15 @@ impl Member {
         self.limits.tool
     }
 
+    /// Has it killed, with all it has started, by the runtime this is called on. A runtime that is gone has done so.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let member = Arc::clone(self);
+            runtime.spawn(async move { member.process.kill().await });
+        }
+        self.connection.disconnect("was let go: its host is gone");
+    }
+
     /// `shutdown`, then SIGTERM, then SIGKILL, each after its grace.
     pub(crate) async fn shut_down(&self) {
         self.connection.shut_down();

@@ -73,7 +73,7 @@ pub struct Builtins {
 
 impl Registry {
     /// From the members that are ready, in load order.
-    pub(crate) fn of(members: &[Arc<Member>], builtins: &Builtins) -> Self {
+    pub(crate) fn of(members: &[&Arc<Member>], builtins: &Builtins) -> Self {
         let mut registry = Self::default();
         for member in members {
             let registered = member.connection.registered();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use tokio::{task::JoinSet, time::Instant};
+use tokio::task::JoinSet;
 use zot_protocol::{
     InterceptPolicy, Manifest, NoteLevel, OnFailure,
     rpc::{ExtensionInfo, ExtensionState, ReloadFailure, ReloadStats},
@@ -21,26 +21,34 @@ use crate::extension::{
 impl Host {
     /// Starts extensions, all at once, and waits until each is ready or has failed, or the start-up time is over; who
     /// is later joins later. `launches` is in load order. Those that were loaded before are shut down first.
+    ///
+    /// Once begun it goes on to its end, also if the caller stops waiting. After a shutdown it starts nothing.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
+        let host = self.clone();
+        let loading = tokio::spawn(async move { host.reload(launches).await });
+        loading.await.expect("a reload does not panic")
+    }
+
+    async fn reload(&self, launches: Vec<Launch>) -> ReloadStats {
         // One reload after the other.
         let _one = self.0.reloading.lock().await;
+        let mut stats = ReloadStats::default();
+        if *self.0.over.borrow() {
+            return stats;
+        }
         self.0.open.send_replace(false);
         let old = self.replace(Vec::new());
-        let stopped = shut_down_all(&old).await;
+        stats.stopped = shut_down_all(&old).await as u64;
 
         let slots = start_all(launches, &self.0.shared).await;
-        let loaded = slots
-            .iter()
-            .filter(|slot| matches!(slot, Slot::Started(_)))
-            .count();
+        let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
+        stats.loaded = started.count() as u64;
         self.replace(slots);
         self.wait_for_start_up().await;
 
+        // Swapped before anybody is let in.
+        self.0.swap();
         self.0.open.send_replace(true);
-        self.0.rebuild();
-        let mut stats = ReloadStats::default();
-        stats.stopped = stopped as u64;
-        stats.loaded = loaded as u64;
         for info in self.extensions() {
             match (&info.state, info.error) {
                 (ExtensionState::Ready, _) => stats.ready += 1,
@@ -51,12 +59,14 @@ impl Host {
         stats
     }
 
-    /// Ends all extensions, side by side.
+    /// Ends all extensions, side by side, and with them this host: nothing is started any more.
     pub async fn shutdown(&self) {
+        // A reload that is under way comes to its end at once, and one that waits for its turn starts nothing.
+        self.0.over.send_replace(true);
         let _one = self.0.reloading.lock().await;
         let old = self.replace(Vec::new());
         shut_down_all(&old).await;
-        self.0.rebuild();
+        self.0.swap();
     }
 
     /// Every extension in load order, and how it fares.
@@ -70,16 +80,21 @@ impl Host {
     }
 
     async fn wait_for_start_up(&self) {
-        let end = Instant::now() + self.0.shared.limits.startup;
-        for slot in self.0.slots().iter() {
-            if let Slot::Started(member) = slot {
-                let mut stage = member.connection.stage();
-                let settled =
-                    stage.wait_for(|stage| matches!(stage, Stage::Ready | Stage::Ended(_)));
-                if tokio::time::timeout_at(end, settled).await.is_err() {
-                    return;
+        let slots = self.0.slots();
+        let all_settled = async {
+            for slot in slots.iter() {
+                if let Slot::Started(member) = slot {
+                    let mut stage = member.connection.stage();
+                    let settled = |stage: &Stage| matches!(stage, Stage::Ready | Stage::Ended(_));
+                    let _ = stage.wait_for(settled).await;
                 }
             }
+        };
+        let mut over = self.0.over.subscribe();
+        tokio::select! {
+            () = all_settled => {}
+            () = tokio::time::sleep(self.0.shared.limits.startup) => {}
+            _ = over.wait_for(|over| *over) => {}
         }
     }
 }

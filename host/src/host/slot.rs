@@ -26,6 +26,14 @@ pub(super) struct FailedStart {
 }
 
 impl Slot {
+    /// Its extension, where that can be asked.
+    pub(super) fn ready(&self) -> Option<&Arc<Member>> {
+        match self {
+            Self::Started(member) if member.is_ready() => Some(member),
+            _ => None,
+        }
+    }
+
     /// Keeps the figures of what a link did, and says where it failed: in the log each time, to the user once for
     /// each cause, so that a guard which has stopped guarding is seen.
     pub(super) fn record(&self, event: &InterceptName, link: &Link, shared: &Shared) {
