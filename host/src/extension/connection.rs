@@ -2,6 +2,7 @@
 
 mod alarm;
 mod heard;
+mod memory;
 mod request;
 
 use std::{
@@ -24,6 +25,7 @@ use tokio::{
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
 use alarm::Alarm;
+pub use memory::Peer;
 
 use super::{
     call_chain::CallChain,

@@ -3,6 +3,7 @@
 mod chain;
 mod discover;
 mod host;
+mod memory;
 mod seeds;
 mod support;
 mod wire;

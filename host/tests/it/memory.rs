@@ -1,0 +1,420 @@
+//! The true limits, on in-memory pipes and paused time.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines},
+    time::{Instant, sleep, sleep_until},
+};
+use zot_host::extension::{
+    CallChain, RequestError,
+    chain::{Ask, run},
+    connection::{Connection, Listener, Stage},
+    fold::{Answer, Failure, Verdict},
+};
+use zot_protocol::{
+    FromExtension, HelloAck, Intercept, InterceptName, NoteLevel, OnFailure, ToolCallIntercept,
+    UserMessageIntercept,
+    limits::{self, Limits},
+};
+
+use crate::support::no_args;
+
+/// What the connection told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    fn has(&self, words: &str) -> bool {
+        let told = self.0.lock().expect("not poisoned");
+        told.iter().any(|line| line.contains(words))
+    }
+
+    fn push(&self, line: String) {
+        self.0.lock().expect("not poisoned").push(line);
+    }
+}
+
+impl Listener for Told {
+    fn frame(&self, _: FromExtension) {}
+    fn changed(&self) {}
+
+    fn log(&self, line: &str) {
+        self.push(line.to_owned());
+    }
+
+    fn note(&self, level: NoteLevel, line: &str) {
+        self.push(format!("{level:?}: {line}"));
+    }
+}
+
+/// An extension that the test plays.
+struct Played {
+    connection: Arc<Connection>,
+    told: Arc<Told>,
+    stdin: Lines<BufReader<DuplexStream>>,
+    stdout: DuplexStream,
+}
+
+impl Played {
+    fn start() -> Self {
+        let told = Arc::new(Told::default());
+        let listener = Arc::<Told>::clone(&told);
+        let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/");
+        let (connection, peer) = Connection::memory("played", Limits::default(), ack, listener);
+        Self {
+            connection,
+            told,
+            stdin: BufReader::new(peer.stdin).lines(),
+            stdout: peer.stdout,
+        }
+    }
+
+    async fn ready() -> Self {
+        let mut played = Self::start();
+        let capabilities = ["tool_cancel"];
+        played
+            .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
+            .await;
+        played.say(json!({"type": "ready"})).await;
+        assert_eq!(played.hear().await["type"], "hello_ack");
+        played.until(|stage| *stage == Stage::Ready).await;
+        played
+    }
+
+    async fn until(&self, is_so: impl FnMut(&Stage) -> bool) {
+        let mut stage = self.connection.stage();
+        stage.wait_for(is_so).await.expect("a connection");
+    }
+
+    async fn ended(&self) -> String {
+        let mut stage = self.connection.stage();
+        let ended = stage.wait_for(|stage| matches!(stage, Stage::Ended(_)));
+        match &*ended.await.expect("a connection") {
+            Stage::Ended(why) => why.to_string(),
+            _ => unreachable!("waited for"),
+        }
+    }
+
+    async fn say(&mut self, frame: Value) {
+        let line = format!("{frame}\n");
+        self.stdout.write_all(line.as_bytes()).await.expect("read");
+    }
+
+    async fn hear(&mut self) -> Value {
+        let line = self.stdin.next_line().await.expect("written");
+        serde_json::from_str(&line.expect("a line")).expect("JSON")
+    }
+
+    /// Answers the next tool call after a while.
+    async fn answer_tool(&mut self, after: Duration) -> Value {
+        let start = Instant::now();
+        let call = self.hear().await;
+        sleep_until(start + after).await;
+        self.say(json!({"type": "tool_result", "id": call["id"], "content": []}))
+            .await;
+        call
+    }
+
+    /// A tool call with the protocol's deadline.
+    fn tool(&self) -> impl Future<Output = Result<usize, RequestError>> + use<> {
+        let connection = Arc::clone(&self.connection);
+        async move {
+            let mut lines = 0;
+            let chain = CallChain::new("slow");
+            let result = connection
+                .tool(&chain, no_args(), Some(limits::TOOL), |_| lines += 1)
+                .await;
+            result.map(|_| lines)
+        }
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_at_59_9_seconds_counts() {
+    let mut played = Played::ready().await;
+    let (result, _) = tokio::join!(played.tool(), played.answer_tool(seconds(59.9)));
+    assert_eq!(result, Ok(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_at_60_1_seconds_does_not_and_is_told() {
+    let mut played = Played::ready().await;
+    let (result, call) = tokio::join!(played.tool(), played.answer_tool(seconds(60.1)));
+    assert_eq!(result, Err(RequestError::Timeout(limits::TOOL)));
+    let cancel = played.hear().await;
+    assert_eq!(cancel["type"], "tool_cancel");
+    assert_eq!(cancel["id"], call["id"]);
+    played.say(json!({"type": "tea_time"})).await;
+    while !played.told.has("tea_time") {
+        sleep(seconds(0.01)).await;
+    }
+    assert!(played.told.has("nobody waits for it"), "its late result");
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_starts_the_clock_again_but_not_for_ever() {
+    let mut played = Played::ready().await;
+    let start = Instant::now();
+    let calling = tokio::spawn(played.tool());
+    let call = played.hear().await;
+    while !calling.is_finished() {
+        sleep(seconds(50.0)).await;
+        played
+            .say(json!({"type": "tool_progress", "id": call["id"], "text": "on and on"}))
+            .await;
+        assert!(start.elapsed() < seconds(700.0), "it never ends");
+    }
+    let result = calling.await.expect("no panic");
+    assert_eq!(result, Err(RequestError::Timeout(limits::TOOL_TOTAL)));
+    assert!(start.elapsed() >= limits::TOOL_TOTAL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_with_progress_may_take_longer_than_its_deadline() {
+    let mut played = Played::ready().await;
+    let calling = tokio::spawn(played.tool());
+    let call = played.hear().await;
+    for _ in 0..5 {
+        sleep(seconds(59.9)).await;
+        played
+            .say(json!({"type": "tool_progress", "id": call["id"], "text": "still there"}))
+            .await;
+    }
+    sleep(seconds(59.9)).await;
+    played
+        .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
+        .await;
+    assert_eq!(calling.await.expect("no panic"), Ok(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interactive_tool_has_no_clock() {
+    let mut played = Played::ready().await;
+    let connection = Arc::clone(&played.connection);
+    let chain = CallChain::new("ask_the_user");
+    let (result, _) = tokio::join!(
+        connection.tool(&chain, no_args(), None, |_| {}),
+        played.answer_tool(Duration::from_secs(24 * 60 * 60)),
+    );
+    assert!(result.is_ok(), "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_has_a_minute() {
+    let played = Played::ready().await;
+    let start = Instant::now();
+    let answer = played.connection.command("say", "hi").await;
+    assert_eq!(answer, Err(RequestError::Timeout(limits::COMMAND)));
+    assert_eq!(start.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hello_is_asked_after_at_5_seconds_and_waited_for_30() {
+    let played = Played::start();
+    let start = Instant::now();
+    sleep(seconds(4.9)).await;
+    assert!(!played.told.has("has not said hello"));
+    sleep(seconds(0.2)).await;
+    assert!(played.told.has("Info: has not said hello for 5s"));
+    let why = played.ended().await;
+    assert_eq!(why, "played was ended: no hello within 30s");
+    assert_eq!(start.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_taken_for_ready_after_250_ms_without_a_frame() {
+    let mut played = Played::start();
+    played.say(json!({"type": "hello", "name": "played"})).await;
+    for name in ["a", "b", "c"] {
+        sleep(seconds(0.24)).await;
+        let register = json!({"type": "register_command", "name": name});
+        played.say(register).await;
+    }
+    sleep(seconds(0.24)).await;
+    assert_eq!(*played.connection.stage().borrow(), Stage::Registering);
+    sleep(seconds(0.02)).await;
+    assert_eq!(*played.connection.stage().borrow(), Stage::Ready);
+    assert_eq!(played.connection.registered().commands.len(), 3);
+}
+
+/// Half as large as a frame may be: many times what a pipe holds.
+fn large() -> Intercept {
+    UserMessageIntercept::new("x".repeat(limits::FRAME_BYTES / 2)).into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_may_stall_for_5_seconds_and_not_longer() {
+    let played = Played::ready().await;
+    let start = Instant::now();
+    // Given up at once, so that nothing is pending.
+    let asked = played.connection.intercept(&large(), start).await;
+    assert!(matches!(asked, Err(Failure::Timeout(_))));
+    let why = played.ended().await;
+    assert_eq!(why, "played was disconnected: it read nothing for 5s");
+    assert_eq!(start.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stall_does_not_count_while_a_request_is_pending() {
+    let mut played = Played::ready().await;
+    let calling = tokio::spawn(played.tool());
+    let call = played.hear().await;
+    let start = Instant::now();
+    let asked = played.connection.intercept(&large(), start).await;
+    assert!(asked.is_err());
+    sleep(seconds(50.0)).await;
+    assert!(!played.connection.has_ended(), "busy with the call");
+    played
+        .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
+        .await;
+    assert_eq!(calling.await.expect("no panic"), Ok(0));
+    let why = played.ended().await;
+    assert_eq!(why, "played was disconnected: it read nothing for 5s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_of_256_frames_is_the_most() {
+    let played = Played::ready().await;
+    let now = Instant::now();
+    // The first stands half in the pipe, and the rest behind it.
+    let asked = played.connection.intercept(&large(), now).await;
+    assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
+    for _ in 1..256 {
+        let asked = played.connection.intercept(&bash(), now).await;
+        assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
+    }
+    let asked = played.connection.intercept(&bash(), now).await;
+    assert!(matches!(asked, Err(Failure::Gone(_))), "{asked:?}");
+    let why = played.ended().await;
+    assert_eq!(
+        why,
+        "played was disconnected: it does not read what it is sent"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_of_16_mib_is_the_most() {
+    let played = Played::ready().await;
+    let now = Instant::now();
+    for _ in 0..8 {
+        let asked = played.connection.intercept(&large(), now).await;
+        let full = matches!(asked, Err(Failure::Gone(_)));
+        if full {
+            let why = played.ended().await;
+            assert!(why.ends_with("it does not read what it is sent"), "{why}");
+            return;
+        }
+    }
+    panic!("more than 16 MiB were taken");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
+    let mut played = Played::ready().await;
+    let around = json!({
+        "type": "event_intercept", "id": "1", "event": "user_message", "text": "",
+    });
+    let room = limits::FRAME_BYTES - around.to_string().len();
+    let event = |bytes: usize| UserMessageIntercept::new("x".repeat(bytes)).into();
+    let far = Instant::now() + seconds(5.0);
+    let connection = Arc::clone(&played.connection);
+    let at_limit = event(room);
+    let (answer, heard) = tokio::join!(connection.intercept(&at_limit, far), async {
+        let heard = played.stdin.next_line().await.expect("written");
+        let heard = heard.expect("a line");
+        let frame: Value = serde_json::from_str(&heard).expect("JSON");
+        played
+            .say(json!({"type": "event_intercept_response", "id": frame["id"]}))
+            .await;
+        heard.len()
+    });
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(heard, limits::FRAME_BYTES);
+    let over = event(room + 1);
+    let refused = played.connection.intercept(&over, far).await;
+    let bytes = limits::FRAME_BYTES + 1;
+    assert_eq!(refused, Err(Failure::TooLarge { bytes }));
+    assert!(!played.connection.has_ended(), "only that one is refused");
+}
+
+/// A played extension as a link of a chain.
+struct Link<'p>(&'p Connection, OnFailure);
+
+impl Ask for Link<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn on_failure(&self, _: &InterceptName) -> OnFailure {
+        self.1
+    }
+
+    fn deadline(&self) -> Duration {
+        limits::INTERCEPT
+    }
+
+    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+        self.0.intercept(event, until).await
+    }
+}
+
+fn bash() -> Intercept {
+    ToolCallIntercept::new("bash", no_args()).into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interceptor_at_4_9_seconds_counts_and_at_5_1_does_not() {
+    for (after, counts) in [(4.9, true), (5.1, false)] {
+        let mut played = Played::ready().await;
+        let connection = Arc::clone(&played.connection);
+        let link = Link(&connection, OnFailure::Allow);
+        let answering = async {
+            let asked = played.hear().await;
+            sleep(seconds(after)).await;
+            let answer =
+                json!({"type": "event_intercept_response", "id": asked["id"], "block": true});
+            played.say(answer).await;
+        };
+        let chain = run([link], bash(), limits::CHAIN);
+        let (outcome, ()) = tokio::join!(chain, answering);
+        assert_eq!(outcome.result.is_err(), counts, "at {after} s");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
+    for on_failure in [OnFailure::Allow, OnFailure::Block] {
+        let mut silent = Vec::new();
+        for _ in 0..10 {
+            silent.push(Played::ready().await);
+        }
+        let start = Instant::now();
+        let links = silent
+            .iter()
+            .map(|played| Link(&played.connection, on_failure));
+        let outcome = run(links, bash(), limits::CHAIN).await;
+        let took = start.elapsed().as_secs();
+        if on_failure == OnFailure::Block {
+            let block = outcome.result.expect_err("blocked");
+            assert_eq!(
+                block.reason,
+                "played could not be asked: no answer within 5s"
+            );
+            assert_eq!(took, 5);
+        } else {
+            assert!(outcome.result.is_ok());
+            assert_eq!(took, 15);
+            let failed = |verdict: &Verdict| matches!(verdict, Verdict::FailedOpen(_));
+            assert!(outcome.links.iter().all(|link| failed(&link.verdict)));
+        }
+    }
+}
