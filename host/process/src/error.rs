@@ -187,8 +187,8 @@ impl Unconfined {
     const FLAG: i32 = 1 << 30;
 
     #[cfg(target_os = "linux")]
-    pub(crate) fn tell(errno: Errno) -> io::Error {
-        io::Error::from_raw_os_error(errno.raw_os_error() | Self::FLAG)
+    pub(crate) fn number(errno: Errno) -> i32 {
+        errno.raw_os_error() | Self::FLAG
     }
 
     fn was(error: &io::Error) -> Option<io::Error> {

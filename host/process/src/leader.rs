@@ -2,7 +2,6 @@
 //! mistaken for somebody else's after that.
 
 use std::io;
-use std::process::Child;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -82,8 +81,8 @@ enum Watch {
 }
 
 impl Leader {
-    pub(crate) fn hold(child: &Child) -> io::Result<Self> {
-        let id = Pid::from_child(child);
+    /// Holds a child of this process that has not been reaped.
+    pub(crate) fn hold(id: Pid) -> io::Result<Self> {
         let group = |start| Group {
             id,
             start,

@@ -83,11 +83,11 @@
 //! signal and no subreaper either: when the host is killed, its children see the end of their input and no more.
 #![warn(missing_docs)]
 
-mod child;
 mod confine;
 mod ending;
 mod error;
 mod exit;
+mod launch;
 mod leader;
 mod log;
 mod marker;

@@ -3,18 +3,20 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
 
 use crate::confine::Jail;
 use crate::ending::{Ended, Ending};
+use crate::launch::launch;
 use crate::leader::Leader;
 use crate::marker::{self, TreeId};
 use crate::process::Control;
 use crate::registry::{self, Live};
 use crate::table::Scanner;
 use crate::tree::{Root, Tree};
-use crate::{Confined, Process, SpawnError, Spec, child};
+use crate::{Confined, Process, SpawnError, Spec};
 
 /// Together half of the second within which a failure to start is to be told.
 const BUSY_TRIES: u32 = 25;
@@ -123,7 +125,7 @@ async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started,
     start(thread, spec)
 }
 
-/// Forks and executes. Runs on the spawner's thread.
+/// Starts it and holds it. Runs on the spawner's thread.
 fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     let id = TreeId::next();
     let jail = spec.confinement().map(|confinement| {
@@ -131,19 +133,19 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     });
     let (jail, confined) = jail.transpose()?.unzip();
     let spawn = || {
-        let mut command = spec.command((marker::VARIABLE.as_ref(), &id.value()))?;
-        child::prepare(&mut command, jail);
-        let mut child = command.spawn()?;
-        match Leader::hold(&child) {
-            Ok(leader) => Ok((child, leader)),
+        let marker = (marker::VARIABLE.as_ref(), id.value());
+        let launched = launch(spec, (marker.0, &marker.1), jail.as_ref())?;
+        match Leader::hold(launched.pid) {
+            Ok(leader) => Ok((launched, leader)),
             Err(error) => {
                 // It cannot be watched, so it must not run.
-                child.kill().and_then(|()| child.wait()).ok();
+                let killed = kill_process(launched.pid, Signal::KILL);
+                let _ = killed.and_then(|()| waitpid(Some(launched.pid), WaitOptions::empty()));
                 Err(error)
             }
         }
     };
-    let (live, (mut child, leader)) =
+    let (live, (launched, leader)) =
         registry::start(id, spawn, |(_, leader)| leader.group().clone())
             .map_err(|error| SpawnError::diagnose(spec, error))?;
 
@@ -175,12 +177,12 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
         },
     ));
     Ok(Started {
-        stdin: child.stdin.take(),
-        stdout: child.stdout.take(),
-        stderr: child.stderr.take(),
+        stdin: launched.stdin,
+        stdout: launched.stdout,
+        stderr: launched.stderr,
         confined,
         control: Control {
-            pid: child.id(),
+            pid: launched.pid.as_raw_pid().unsigned_abs(),
             root,
             thread,
             deadline,

@@ -1,9 +1,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::Confinement;
 
@@ -98,7 +96,8 @@ impl Spec {
         self
     }
 
-    /// Holds the process, and all that it starts, to what is granted. Without it, they have this program's rights.
+    /// Holds the process, and all that it starts, to what is granted; its working directory is not, unless named there.
+    /// Without a confinement they have this program's rights.
     #[must_use]
     pub fn confine(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);
@@ -127,29 +126,22 @@ impl Spec {
         }
     }
 
-    /// The command with its pipes, and `marker` added to its environment.
-    pub(crate) fn command(&self, marker: (&OsStr, &OsStr)) -> io::Result<Command> {
-        // `Command` would search `PATH` for a bare name, and take a relative path from the child's directory.
-        let mut command = Command::new(std::path::absolute(&self.program)?);
-        command.args(&self.args);
-        if let Some(cwd) = &self.cwd {
-            command.current_dir(cwd);
-        }
-        if !self.inherit {
-            command.env_clear();
-        }
+    pub(crate) fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
+    /// All variables that the child will have, `marker` among them.
+    pub(crate) fn environment(&self, marker: (&OsStr, &OsStr)) -> BTreeMap<OsString, OsString> {
+        let inherited = self.inherit.then(std::env::vars_os);
+        let mut variables: BTreeMap<_, _> = inherited.into_iter().flatten().collect();
         for (name, value) in &self.env {
             match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
+                Some(value) => variables.insert(name.clone(), value.clone()),
+                None => variables.remove(name),
             };
         }
-        command.env(marker.0, marker.1);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        Ok(command)
+        variables.insert(marker.0.into(), marker.1.into());
+        variables
     }
 }
 

@@ -5,7 +5,7 @@
 
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EACCES, EPERM, IPPROTO_TCP, MSG_FASTOPEN, SOCK_SEQPACKET,
-    SOCK_STREAM, c_int, c_long, sock_filter,
+    SOCK_STREAM, TCP_ULP, c_int, c_long, sock_filter,
 };
 
 use super::Net;
@@ -116,6 +116,7 @@ pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
             ];
             code.extend(on(call, body));
         }
+        code.extend(on(libc::SYS_setsockopt, options()));
     }
     code.push(ALLOW);
     Some(code)
@@ -131,6 +132,19 @@ fn pairs() -> Vec<sock_filter> {
         and(SOCK_TYPE_MASK),
         skip_if(JEQ, word(SOCK_STREAM), 2),
         skip_if(JEQ, word(SOCK_SEQPACKET), 1),
+        deny(EACCES),
+        ALLOW,
+    ]
+}
+
+/// All options but the one that lays another protocol over TCP (SMC), to which Landlock's rules do not apply.
+fn options() -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(1)),
+        skip_if(JEQ, word(IPPROTO_TCP), 1),
+        ALLOW,
+        load(Field::Argument(2)),
+        skip_unless(JEQ, word(TCP_ULP), 1),
         deny(EACCES),
         ALLOW,
     ]

@@ -1,8 +1,13 @@
+use std::os::fd::FromRawFd;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::tempdir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zot_process::{InterpreterProblem, SpawnError, Spec};
 
-use crate::support::{alone, children, line, lines, script, sh, spawner, stat, until, within};
+use crate::support::{
+    alone, children, line, lines, script, sh, signal, spawner, stat, until, within,
+};
 
 async fn refused(spec: Spec) -> SpawnError {
     within(spawner().spawn(spec))
@@ -275,4 +280,62 @@ async fn begins_in_a_group_of_its_own_with_signals_at_their_defaults() {
     assert_eq!(masks[1].1 & sigpipe, 0, "SIGPIPE is ignored");
     let id = process.id();
     assert_eq!(stat(id).unwrap()[2], id.to_string());
+}
+
+#[tokio::test]
+async fn a_script_without_a_first_line_is_the_shells() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("main");
+    script(&path, "echo \"$0 $1\"\n", 0o755);
+    let spec = Spec::new(&path).arg("an argument");
+    let mut process = spawner().spawn(spec).await.unwrap();
+    let said = line(&mut lines(&mut process)).await;
+    assert_eq!(said, format!("{} an argument", path.display()));
+}
+
+/// A daemon may have closed its standard streams, and then its pipes get their numbers.
+#[tokio::test]
+async fn a_host_without_standard_streams() {
+    if !alone("spawn::a_host_without_standard_streams") {
+        return;
+    }
+    let spawner = spawner();
+    let streams = [0, 1, 2].map(|number| {
+        // SAFETY: they are open, and this test's alone to close: it runs by itself.
+        let stream = unsafe { std::os::fd::OwnedFd::from_raw_fd(number) };
+        rustix::io::fcntl_dupfd_cloexec(&stream, 10).unwrap()
+    });
+    let spec = sh("read line; echo \"$line\"; echo careful >&2");
+    let started = within(spawner.spawn(spec)).await;
+    rustix::stdio::dup2_stdin(&streams[0]).unwrap();
+    rustix::stdio::dup2_stdout(&streams[1]).unwrap();
+    rustix::stdio::dup2_stderr(&streams[2]).unwrap();
+    let mut process = started.unwrap();
+    let mut stdin = process.take_stdin().unwrap();
+    stdin.write_all(b"hello\n").await.unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "hello");
+    let mut said = String::new();
+    let mut stderr = process.take_stderr().unwrap();
+    within(stderr.read_to_string(&mut said)).await.unwrap();
+    assert_eq!(said, "careful\n");
+}
+
+/// What the host handles is the host's, and its threads go on to take signals.
+#[tokio::test]
+async fn the_hosts_signals_are_its_own() {
+    if !alone("spawn::the_hosts_signals_are_its_own") {
+        return;
+    }
+    let kind = tokio::signal::unix::SignalKind::user_defined1();
+    let mut handled = tokio::signal::unix::signal(kind).unwrap();
+    let spawner = spawner();
+    let process = spawner.spawn(sh("kill -USR1 $$")).await.unwrap();
+    let exit = within(process.wait()).await;
+    assert_eq!(exit.to_string(), "killed by SIGUSR1");
+    for task in std::fs::read_dir("/proc/self/task").unwrap() {
+        let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        assert!(status.contains("SigBlk:\t0000000000000000\n"), "{status}");
+    }
+    signal(std::process::id(), "USR1");
+    within(handled.recv()).await.unwrap();
 }

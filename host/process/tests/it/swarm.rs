@@ -1,7 +1,9 @@
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
-use zot_process::Exit;
+use zot_process::{Confinement, Exit, Spawner, Spec, Support};
 
 use crate::support::{LONG, line, lines, sh, spawner, within};
 
@@ -58,31 +60,80 @@ async fn twenty_stubborn_ones_take_as_long_as_one() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
+/// What a start costs until the process says that it is ready: bare (by the standard library, with pipes and no more), by
+/// a spawner, and confined. In turns, so that a busy machine is as busy for each; the medians of many rounds.
+///
 /// Run it with `--release -- --ignored --nocapture measure`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures"]
 async fn measure() {
     let spawner = spawner();
+    let script = "echo ready; read line";
+    let folder = tempfile::tempdir().unwrap();
+    let confinement = Confinement::new(Support::probe())
+        .read("/var")
+        .read(std::env::current_dir().unwrap())
+        .write(folder.path());
+    let confined = sh(script).confine(confinement);
     let mut ballast = Vec::new();
-    for megabytes in [0, 500] {
+    for megabytes in [0, 100, 500] {
         ballast.resize(megabytes << 20, 1_u8);
-        for count in [1, 1, 1, 50, 100] {
-            let start = Instant::now();
-            let mut starting = JoinSet::new();
-            for _ in 0..count {
-                let spawner = spawner.clone();
-                starting.spawn(async move { spawner.spawn(sh("read line")).await.unwrap() });
+        for (count, rounds) in [(1, 200), (50, 20)] {
+            let mut times = [const { Vec::new() }; 3];
+            for _ in 0..rounds {
+                times[0].push(bare(script, count).await);
+                times[1].push(spawned(&spawner, &sh(script), count).await);
+                times[2].push(spawned(&spawner, &confined, count).await);
             }
-            let processes = starting.join_all().await;
-            let started = start.elapsed();
-            let start = Instant::now();
-            let mut ending = JoinSet::new();
-            for process in processes {
-                ending.spawn(async move { process.end(LONG).await });
-            }
-            ending.join_all().await;
-            let ended = start.elapsed();
-            println!("{count:>3} in a host of {megabytes} MB: start {started:?}, end {ended:?}");
+            let [bare, started, confined] = times.map(|mut times| {
+                times.sort();
+                times[rounds / 2] / count
+            });
+            println!(
+                "{count:>3} in a host of {megabytes} MB, each: bare {bare:?}, spawned {started:?}, confined {confined:?}"
+            );
         }
     }
+}
+
+async fn bare(script: &str, count: u32) -> Duration {
+    let start = Instant::now();
+    let mut starting = JoinSet::new();
+    for _ in 0..count {
+        let mut command = tokio::process::Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        starting.spawn(async move {
+            let mut child = command.spawn().unwrap();
+            let mut ready = [0; 6];
+            let stdout = child.stdout.as_mut().unwrap();
+            stdout.read_exact(&mut ready).await.unwrap();
+            child
+        });
+    }
+    let children = starting.join_all().await;
+    let took = start.elapsed();
+    for mut child in children {
+        child.wait().await.unwrap();
+    }
+    took
+}
+
+async fn spawned(spawner: &Spawner, spec: &Spec, count: u32) -> Duration {
+    let start = Instant::now();
+    let mut starting = JoinSet::new();
+    for _ in 0..count {
+        let (spawner, spec) = (spawner.clone(), spec.clone());
+        starting.spawn(async move {
+            let mut process = spawner.spawn(spec).await.unwrap();
+            assert_eq!(line(&mut lines(&mut process)).await, "ready");
+            process
+        });
+    }
+    let processes = starting.join_all().await;
+    let took = start.elapsed();
+    for process in processes {
+        process.kill().await;
+    }
+    took
 }

@@ -49,6 +49,10 @@ async fn tcp_to_some_ports() {
         works(&[what, &other], None).await;
         denied(&[what, &other], &confinement).await;
     }
+    // The kernel knows no protocol of that name, if it is asked.
+    let free = attempt("self", &["other_protocol", &port], None).await;
+    assert_eq!(free, "ENOENT");
+    denied(&["other_protocol", &port], &confinement).await;
     let taken = free_port();
     denied(&["bind_tcp", &taken], &confinement).await;
     denied(&["bind_tcp", "0"], &confinement).await;

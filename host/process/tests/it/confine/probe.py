@@ -132,6 +132,11 @@ def fast_open_message(port):
         client.sendmsg([b"x"], [], 0x20000000, ("127.0.0.1", int(port)))
 
 
+def other_protocol(port):
+    with socket.create_connection(("127.0.0.1", int(port)), 10) as client:
+        client.setsockopt(socket.IPPROTO_TCP, 31, b"none")
+
+
 def udp(port):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.sendto(b"x", ("127.0.0.1", int(port)))

@@ -1,0 +1,41 @@
+//! By the standard library.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::process::Pid;
+
+use super::Launched;
+use crate::Spec;
+use crate::confine::Jail;
+
+/// Starts it in a process group of its own, with three pipes, an empty signal mask and SIGPIPE at its default, and with
+/// `marker` added to its environment.
+pub(crate) fn launch(
+    spec: &Spec,
+    marker: (&OsStr, &OsStr),
+    _: Option<&Jail>,
+) -> io::Result<Launched> {
+    // `Command` would search `PATH` for a bare name, and take a relative path from the child's directory.
+    let mut command = Command::new(std::path::absolute(spec.program())?);
+    command
+        .args(spec.arguments())
+        .env_clear()
+        .envs(spec.environment(marker))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    if let Some(cwd) = spec.working_directory() {
+        command.current_dir(cwd);
+    }
+    let mut child = command.spawn()?;
+    Ok(Launched {
+        pid: Pid::from_child(&child),
+        stdin: child.stdin.take(),
+        stdout: child.stdout.take(),
+        stderr: child.stderr.take(),
+    })
+}

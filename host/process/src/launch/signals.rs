@@ -1,0 +1,65 @@
+//! Signals around the start of a child that borrows this program's memory.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Gives every signal that this program handles its default back, and SIGPIPE, which Rust programs ignore. For the child.
+pub(super) fn reset() {
+    const LAST: c_int = 64;
+    let default = MaybeUninit::<libc::sigaction>::zeroed();
+    for signal in 1..=LAST {
+        let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: zeros are a valid `sigaction`, which has the default action, no flags and an empty mask. The calls read
+        // one and write the other; a signal that the C library keeps for itself is an error, and is left as it is.
+        unsafe {
+            if libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) != 0 {
+                continue;
+            }
+            let handler = now.assume_init_ref().sa_sigaction;
+            let is_handled = handler != libc::SIG_DFL && handler != libc::SIG_IGN;
+            if is_handled || signal == libc::SIGPIPE {
+                libc::sigaction(signal, default.as_ptr(), ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// Lets all signals come. For the child, which has no handlers any more.
+pub(super) fn unblock() {
+    let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is written by the first call and read by the second.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
+    }
+}
+
+/// Signals kept from this thread until it is dropped.
+pub(super) struct Blocked {
+    before: libc::sigset_t,
+}
+
+impl Blocked {
+    pub(super) fn all() -> Self {
+        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the first call writes `all`, the second reads it and writes `before`; zeros are a valid set too.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            Self {
+                before: before.assume_init(),
+            }
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the call reads the set.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut());
+        }
+    }
+}
