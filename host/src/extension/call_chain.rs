@@ -7,7 +7,8 @@ use std::sync::{
 
 use tokio_util::sync::CancellationToken;
 
-/// A tool call and those in whose handling it is made. When one ends, those within it are cancelled.
+/// A tool call and those in whose handling it is made. One that is cancelled or has its result takes along those that
+/// are made within it.
 #[derive(Debug, Clone)]
 pub struct CallChain(Arc<Link>);
 
@@ -15,9 +16,42 @@ pub struct CallChain(Arc<Link>);
 struct Link {
     tool: String,
     within: Option<CallChain>,
-    over: AtomicBool,
-    /// For whoever waits for the end. Nearly all calls have nobody who does, and make none.
-    watch: OnceLock<CancellationToken>,
+    cancelled: Flag,
+    /// Nothing is called within it any more.
+    closed: Flag,
+}
+
+/// Something that happens once. Nearly all calls have nobody who waits for it, and make no token.
+#[derive(Debug, Default)]
+struct Flag {
+    set: AtomicBool,
+    token: OnceLock<CancellationToken>,
+}
+
+impl Flag {
+    fn set(&self) {
+        // Whoever makes the token after this looks at the flag, and who made it before is told.
+        self.set.store(true, Ordering::SeqCst);
+        if let Some(token) = self.token.get() {
+            token.cancel();
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        let token = self.token.get();
+        self.set.load(Ordering::SeqCst) || token.is_some_and(CancellationToken::is_cancelled)
+    }
+
+    fn token(&self) -> &CancellationToken {
+        self.token.get_or_init(CancellationToken::new)
+    }
+
+    async fn wait(&self) {
+        let token = self.token();
+        if !self.is_set() {
+            token.cancelled().await;
+        }
+    }
 }
 
 /// Why a call within another is refused.
@@ -35,7 +69,7 @@ pub enum ChainRefused {
 impl CallChain {
     /// A call of `tool` that is made in no other's handling.
     pub fn new(tool: impl Into<String>) -> Self {
-        Self::with(tool.into(), None, OnceLock::new())
+        Self::with(tool.into(), None, Flag::default())
     }
 
     /// A call of `tool` that is made in the handling of this one; at most `depth` in all.
@@ -47,25 +81,31 @@ impl CallChain {
         if self.tools().any(|above| above == tool) {
             return Err(ChainRefused::Repeated(tool));
         }
-        let watch = self.watch().child_token().into();
-        let call = Self::with(tool, Some(self.clone()), watch);
-        if self.is_over() {
+        let Link {
+            cancelled, closed, ..
+        } = &*self.0;
+        let token = closed.token.get_or_init(|| cancelled.token().child_token());
+        let call = Self::with(
+            tool,
+            Some(self.clone()),
+            Flag {
+                set: AtomicBool::new(false),
+                token: token.child_token().into(),
+            },
+        );
+        if closed.is_set() || cancelled.is_set() {
             call.cancel();
         }
         Ok(call)
     }
 
-    fn with(tool: String, within: Option<Self>, watch: OnceLock<CancellationToken>) -> Self {
+    fn with(tool: String, within: Option<Self>, cancelled: Flag) -> Self {
         Self(Arc::new(Link {
             tool,
             within,
-            over: AtomicBool::new(false),
-            watch,
+            cancelled,
+            closed: Flag::default(),
         }))
-    }
-
-    fn watch(&self) -> &CancellationToken {
-        self.0.watch.get_or_init(CancellationToken::new)
     }
 
     /// The tool that is called.
@@ -78,31 +118,24 @@ impl CallChain {
         std::iter::successors(Some(self), |chain| chain.0.within.as_ref()).map(Self::tool)
     }
 
-    /// Ends the call and all within it.
+    /// Cancels the call and all within it.
     pub fn cancel(&self) {
-        // Whoever makes the watch after this looks at the flag, and who made it before is told.
-        self.0.over.store(true, Ordering::SeqCst);
-        if let Some(watch) = self.0.watch.get() {
-            watch.cancel();
-        }
+        self.0.cancelled.set();
     }
 
-    /// Whether the call, or one that it is made in, has ended or been cancelled.
-    pub fn is_over(&self) -> bool {
-        let over = self.0.over.load(Ordering::SeqCst);
-        over || self
-            .0
-            .watch
-            .get()
-            .is_some_and(CancellationToken::is_cancelled)
+    /// Cancels the calls within this one, which has its result.
+    pub(crate) fn close(&self) {
+        self.0.closed.set();
     }
 
-    /// Resolves when it [is over](Self::is_over).
-    pub async fn over(&self) {
-        let watch = self.watch();
-        if !self.is_over() {
-            watch.cancelled().await;
-        }
+    /// Whether the call, or one that it is made in, has been cancelled, or one that it is made in has its result.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_set()
+    }
+
+    /// Resolves when it [is cancelled](Self::is_cancelled).
+    pub async fn cancelled(&self) {
+        self.0.cancelled.wait().await;
     }
 }
 
@@ -132,16 +165,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_within_a_cancelled_call_is_cancelled_at_any_depth() {
+        let chain = CallChain::new("a");
+        let below = chain.call("b", 4).expect("another tool");
+        let bottom = below.call("c", 4).expect("another tool");
+        chain.cancel();
+        bottom.cancelled().await;
+    }
+
+    #[tokio::test]
     async fn what_is_within_a_call_ends_with_it() {
         let chain = CallChain::new("a");
         let below = chain.call("b", 4).expect("another tool");
         let beside = chain.call("c", 4).expect("another tool");
         below.cancel();
-        below.over().await;
-        assert!(!beside.is_over() && !chain.is_over());
-        chain.cancel();
-        beside.over().await;
+        below.cancelled().await;
+        assert!(!beside.is_cancelled() && !chain.is_cancelled());
+        chain.close();
+        beside.cancelled().await;
+        assert!(!chain.is_cancelled(), "it only has its result");
         let late = chain.call("d", 4).expect("another tool");
-        assert!(late.is_over());
+        assert!(late.is_cancelled());
     }
 }

@@ -140,7 +140,7 @@ impl Host {
         let mut executed = args.clone();
         let mut outcome = tokio::select! {
             biased;
-            () = chain.over() => ToolOutcome::error(ToolStatus::Cancelled, "cancelled"),
+            () = chain.cancelled() => ToolOutcome::error(ToolStatus::Cancelled, "cancelled"),
             outcome = self.run_intercepted(&chain, &id, args, &mut executed, progress) => outcome,
         };
         outcome.extension = extension;

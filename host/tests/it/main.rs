@@ -1,5 +1,6 @@
 //! The host crate through its public door.
 
+mod call_tool;
 mod chain;
 mod discover;
 mod host;

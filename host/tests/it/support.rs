@@ -81,7 +81,13 @@ impl Stage {
 
     /// The misbehaving extension, under a name of its own.
     pub(crate) fn odd(&self, name: &str, words: &[&str]) -> Launch {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/odd.py");
+        self.fixture("odd.py", name, words)
+    }
+
+    /// An extension in Python, under a name of its own.
+    pub(crate) fn fixture(&self, file: &str, name: &str, words: &[&str]) -> Launch {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let fixture = fixtures.join(file);
         let mut args = vec![fixture.display().to_string(), format!("name={name}")];
         args.extend(words.iter().map(ToString::to_string));
         self.launch(

@@ -128,7 +128,7 @@ struct Call<'c> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.chain.cancel();
+        self.chain.close();
         if !self.over && self.connection.registered().can(&Capability::ToolCancel) {
             let _ = self
                 .connection

@@ -1,0 +1,239 @@
+//! Tools that call tools.
+
+use serde_json::json;
+use zot_host::extension::Launch;
+use zot_protocol::{Content, ToolResult, limits::Limits};
+
+use crate::support::{Stage, args, no_args, patient, until};
+
+fn caller(stage: &Stage, name: &str, words: &[&str]) -> Launch {
+    stage.fixture("caller.py", name, words)
+}
+
+fn text(result: &ToolResult) -> &str {
+    match &result.content[..] {
+        [Content::Text(text)] => &text.text,
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+async fn call(stage: &Stage, tool: &str, arguments: serde_json::Value) -> ToolResult {
+    let result = stage.host.tool(tool, args(arguments), |_| {}).await;
+    result.expect("answers")
+}
+
+async fn seen(stage: &Stage, name: &str) -> Vec<String> {
+    let result = call(stage, &format!("{name}_seen"), json!({})).await;
+    serde_json::from_str(text(&result)).expect("a list")
+}
+
+/// Five callers, each with a tool of its own, and one that echoes.
+async fn five() -> Stage {
+    let stage = Stage::new();
+    let mut launches: Vec<Launch> = ["a", "b", "c", "d", "e"]
+        .map(|name| caller(&stage, name, &[&format!("tool=via_{name}")]))
+        .into();
+    launches.push(stage.odd("odd", &[]));
+    assert_eq!(stage.host.load(launches).await.errors, []);
+    stage
+}
+
+#[tokio::test]
+async fn a_tool_calls_another_which_goes_the_ordinary_way() {
+    let stage = Stage::new();
+    let launches = vec![
+        caller(&stage, "caller", &[]),
+        stage.odd("odd", &[]),
+        caller(&stage, "guard", &["tool=unused", "guard"]),
+    ];
+    assert_eq!(stage.host.load(launches).await.ready, 3);
+
+    let asked = json!({"path": ["echo"], "args": {"command": "ls"}});
+    let result = call(&stage, "via", asked).await;
+    assert_eq!(
+        text(&result),
+        r#"caller got {"command": "ls #odd"}"#,
+        "rewritten by an interceptor on its way"
+    );
+    let asked = json!({"path": ["echo"], "args": {"word": "secret"}});
+    let result = call(&stage, "via", asked).await;
+    assert_eq!(text(&result), "caller got no secrets");
+    assert!(result.is_error);
+    let asked = json!({"path": ["no_such_tool"]});
+    let result = call(&stage, "via", asked).await;
+    assert_eq!(
+        text(&result),
+        "caller got no extension has the tool `no_such_tool`"
+    );
+    let events: Vec<String> = seen(&stage, "guard").await;
+    assert_eq!(
+        events,
+        [
+            "tool_call echo",
+            "tool_result echo completed",
+            "tool_call echo",
+            "tool_result echo blocked",
+            "tool_call no_such_tool",
+            "tool_result no_such_tool failed",
+        ]
+    );
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_chain_is_four_deep_and_has_each_tool_once() {
+    let stage = five().await;
+    let path = |path: &[&str]| json!({"path": path});
+    let result = call(&stage, "via_a", path(&["via_b", "via_c", "via_d"])).await;
+    assert_eq!(text(&result), "a got b got c got d is the end");
+    let result = call(&stage, "via_a", path(&["via_b", "via_c", "via_d", "via_e"])).await;
+    assert_eq!(
+        text(&result),
+        "a got b got c got d got 4 tool calls within each other are the most there may be"
+    );
+    assert!(result.is_error);
+    let result = call(&stage, "via_a", path(&["via_b", "via_a"])).await;
+    assert_eq!(
+        text(&result),
+        "a got b got `via_a` is already being called further up"
+    );
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_parent_must_be_a_call_that_is_running_here() {
+    let stage = five().await;
+    let asked = json!({"path": ["via_b"], "parent_id": "no-such-call"});
+    let result = call(&stage, "via_a", asked).await;
+    let said = r#"a got parent_id "no-such-call" is no tool_call that waits for a result of a"#;
+    assert_eq!(text(&result), said);
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_a_parent_a_call_stands_on_its_own_and_their_number_is_bounded() {
+    let limits = Limits {
+        call_tools: 8,
+        ..patient()
+    };
+    let stage = Stage::with(limits);
+    let launches = vec![caller(&stage, "caller", &[])];
+    assert_eq!(stage.host.load(launches).await.ready, 1);
+    // Each call makes the next: without a parent the depth is not known, and the number of calls ends it.
+    let path = vec!["via"; 100];
+    let result = call(&stage, "via", json!({"path": path, "parent": false})).await;
+    assert!(
+        text(&result).ends_with("8 calls of caller are running already"),
+        "{result:?}"
+    );
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_large_result_is_cut_and_says_so() {
+    let stage = five().await;
+    let result = call(&stage, "via_a", json!({"path": ["b_big"]})).await;
+    assert!(text(&result).ends_with("é [cut]"), "{}", text(&result));
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn it_must_be_asked_for_in_hello() {
+    let stage = Stage::new();
+    let launches = vec![caller(&stage, "caller", &["plain"])];
+    assert_eq!(stage.host.load(launches).await.ready, 1);
+    let result = call(&stage, "via", json!({"path": ["caller_big"]})).await;
+    assert_eq!(
+        text(&result),
+        "caller got call_tool is off: name `call_tool` among the capabilities of hello"
+    );
+    stage.host.shutdown().await;
+}
+
+/// How many notes say this.
+fn noted(stage: &Stage, words: &str) -> usize {
+    let notes = stage.notes.all();
+    notes.iter().filter(|note| note.contains(words)).count()
+}
+
+#[tokio::test]
+async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
+    let stage = Stage::new();
+    let launches = vec![
+        caller(&stage, "caller", &[]),
+        caller(&stage, "other", &["tool=unused"]),
+    ];
+    assert_eq!(stage.host.load(launches).await.ready, 2);
+    let asked = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
+    call(&stage, "caller_start", asked).await;
+    until("both run", || {
+        noted(&stage, "[other] Info: never begins") == 2
+    })
+    .await;
+    call(&stage, "caller_cancel", json!({"id": "x1"})).await;
+    until("its tool is told", || {
+        noted(&stage, "[other] Info: cancelled") == 1
+    })
+    .await;
+    call(&stage, "caller_cancel", json!({"id": "x2"})).await;
+    until("its tool is told", || {
+        noted(&stage, "[other] Info: cancelled") == 2
+    })
+    .await;
+    let mut events = seen(&stage, "other").await;
+    events.sort();
+    assert_eq!(
+        events,
+        [
+            "tool_call other_never",
+            "tool_call other_never",
+            "tool_result other_never cancelled",
+            "tool_result other_never cancelled",
+        ]
+    );
+    let answers = seen(&stage, "caller").await;
+    assert!(
+        !answers.iter().any(|it| it.starts_with("answer")),
+        "{answers:?}"
+    );
+    assert!(stage.log("caller").contains(r#"the id "x2" is in use"#));
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_called_within_a_call_ends_with_it() {
+    let stage = five().await;
+    let host = stage.host.clone();
+    let calling = tokio::spawn(async move {
+        let asked = args(json!({"path": ["via_b", "c_never"]}));
+        host.tool("via_a", asked, |_| {}).await.map(|_| ())
+    });
+    until("the inner call runs", || noted(&stage, "never begins") == 1).await;
+    calling.abort();
+    for name in ["a", "b", "c"] {
+        let cancelled = format!("[{name}] Info: cancelled");
+        until("each call is cancelled", || noted(&stage, &cancelled) == 1).await;
+    }
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_calls_of_one_that_crashes_are_taken_back() {
+    let stage = Stage::new();
+    let launches = vec![
+        caller(&stage, "caller", &[]),
+        caller(&stage, "other", &["tool=unused"]),
+    ];
+    assert_eq!(stage.host.load(launches).await.ready, 2);
+    let asked = json!({"ids": ["x1"], "tool": "other_never"});
+    call(&stage, "caller_start", asked).await;
+    until("it runs", || noted(&stage, "never begins") == 1).await;
+    // Without the `id` that it looks for, it ends with a traceback.
+    let crashed = stage.host.tool("caller_cancel", no_args(), |_| {}).await;
+    assert!(crashed.is_err(), "{crashed:?}");
+    until("it is cancelled", || {
+        noted(&stage, "[other] Info: cancelled") == 1
+    })
+    .await;
+    stage.host.shutdown().await;
+}
