@@ -64,7 +64,12 @@ pub async fn run<A: Ask>(
         } else {
             let own = start.checked_add(link.deadline());
             let until = own.map_or(end, |own| own.min(end));
-            link.ask(fold.event(), until).await
+            let answer = link.ask(fold.event(), until).await;
+            // The time it had, not what was left of it when its own clock began.
+            answer.map_err(|failure| match failure {
+                Failure::Timeout(_) => Failure::Timeout(until - start),
+                other => other,
+            })
         };
         let note = answer
             .as_ref()

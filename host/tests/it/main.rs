@@ -7,4 +7,5 @@ mod host;
 mod memory;
 mod seeds;
 mod support;
+mod telling;
 mod wire;

@@ -1,0 +1,267 @@
+//! What the user, the log and the disk are told.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::json;
+use zot_host::{
+    Hooks, Host, HostConfig, HostError,
+    extension::{LastKnown, Launch},
+    home::Home,
+};
+use zot_protocol::{
+    Content, ExtensionConfig, HelloAck, InterceptName, InterceptPolicies, InterceptPolicy, Key,
+    OnFailure, OpenPanel, PanelClose, PanelKey, PanelRender, PanelResize, ToolCallIntercept,
+    limits::Limits,
+};
+
+use crate::support::{Stage, no_args, patient, until};
+
+async fn ask(stage: &Stage) -> bool {
+    let event = ToolCallIntercept::new("bash", no_args()).into();
+    stage.host.intercept(event).await.result.is_ok()
+}
+
+fn quick() -> Limits {
+    Limits {
+        intercept: std::time::Duration::from_millis(50),
+        ..patient()
+    }
+}
+
+fn warnings(stage: &Stage) -> Vec<String> {
+    let mut notes = stage.notes.all();
+    notes.retain(|note| note.contains("Warn"));
+    notes
+}
+
+#[tokio::test]
+async fn a_guard_that_fails_is_told_once_to_the_user_and_each_time_to_the_log() {
+    let stage = Stage::with(quick());
+    let launches = vec![stage.odd("mute", &["mute"]), stage.odd("well", &[])];
+    assert_eq!(stage.host.load(launches).await.ready, 2);
+    for _ in 0..3 {
+        assert!(ask(&stage).await, "under `allow` it goes on");
+    }
+    assert_eq!(
+        warnings(&stage)
+            .iter()
+            .filter(|note| note.starts_with("[mute]"))
+            .collect::<Vec<_>>(),
+        [
+            "[mute] Warn: could not be asked about tool_call, which was passed unasked: no answer within 50ms"
+        ],
+    );
+    let logged = stage.log("mute").matches("could not be asked").count();
+    assert_eq!(logged, 3);
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_guard_that_never_started_is_told_too() {
+    let stage = Stage::with(quick());
+    let mut guard = stage.launch("guard", "/no/such/program", vec![]);
+    let block = InterceptPolicy::new(OnFailure::Block);
+    guard.manifest.intercept =
+        InterceptPolicies([(InterceptName::ToolCall, block)].into_iter().collect());
+    assert_eq!(stage.host.load(vec![guard]).await.ready, 0);
+    assert!(!ask(&stage).await && !ask(&stage).await);
+    let warnings = warnings(&stage);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("[guard]"), "{warnings:?}");
+    assert!(warnings[0].contains("which was refused"), "{warnings:?}");
+}
+
+fn with_settings(on_failure: OnFailure) -> Stage {
+    let mut settings = ExtensionConfig::default();
+    settings
+        .on_failure
+        .insert(InterceptName::ToolCall, on_failure);
+    let mut stage = Stage::with(quick());
+    let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", "/"));
+    config.limits = quick();
+    config.settings = BTreeMap::from([("mute".to_owned(), settings)]);
+    stage.host = Host::new(config).expect("a host");
+    stage
+}
+
+#[tokio::test]
+async fn the_user_may_tighten_a_policy() {
+    let stage = with_settings(OnFailure::Block);
+    let launches = vec![stage.odd("mute", &["mute"])];
+    assert_eq!(stage.host.load(launches).await.ready, 1);
+    assert!(!ask(&stage).await, "the manifest would let it pass");
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_user_may_not_loosen_a_policy() {
+    let stage = with_settings(OnFailure::Allow);
+    let mut launch = stage.odd("mute", &["mute"]);
+    let block = InterceptPolicy::new(OnFailure::Block);
+    launch.manifest.intercept =
+        InterceptPolicies([(InterceptName::ToolCall, block)].into_iter().collect());
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+    assert!(!ask(&stage).await, "the manifest says block");
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn who_lost_a_name_to_whom_is_in_the_losers_log() {
+    let stage = Stage::new();
+    let mut second = stage.odd("second", &[]);
+    second.unknown_fields = vec!["/colour".into(), "/timeouts/tea_ms".into()];
+    let launches = vec![stage.odd("first", &[]), second];
+    assert_eq!(stage.host.load(launches).await.ready, 2);
+    let log = stage.log("second");
+    for line in [
+        "its tool `echo` is shadowed by that of first, which comes first",
+        "its command `say` is shadowed by that of first, which comes first",
+        "ignored unknown fields of the manifest: /colour, /timeouts/tea_ms",
+    ] {
+        assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
+    }
+    assert!(!stage.log("first").contains("shadowed"));
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_was_last_offered_is_on_disk() {
+    let stage = Stage::new();
+    let mut launch = stage.odd("odd", &[]);
+    launch.manifest.version = Some("1.2".into());
+    let path = Home::at(stage.home.path()).last_known_of("odd");
+    assert_eq!(LastKnown::read(&path), None);
+    stage.host.load(vec![launch]).await;
+    stage.host.shutdown().await;
+
+    let known = LastKnown::read(&path).expect("written");
+    assert_eq!(known.version, "1.2");
+    let command = &known.commands[0];
+    assert_eq!(
+        (command.name.as_str(), command.description.as_str()),
+        ("say", "says it back")
+    );
+    assert!(known.tools.iter().any(|tool| tool.name == "echo"));
+    assert_eq!(known.intercepts, ["tool_call", "assistant_message"]);
+    let folder = path.parent().expect("a folder");
+    let files = std::fs::read_dir(folder).expect("there").count();
+    assert_eq!(files, 1, "nothing half-written is left");
+
+    std::fs::write(&path, "{\"tools\": 5").expect("written");
+    assert_eq!(LastKnown::read(&path), None, "it is only what was known");
+}
+
+/// Notes what happens to panels.
+#[derive(Default)]
+struct Panels(Mutex<Vec<String>>);
+
+impl Panels {
+    fn push(&self, line: String) {
+        self.0.lock().expect("not poisoned").push(line);
+    }
+
+    fn has(&self, line: &str) -> bool {
+        let lines = self.0.lock().expect("not poisoned");
+        lines.iter().any(|it| it == line)
+    }
+}
+
+impl Hooks for Panels {
+    fn open_panel(&self, extension: &str, open: OpenPanel) {
+        let panel = open.panel;
+        let title = panel.title.unwrap_or_default();
+        self.push(format!(
+            "{extension} opens {title}: {}",
+            panel.lines.join("|")
+        ));
+    }
+
+    fn render_panel(&self, _: &str, render: PanelRender) {
+        let title = render.title.unwrap_or_default();
+        let lines = render.lines.unwrap_or_default().join("|");
+        self.push(format!("renders {title}{lines}"));
+    }
+
+    fn close_panel(&self, _: &str, close: PanelClose) {
+        self.push(format!("closes {}", close.panel_id));
+    }
+
+    fn gone(&self, extension: &str) {
+        self.push(format!("{extension} is gone"));
+    }
+}
+
+fn panel_host(interactive: bool) -> (Stage, Arc<Panels>, Launch) {
+    let mut stage = Stage::new();
+    let panels = Arc::new(Panels::default());
+    let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", "/"));
+    config.limits = patient();
+    config.hooks = Arc::<Panels>::clone(&panels);
+    config.interactive = interactive;
+    stage.host = Host::new(config).expect("a host");
+    let launch = stage.fixture("panel.py", "panel", &[]);
+    (stage, panels, launch)
+}
+
+#[tokio::test]
+async fn keys_of_a_panel_arrive_in_the_order_typed() {
+    let (stage, panels, launch) = panel_host(true);
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+    until("it is open", || panels.has("panel opens Panel: one")).await;
+    let host = &stage.host;
+    for letter in "buy milk".chars() {
+        let mut key = PanelKey::new("p", Key::Rune);
+        key.text = Some(letter.into());
+        host.panel_key("panel", key).expect("sent");
+    }
+    let enter = PanelKey::new("p", Key::Enter);
+    host.panel_key("panel", enter.clone()).expect("sent");
+    until("all has come", || panels.has("renders buy milk<enter>")).await;
+    let room = PanelResize::new("p", 80, 12);
+    host.panel_resize("panel", room).expect("sent");
+    until("it is told its room", || panels.has("renders 80x12")).await;
+    host.panel_close("panel", PanelClose::new("p"))
+        .expect("sent");
+    until("it is closed", || panels.has("closes p")).await;
+    assert_eq!(
+        host.panel_key("nobody", enter),
+        Err(HostError::NoSuchExtension("nobody".into()))
+    );
+    stage.host.shutdown().await;
+    assert!(!panels.has("panel is gone"), "it was asked to go");
+}
+
+#[tokio::test]
+async fn a_tool_that_talks_with_the_user_needs_one() {
+    for (interactive, said) in [
+        (true, "asked"),
+        (
+            false,
+            "`ask` talks with the user, and there is none to talk with here",
+        ),
+    ] {
+        let (stage, _, launch) = panel_host(interactive);
+        assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+        let result = stage.host.tool("ask", no_args(), |_| {}).await;
+        let result = result.expect("a result");
+        assert_eq!(result.content, [Content::text(said)]);
+        assert_eq!(result.is_error, !interactive);
+        stage.host.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_crashes_is_gone() {
+    let (stage, panels, _) = panel_host(true);
+    let launch = stage.odd("odd", &[]);
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+    let crashed = stage.host.tool("crash", no_args(), |_| {}).await;
+    assert!(crashed.is_err());
+    until("it is told", || panels.has("odd is gone")).await;
+    let info = &stage.host.extensions()[0];
+    assert!(info.error.is_some(), "{}", json!(info));
+    stage.host.shutdown().await;
+}
