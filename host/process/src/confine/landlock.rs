@@ -8,10 +8,11 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::{Confinement, Net, program, system};
+use super::system::{self, Grant};
+use super::{Confinement, Net, program};
 use crate::Spec;
 
 /// The version of the kernel's interface; 0 without Landlock.
@@ -32,14 +33,13 @@ pub(super) struct Rules {
 /// name afterwards changes nothing.
 pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Result<Rules> {
     let mut rules = Builder::new(confinement, abi)?;
-    for path in system::PROGRAMS {
-        rules.add(Path::new(path), rules.read)?;
-    }
-    for path in system::settings() {
-        rules.add(path, AccessFs::ReadFile | AccessFs::ReadDir)?;
-    }
-    for path in system::DEVICES {
-        rules.add(Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
+    for (path, grant) in system::grants() {
+        let access = match grant {
+            Grant::Program => rules.read,
+            Grant::Setting => AccessFs::ReadFile | AccessFs::ReadDir,
+            Grant::Device => AccessFs::ReadFile | AccessFs::WriteFile,
+        };
+        rules.add(path, access)?;
     }
     for path in program::needs(spec) {
         rules.add(&path, rules.read)?;
@@ -62,7 +62,6 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Resu
 
 struct Builder {
     set: RulesetCreated,
-    files: BitFlags<AccessFs>,
     read: BitFlags<AccessFs>,
     write: BitFlags<AccessFs>,
     /// What is handled of TCP, which is nothing on an older kernel.
@@ -96,9 +95,11 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
+        // From here on what is left out is what a rule for a file has for folders alone.
+        let set = set.create().map_err(other)?;
+        let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {
-            set: set.create().map_err(other)?,
-            files: AccessFs::from_file(abi),
+            set,
             read: AccessFs::from_read(abi),
             write,
             net,
@@ -113,12 +114,6 @@ impl Builder {
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
             // What cannot be reached needs no rule.
             Err(_) => return Ok(false),
-        };
-        let is_folder = rustix::fs::FileType::from_raw_mode(fstat(&fd)?.st_mode).is_dir();
-        let access = if is_folder {
-            access
-        } else {
-            access & self.files
         };
         let rule = PathBeneath::new(fd, access);
         (&mut self.set).add_rule(rule).map_err(other)?;

@@ -87,39 +87,77 @@ pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     let mut code = vec![load(Field::Arch), skip_if(JEQ, ARCH?, 1), deny(EPERM)];
     code.push(load(Field::Number));
     code.extend([skip_unless(JGE, X32, 1), deny(EPERM)]);
-    for door in DOORS {
-        code.extend(on(door, vec![deny(EPERM)]));
+    let mut cases: Vec<_> = DOORS.map(|door| Case::new(door, vec![deny(EPERM)])).into();
+    cases.push(Case::new(libc::SYS_prlimit64, limits()));
+    if *net != Net::All {
+        cases.extend([
+            Case::new(libc::SYS_socket, sockets(net)),
+            Case::new(libc::SYS_socketpair, pairs()),
+            Case::new(libc::SYS_setsockopt, options()),
+            Case::new(libc::SYS_sendto, sending(3)),
+            Case::new(libc::SYS_sendmsg, sending(2)),
+            Case::new(libc::SYS_sendmmsg, sending(3)),
+        ]);
     }
-    // Another process's limits: one of them is the processor time after which it is killed.
-    let others_limits = vec![
+    cases.sort_by_key(|case| case.number);
+    code.extend(decide(&cases));
+    Some(code)
+}
+
+/// What is done for one call. The body ends in a verdict.
+struct Case {
+    number: u32,
+    body: Vec<sock_filter>,
+}
+
+impl Case {
+    fn new(call: c_long, body: Vec<sock_filter>) -> Self {
+        let number = u32::try_from(call).expect("numbers of system calls are small");
+        Self { number, body }
+    }
+}
+
+/// Halves the cases until one is left. The kernel runs a new filter once for every call it knows, so a long list of
+/// comparisons costs each start a tenth of a millisecond.
+fn decide(cases: &[Case]) -> Vec<sock_filter> {
+    let length = |code: &[sock_filter]| u8::try_from(code.len()).expect("the filter is short");
+    match cases {
+        [] => vec![ALLOW],
+        [case] => {
+            let mut code = vec![skip_unless(JEQ, case.number, length(&case.body))];
+            code.extend(&case.body);
+            code.push(ALLOW);
+            code
+        }
+        _ => {
+            let (lower, upper) = cases.split_at(cases.len() / 2);
+            let lower = decide(lower);
+            let mut code = vec![skip_if(JGE, upper[0].number, length(&lower))];
+            code.extend(lower);
+            code.extend(decide(upper));
+            code
+        }
+    }
+}
+
+/// Not another process's limits: one of them is the processor time after which it is killed.
+fn limits() -> Vec<sock_filter> {
+    vec![
         load(Field::Argument(0)),
         skip_unless(JEQ, 0, 1),
         ALLOW,
         deny(EPERM),
-    ];
-    code.extend(on(libc::SYS_prlimit64, others_limits));
-    if *net != Net::All {
-        code.extend(on(libc::SYS_socketpair, pairs()));
-        code.extend(on(libc::SYS_socket, sockets(net)));
-        // Opens a connection without `connect`, and past the kernel's check of that.
-        let flags = [
-            (libc::SYS_sendto, 3),
-            (libc::SYS_sendmsg, 2),
-            (libc::SYS_sendmmsg, 3),
-        ];
-        for (call, argument) in flags {
-            let body = vec![
-                load(Field::Argument(argument)),
-                skip_unless(JSET, word(MSG_FASTOPEN), 1),
-                deny(EACCES),
-                ALLOW,
-            ];
-            code.extend(on(call, body));
-        }
-        code.extend(on(libc::SYS_setsockopt, options()));
-    }
-    code.push(ALLOW);
-    Some(code)
+    ]
+}
+
+/// Not the flag, in this argument, that opens a connection without `connect` and past the kernel's check of that.
+fn sending(flags: u32) -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(flags)),
+        skip_unless(JSET, word(MSG_FASTOPEN), 1),
+        deny(EACCES),
+        ALLOW,
+    ]
 }
 
 /// Connected pairs of Unix sockets stay. Not pairs of datagram sockets: one of those sends to any address it likes.
@@ -218,15 +256,6 @@ fn deny(errno: c_int) -> sock_filter {
     )
 }
 
-/// What is done for one call. The body must end in a verdict, since the number is no longer loaded after it.
-fn on(call: c_long, body: Vec<sock_filter>) -> Vec<sock_filter> {
-    let number = u32::try_from(call).expect("numbers of system calls are small");
-    let length = u8::try_from(body.len()).expect("bodies are short");
-    let mut code = vec![skip_unless(JEQ, number, length)];
-    code.extend(body);
-    code
-}
-
 const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     #[expect(clippy::cast_possible_truncation, reason = "all codes are below 256")]
     let code = code as u16;
@@ -235,4 +264,63 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 
 fn word(value: c_int) -> u32 {
     u32::try_from(value).expect("constants of the interface are positive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel's machine would say to a call.
+    fn verdict(filter: &[sock_filter], arch: u32, number: u32, arguments: [u32; 6]) -> u32 {
+        let (mut at, mut loaded) = (0, 0);
+        loop {
+            let step = filter[at];
+            at += 1;
+            let code = u32::from(step.code);
+            let is = |wanted: u32| code == (libc::BPF_JMP | wanted | libc::BPF_K);
+            let jump = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
+            if code == (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) {
+                loaded = match step.k {
+                    0 => number,
+                    4 => arch,
+                    offset => arguments[(offset as usize - 16) / 8],
+                };
+            } else if code == (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) {
+                loaded &= step.k;
+            } else if is(JEQ) {
+                at += jump(loaded == step.k);
+            } else if is(JGE) {
+                at += jump(loaded >= step.k);
+            } else if is(JSET) {
+                at += jump(loaded & step.k != 0);
+            } else {
+                assert_eq!(code, libc::BPF_RET | libc::BPF_K);
+                return step.k;
+            }
+        }
+    }
+
+    #[test]
+    fn every_call_finds_its_case() {
+        let arch = ARCH.expect("tests run where it is known");
+        let number = |call: c_long| u32::try_from(call).unwrap();
+        let (allowed, refused) = (libc::SECCOMP_RET_ALLOW, deny(EPERM).k);
+        for net in [Net::None, Net::Ports(vec![1]), Net::All] {
+            let filter = filter(&net).unwrap();
+            for call in 0..1000 {
+                let said = verdict(&filter, arch, call, [0; 6]);
+                let is_door = DOORS.iter().any(|&door| number(door) == call);
+                let is_socket =
+                    call == number(libc::SYS_socket) || call == number(libc::SYS_socketpair);
+                let expected = match (is_door, is_socket && net != Net::All) {
+                    (true, _) => refused,
+                    (_, true) => deny(EACCES).k,
+                    _ => allowed,
+                };
+                assert_eq!(said, expected, "{call} with {net:?}");
+                assert_eq!(verdict(&filter, arch ^ 1, call, [0; 6]), refused);
+                assert_eq!(verdict(&filter, arch, call | X32, [0; 6]), refused);
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Programs and libraries, read and executed.
-pub(super) const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 11] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -81,7 +81,7 @@ const KERNEL: [&str; 4] = [
 ];
 
 /// Devices without a state, read and written. Not the terminal: what is typed there can be forged.
-pub(super) const DEVICES: [&str; 5] = [
+const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -89,21 +89,54 @@ pub(super) const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// What is read and not executed, as far as it is there. Looked for once: it is the same for all.
-pub(super) fn settings() -> &'static [PathBuf] {
-    static SETTINGS: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    SETTINGS.get_or_init(|| {
+/// What may be done with a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Grant {
+    /// Read and executed.
+    Program,
+    /// Read.
+    Setting,
+    /// Read and written.
+    Device,
+}
+
+/// What is there of all that, each path once. Looked for once too: it is the same for all processes.
+pub(super) fn grants() -> &'static [(PathBuf, Grant)] {
+    static GRANTS: OnceLock<Vec<(PathBuf, Grant)>> = OnceLock::new();
+    GRANTS.get_or_init(|| {
         let etc = Path::new("/etc");
-        let named = self::SETTINGS.iter().map(|name| etc.join(name));
-        let kernel = KERNEL.iter().map(PathBuf::from);
         let runtimes = fs::read_dir(etc)
             .into_iter()
             .flatten()
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
             .map(|name| etc.join(name));
-        let all = named.chain(kernel).chain(runtimes);
-        all.filter(|path| path.exists()).collect()
+        let settings = SETTINGS.iter().map(|name| etc.join(name));
+        let settings = settings
+            .chain(runtimes)
+            .chain(KERNEL.iter().map(PathBuf::from));
+        let programs = PROGRAMS
+            .iter()
+            .map(|path| (PathBuf::from(path), Grant::Program));
+        let devices = DEVICES
+            .iter()
+            .map(|path| (PathBuf::from(path), Grant::Device));
+        let mut folders: Vec<PathBuf> = Vec::new();
+        programs
+            .chain(settings.map(|path| (path, Grant::Setting)))
+            .chain(devices)
+            .filter(|(path, grant)| {
+                // `/bin` is in `/usr` on most systems, and the time zone is on all.
+                let Ok(real) = path.canonicalize() else {
+                    return false;
+                };
+                let is_new = !folders.iter().any(|folder| real.starts_with(folder));
+                if is_new && matches!(grant, Grant::Program) {
+                    folders.push(real);
+                }
+                is_new
+            })
+            .collect()
     })
 }
 
