@@ -19,7 +19,7 @@ use tokio::{
     io::AsyncRead,
     pin,
     sync::{Notify, watch},
-    task::coop::consume_budget,
+    task::yield_now,
     time::Instant,
 };
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
@@ -39,7 +39,7 @@ use super::{
 /// status may not be known yet when its output has ended.
 const OTHER_END: Duration = Duration::from_millis(100);
 /// So many lines are handled before everything else has a turn.
-const LINES_AT_A_TURN: usize = 64;
+const LINES_AT_A_TURN: usize = 32;
 /// Garbage after this many lines in a row is counted, not logged.
 const GARBAGE_LOGGED: usize = 10;
 /// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
@@ -274,7 +274,7 @@ impl Connection {
                     }
                 }
                 () = self.look.notified() => {}
-                () = consume_budget(), if more => {}
+                () = yield_now(), if more => {}
                 read = lines.fill(), if !more => {
                     read.map_err(|error| format!("could not be read from: {error}"))?;
                 }

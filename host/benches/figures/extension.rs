@@ -1,0 +1,48 @@
+//! The other side: what this binary does when it is started as an extension.
+
+use std::io::{BufRead, Write};
+
+use serde_json::{Value, json};
+
+/// Registers a tool, answers whatever it is asked; or says nothing but notes, as fast as it can.
+pub(crate) fn echo(flood: bool) {
+    let mut stdout = std::io::stdout().lock();
+    let tool = if flood { "flood" } else { "echo" };
+    let hello = format!(
+        "{}\n{}\n{}\n{}\n",
+        json!({"type": "hello", "name": "echo"}),
+        json!({"type": "register_tool", "name": tool, "schema": {"type": "object"}}),
+        json!({"type": "subscribe", "intercept": ["tool_call"]}),
+        json!({"type": "ready"}),
+    );
+    stdout.write_all(hello.as_bytes()).expect("written");
+    if flood {
+        let note = json!({"type": "notify", "level": "info", "message": "and another one"});
+        let notes = format!("{note}\n").repeat(500);
+        // Until the host goes.
+        while stdout.write_all(notes.as_bytes()).is_ok() {}
+        return;
+    }
+    for line in std::io::stdin().lock().lines() {
+        let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        let reply = match frame["type"].as_str() {
+            Some("tool_call") => {
+                json!({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": "ok"}]})
+            }
+            Some("event_intercept") => {
+                json!({"type": "event_intercept_response", "id": frame["id"], "modified_args": {"command": "echo rewritten"}})
+            }
+            Some("shutdown") => return,
+            _ => continue,
+        };
+        let line = format!("{reply}\n");
+        stdout.write_all(line.as_bytes()).expect("written");
+    }
+}
+
+/// Keeps one core busy until it is killed.
+pub(crate) fn spin() {
+    loop {
+        std::hint::spin_loop();
+    }
+}

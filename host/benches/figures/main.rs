@@ -1,0 +1,142 @@
+//! What the host costs: a tool call, a chain of ten, the start of fifty, a flood, each against the same without it.
+//!
+//! `cargo bench -p zot-host` prints the table twice: as a user has it, and pinned to one core, where the host's own
+//! work shows. Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this
+//! same binary, started with `--echo`. A word selects rows: `cargo bench -p zot-host -- call`.
+
+mod bare;
+mod extension;
+mod flood;
+mod round_trips;
+mod starts;
+mod table;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tokio::runtime::Runtime;
+use zot_host::{Host, HostConfig, extension::Launch, home::Home};
+use zot_protocol::{HelloAck, Manifest};
+
+use table::{Row, Table};
+
+/// What every row is measured with.
+struct Bench {
+    runtime: Runtime,
+    home: tempfile::TempDir,
+    rounds: usize,
+    pinned: bool,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    if has("--echo") {
+        return extension::echo(has("--flood"));
+    }
+    if has("--spin") {
+        return extension::spin();
+    }
+    // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
+    let (measured, pinned) = (has("--bench"), has("--pinned"));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let bench = Bench {
+        runtime,
+        home: tempfile::tempdir().expect("a home"),
+        rounds: if measured || pinned { 31 } else { 1 },
+        pinned,
+    };
+    let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let wanted = |row: &Row| words.is_empty() || words.iter().any(|word| row.what.contains(*word));
+    Table::print(&bench, rows(pinned).filter(wanted));
+    if measured {
+        let again = Command::new("taskset")
+            .args(["-c", "0"])
+            .arg(this())
+            .arg("--pinned")
+            .args(&words)
+            .status();
+        if again.is_err() {
+            println!("skipped: taskset not found, so nothing is pinned");
+        }
+    }
+}
+
+fn rows(pinned: bool) -> impl Iterator<Item = Row> {
+    let round_trip = if pinned { 1.6 } else { 1.15 };
+    let rows = [
+        Row {
+            what: "a tool call, against the same pipe without a host",
+            goal: round_trip,
+            measure: round_trips::calls,
+            pinned_too: true,
+        },
+        Row {
+            what: "a chain of ten rewriting, against ten bare round trips",
+            goal: round_trip,
+            measure: round_trips::chains,
+            pinned_too: true,
+        },
+        Row {
+            what: "50 extensions to all ready, against spawning 50 bare",
+            goal: 1.5,
+            measure: starts::fifty,
+            pinned_too: false,
+        },
+        Row {
+            what: "a call's p99 beside a flood, against beside a busy core",
+            goal: 2.0,
+            measure: flood::beside,
+            pinned_too: false,
+        },
+    ];
+    rows.into_iter()
+        .filter(move |row| row.pinned_too || !pinned)
+}
+
+impl Bench {
+    fn host(&self) -> Host {
+        let _runtime = self.runtime.enter();
+        let ack = HelloAck::new(1, "0.1.0", "demo", "demo", "/");
+        Host::new(HostConfig::new(ack)).expect("a host")
+    }
+
+    /// A host with so many echoing extensions, all ready.
+    fn loaded(&self, count: usize) -> Host {
+        let host = self.host();
+        let stats = self.runtime.block_on(host.load(self.launches(count)));
+        assert_eq!(stats.ready, count as u64, "{stats:?}");
+        host
+    }
+
+    fn launches(&self, count: usize) -> Vec<Launch> {
+        (0..count)
+            .map(|index| self.launch(&format!("echo{index}"), &["--echo"]))
+            .collect()
+    }
+
+    fn launch(&self, name: &str, args: &[&str]) -> Launch {
+        let home: &Path = self.home.path();
+        let mut manifest = Manifest::new(name, this().display().to_string());
+        manifest.args = args.iter().map(ToString::to_string).collect();
+        Launch::new(manifest, home, this(), &Home::at(home)).expect("a data directory")
+    }
+
+    /// Runs `work` in a task, as an agent would: the thread that blocks on the runtime would have to be woken besides.
+    fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+        self.runtime.block_on(async {
+            let task = tokio::spawn(work);
+            task.await.expect("runs")
+        })
+    }
+}
+
+fn this() -> PathBuf {
+    std::env::current_exe().expect("known")
+}
