@@ -5,6 +5,7 @@ mod chain;
 mod discover;
 mod host;
 mod memory;
+mod outside;
 mod seeds;
 mod support;
 mod telling;

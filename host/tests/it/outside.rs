@@ -1,0 +1,62 @@
+//! What a program outside the workspace gets when it depends on this crate.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn root() -> PathBuf {
+    let host = Path::new(env!("CARGO_MANIFEST_DIR"));
+    host.parent().expect("in the workspace").to_owned()
+}
+
+/// The program in the documentation of the crate, with the lines that are hidden there.
+fn program() -> String {
+    let source = include_str!("../../src/lib.rs");
+    let documentation = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    let program = documentation
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .skip_while(|line| *line != "```")
+        .skip(1)
+        .take_while(|line| *line != "```");
+    program
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .fold(String::new(), |program, line| program + line + "\n")
+}
+
+#[test]
+fn the_documented_program_has_twenty_lines_and_runs_without_the_agent() {
+    let source = include_str!("../../src/lib.rs");
+    let shown = source
+        .lines()
+        .skip_while(|line| *line != "//! ```")
+        .skip(1)
+        .take_while(|line| *line != "//! ```")
+        .filter(|line| !line.starts_with("//! #") && *line != "//!");
+    assert!(shown.count() <= 20, "more than a glance");
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = root();
+    let manifest = format!(
+        "[package]\nname = \"outside\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
+         zot-host = {{ path = {:?}, default-features = false }}\nzot-protocol = {{ path = {:?} }}\n\
+         tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\ntempfile = \"3\"\n",
+        root.join("host"),
+        root.join("protocol"),
+    );
+    fs::create_dir(folder.path().join("src")).expect("made");
+    fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
+    fs::write(folder.path().join("src/main.rs"), program()).expect("written");
+    // The workspace's versions are on this machine already.
+    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("copied");
+
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--offline", "--quiet"])
+        .current_dir(folder.path())
+        .env("CARGO_TARGET_DIR", root.join("target/outside"))
+        .output()
+        .expect("cargo starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
