@@ -41,10 +41,11 @@ pub use support::{Enforced, Support};
 /// included, cannot, root or not:
 ///
 /// - read or list a file or folder, or execute one, that was not granted, by whatever name: a link, `..`,
-///   `/proc/self/root`. A denied call fails with EACCES;
-/// - write, create, remove, rename, link or truncate outside of what was granted for writing, or make a device anywhere;
-/// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], any but TCP's, connect to or bind another port. Pairs of
-///   connected sockets (`socketpair`) stay, as do pipes;
+///   `/proc/self/root`. A denied call fails with EACCES or EPERM;
+/// - write, create, remove, rename, link or truncate outside of what was granted for writing, or make a device anywhere
+///   (a hard link from outside fails with EXDEV, as between disks, at which programs make a copy);
+/// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], any but TCP's, or connect to or bind another
+///   port. Pairs of connected sockets (`socketpair`) stay, as do pipes;
 /// - signal, trace, or read the environment, memory or descriptors of a process outside of its tree, this one above all, or
 ///   change its limits;
 /// - reach an abstract Unix socket outside of its tree, even with [`Net::All`];

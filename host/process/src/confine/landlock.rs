@@ -15,12 +15,13 @@ use super::system::{self, Grant};
 use super::{Confinement, Net, program};
 use crate::Spec;
 
-/// The version of the kernel's interface; 0 without Landlock.
+/// The version of the kernel's interface, as far as the rules make use of it; 0 without Landlock.
 pub(super) fn version() -> u8 {
     const VERSION: libc::c_long = 1;
+    const NEWEST: libc::c_long = 7;
     // SAFETY: with this flag, no attributes and no size, the call reads and writes no memory and makes nothing.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0, 0, VERSION) };
-    u8::try_from(version).unwrap_or(0)
+    u8::try_from(version.min(NEWEST)).unwrap_or(0)
 }
 
 /// A set of rules that a process can be put under, and the grants that name nothing.
@@ -33,7 +34,7 @@ pub(super) struct Rules {
 /// name afterwards changes nothing.
 pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Result<Rules> {
     let mut rules = Builder::new(confinement, abi)?;
-    for (path, grant) in system::grants() {
+    for (path, grant) in system::grants()? {
         let access = match grant {
             Grant::Program => rules.read,
             Grant::Setting => AccessFs::ReadFile | AccessFs::ReadDir,

@@ -10,9 +10,10 @@ pub(crate) struct Jail;
 impl Jail {
     #[expect(clippy::unnecessary_wraps, reason = "as on Linux, where it can fail")]
     pub(crate) fn build(confinement: &Confinement, _: &Spec) -> io::Result<(Self, Confined)> {
+        let granted = confinement.read.iter().chain(&confinement.write);
         let confined = Confined {
             enforced: confinement.enforced(),
-            missing: Vec::new(),
+            missing: granted.filter(|path| !path.exists()).cloned().collect(),
         };
         Ok((Self, confined))
     }

@@ -13,14 +13,11 @@ pub struct Support {
 }
 
 impl Support {
-    /// The newest interface that the rules make use of. A newer kernel has it too.
-    const NEWEST: u8 = 7;
-
     /// Asks the kernel. Elsewhere than on Linux the answer is [`none`](Self::none).
     pub fn probe() -> Self {
         #[cfg(target_os = "linux")]
         return Self {
-            landlock: super::landlock::version().min(Self::NEWEST),
+            landlock: super::landlock::version(),
             seccomp: super::seccomp::is_there(),
         };
         #[cfg(not(target_os = "linux"))]

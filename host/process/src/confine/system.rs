@@ -1,6 +1,7 @@
 //! What every program may read, since hardly any runs without it.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -101,43 +102,53 @@ pub(super) enum Grant {
 }
 
 /// What is there of all that, each path once. Looked for once too: it is the same for all processes.
-pub(super) fn grants() -> &'static [(PathBuf, Grant)] {
+pub(super) fn grants() -> io::Result<&'static [(PathBuf, Grant)]> {
     static GRANTS: OnceLock<Vec<(PathBuf, Grant)>> = OnceLock::new();
-    GRANTS.get_or_init(|| {
-        let etc = Path::new("/etc");
-        let runtimes = fs::read_dir(etc)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
-            .map(|name| etc.join(name));
-        let settings = SETTINGS.iter().map(|name| etc.join(name));
-        let settings = settings
-            .chain(runtimes)
-            .chain(KERNEL.iter().map(PathBuf::from));
-        let programs = PROGRAMS
-            .iter()
-            .map(|path| (PathBuf::from(path), Grant::Program));
-        let devices = DEVICES
-            .iter()
-            .map(|path| (PathBuf::from(path), Grant::Device));
-        let mut folders: Vec<PathBuf> = Vec::new();
-        programs
-            .chain(settings.map(|path| (path, Grant::Setting)))
-            .chain(devices)
-            .filter(|(path, grant)| {
-                // `/bin` is in `/usr` on most systems, and the time zone is on all.
-                let Ok(real) = path.canonicalize() else {
-                    return false;
-                };
-                let is_new = !folders.iter().any(|folder| real.starts_with(folder));
-                if is_new && matches!(grant, Grant::Program) {
-                    folders.push(real);
-                }
-                is_new
-            })
-            .collect()
-    })
+    if let Some(grants) = GRANTS.get() {
+        return Ok(grants);
+    }
+    let found = find()?;
+    Ok(GRANTS.get_or_init(|| found))
+}
+
+fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
+    let etc = Path::new("/etc");
+    let mut settings: Vec<_> = SETTINGS.iter().map(|name| etc.join(name)).collect();
+    settings.extend(KERNEL.map(PathBuf::from));
+    match fs::read_dir(etc) {
+        Ok(entries) => settings.extend(
+            entries
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
+                .map(|name| etc.join(name)),
+        ),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Out of descriptors, say. What is found now is kept, so it must be all.
+        Err(error) => return Err(error),
+    }
+    let of = |grant| move |path: PathBuf| (path, grant);
+    let programs = PROGRAMS.map(PathBuf::from).into_iter();
+    let devices = DEVICES.map(PathBuf::from).into_iter();
+    let mut grants = Vec::new();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for (path, grant) in programs
+        .map(of(Grant::Program))
+        .chain(settings.into_iter().map(of(Grant::Setting)))
+        .chain(devices.map(of(Grant::Device)))
+    {
+        // `/bin` is in `/usr` on most systems, and the time zone is on all.
+        let Ok(real) = path.canonicalize() else {
+            continue;
+        };
+        if folders.iter().any(|folder| real.starts_with(folder)) {
+            continue;
+        }
+        if matches!(grant, Grant::Program) {
+            folders.push(real);
+        }
+        grants.push((path, grant));
+    }
+    Ok(grants)
 }
 
 /// Whether it is among the programs and libraries by its name.

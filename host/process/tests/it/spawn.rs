@@ -3,7 +3,7 @@ use std::os::fd::FromRawFd;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::tempdir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use zot_process::{InterpreterProblem, SpawnError, Spec};
+use zot_process::{Confinement, InterpreterProblem, SpawnError, Spec, Support};
 
 use crate::support::{
     alone, children, line, lines, script, sh, signal, spawner, stat, until, within,
@@ -195,10 +195,12 @@ async fn out_of_descriptors() {
     let used = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
     let limit = getrlimit(Resource::Nofile);
     let (mut started, mut failed) = (0, 0);
-    for spare in 0..16 {
+    let sleep = Spec::new("/bin/sleep").arg("1000");
+    let confined = sleep.clone().confine(Confinement::new(Support::probe()));
+    for (spare, spec) in (0..16).flat_map(|spare| [(spare, &sleep), (spare, &confined)]) {
         let current = Some(used + spare);
         setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
-        let result = within(spawner.spawn(Spec::new("/bin/sleep").arg("1000"))).await;
+        let result = within(spawner.spawn(spec.clone())).await;
         setrlimit(Resource::Nofile, limit).unwrap();
         match result {
             Ok(process) => {
