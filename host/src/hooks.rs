@@ -36,6 +36,11 @@ pub trait Hooks: Send + Sync {
         let _ = (extension, level, message);
     }
 
+    /// The host has a line for the user that is about no extension in particular.
+    fn notice(&self, level: NoteLevel, message: &str) {
+        let _ = (level, message);
+    }
+
     /// An extension takes its notes back.
     fn clear_notes(&self, extension: &str) {
         let _ = extension;

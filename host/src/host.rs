@@ -14,7 +14,7 @@ use std::{
 };
 
 use tokio::sync::watch;
-use zot_process::Spawner;
+use zot_process::{Spawner, Support};
 use zot_protocol::{
     CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck, Intercept,
     InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged, limits::Limits,
@@ -46,8 +46,13 @@ pub struct HostConfig {
     pub tap: Option<Arc<dyn Tap>>,
     /// Names that extensions cannot take.
     pub builtins: Builtins,
-    /// Environment variables that no extension gets.
+    /// Environment variables that an extension gets only where its manifest's `permissions.env` lists them: the keys of
+    /// providers. The token of the driver protocol it never gets.
     pub secrets: Vec<String>,
+    /// What the kernel is taken to enforce of permissions; what it says of itself by default.
+    pub support: Support,
+    /// Whether an extension whose permissions cannot be enforced is refused.
+    pub strict_permissions: bool,
     /// Whether there is a user to talk with. Without one, calling a tool that talks with the user is an error.
     pub interactive: bool,
     /// The user's settings by extension, from the configuration.
@@ -64,6 +69,8 @@ impl HostConfig {
             tap: None,
             builtins: Builtins::default(),
             secrets: Vec::new(),
+            support: Support::probe(),
+            strict_permissions: false,
             interactive: false,
             settings: BTreeMap::new(),
         }
@@ -117,6 +124,8 @@ struct Inner {
     reloading: tokio::sync::Mutex<()>,
     /// Whether it has been shut down.
     over: watch::Sender<bool>,
+    /// Whether the user has been told that permissions are not enforced.
+    told_of_support: AtomicBool,
 }
 
 impl Host {
@@ -133,6 +142,8 @@ impl Host {
                     hooks: config.hooks,
                     tap: config.tap,
                     secrets: config.secrets,
+                    support: config.support,
+                    strict_permissions: config.strict_permissions,
                     ack: config.ack,
                     owner,
                     interactive: config.interactive,
@@ -145,6 +156,7 @@ impl Host {
                 open: watch::Sender::new(true),
                 reloading: tokio::sync::Mutex::new(()),
                 over: watch::Sender::new(false),
+                told_of_support: AtomicBool::new(false),
             }
         })))
     }

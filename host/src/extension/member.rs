@@ -5,6 +5,7 @@ mod ear;
 use std::{
     collections::{BTreeMap, HashSet},
     mem::{Discriminant, discriminant},
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -17,7 +18,7 @@ use tokio::{
     task::JoinHandle,
     time::Instant,
 };
-use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
+use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
 use zot_protocol::{
     CallTool, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName, Manifest,
     OnFailure, SessionStart, Tagged, limits::Limits,
@@ -34,6 +35,7 @@ use super::{
     last_known,
     launch::Launch,
     pending::Ids,
+    permission::{self, PermissionReport},
     stats::Stats,
 };
 use crate::hooks::Hooks;
@@ -67,8 +69,11 @@ pub(crate) struct Shared {
     pub(crate) ids: Arc<Ids>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) tap: Option<Arc<dyn Tap>>,
-    /// Variables that no extension gets.
+    /// Variables that an extension gets only where it lists them.
     pub(crate) secrets: Vec<String>,
+    /// What the kernel is taken to enforce.
+    pub(crate) support: Support,
+    pub(crate) strict_permissions: bool,
     pub(crate) ack: HelloAck,
     pub(crate) owner: Weak<dyn Owner>,
     pub(crate) interactive: bool,
@@ -78,12 +83,26 @@ pub(crate) struct Shared {
     pub(crate) in_session: AtomicBool,
 }
 
+impl Shared {
+    /// Why an extension with these permissions is not started.
+    fn refusal_of(&self, permissions: &PermissionReport) -> Option<String> {
+        let enforced = permissions.enforced.as_ref()?;
+        (self.strict_permissions && permissions.falls_short()).then(|| {
+            format!(
+                "its permissions cannot be held here ({enforced})\n\
+                 hint: without --strict-permissions it is started all the same"
+            )
+        })
+    }
+}
+
 /// One extension of a host.
 pub(crate) struct Member {
     pub(crate) launch: Launch,
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
     pub(crate) warned: Warned,
+    pub(crate) permissions: PermissionReport,
     /// The tools that it is having run.
     pub(crate) calls: Calls,
     process: Process,
@@ -109,16 +128,27 @@ impl Member {
             let fields = launch.unknown_fields.join(", ");
             log.note(&format!("ignored unknown fields of the manifest: {fields}"));
         }
-        let mut spec = Spec::new(&launch.program)
-            .args(launch.manifest.args.clone())
-            .cwd(&launch.dir);
-        for secret in &shared.secrets {
-            spec = spec.env_remove(secret);
+        let mut permissions = PermissionReport::of(&launch.manifest, shared.support);
+        let started = match shared.refusal_of(&permissions) {
+            Some(refusal) => Err(refusal),
+            None => {
+                let spec = Spec::new(&launch.program)
+                    .args(launch.manifest.args.clone())
+                    .cwd(&launch.dir);
+                let cwd = Path::new(&shared.ack.cwd);
+                let spec = permission::apply(spec, &launch, cwd, &shared.secrets, shared.support);
+                let spawned = shared.spawner.spawn(spec).await;
+                spawned.map_err(|error| error.to_string())
+            }
+        };
+        let mut process = started.inspect_err(|error| log.note(error))?;
+        if let Some(confined) = process.confined() {
+            log.note(&format!("confined: {permissions}"));
+            permissions.missing.clone_from(&confined.missing);
         }
-        let mut process = shared.spawner.spawn(spec).await.map_err(|error| {
-            log.note(&error.to_string());
-            error.to_string()
-        })?;
+        for path in &permissions.missing {
+            log.note(&format!("granted and not there: {}", path.display()));
+        }
         let stdin = process.take_stdin().expect("not taken yet");
         let stdout = process.take_stdout().expect("not taken yet");
         let stderr = process.take_stderr().expect("not taken yet");
@@ -147,6 +177,7 @@ impl Member {
                 launch,
                 stats: Mutex::default(),
                 warned: Warned::default(),
+                permissions,
                 calls: Calls::default(),
                 process,
                 log: log.clone(),

@@ -1,6 +1,6 @@
 //! Starting, reloading and ending all extensions.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, atomic::Ordering};
 
 use tokio::task::JoinSet;
 use zot_protocol::{
@@ -13,7 +13,7 @@ use super::{
     slot::{FailedStart, Slot},
 };
 use crate::extension::{
-    Launch,
+    Launch, PermissionReport,
     connection::Stage,
     member::{Member, Shared, Warned},
 };
@@ -44,6 +44,7 @@ impl Host {
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
+        self.tell_of_support();
         self.wait_for_start_up().await;
 
         // Swapped before anybody is let in.
@@ -72,6 +73,39 @@ impl Host {
     /// Every extension in load order, and how it fares.
     pub fn extensions(&self) -> Vec<ExtensionInfo> {
         self.0.slots().iter().map(info).collect()
+    }
+
+    /// What each extension has declared of what it touches, and what of that is enforced, in load order.
+    pub fn permissions(&self) -> Vec<(String, PermissionReport)> {
+        let slots = self.0.slots();
+        let reports = slots.iter().map(|slot| match slot {
+            Slot::Started(member) => (member.name().to_owned(), member.permissions.clone()),
+            Slot::Failed(failed) => {
+                let report = PermissionReport::of(&failed.manifest, self.0.shared.support);
+                (failed.manifest.name.clone(), report)
+            }
+        });
+        reports.collect()
+    }
+
+    /// Says once that what extensions declare is not enforced.
+    fn tell_of_support(&self) {
+        let slots = self.0.slots();
+        let short: Vec<&str> = slots
+            .iter()
+            .filter_map(|slot| match slot {
+                Slot::Started(member) if member.permissions.falls_short() => Some(member.name()),
+                _ => None,
+            })
+            .collect();
+        if !short.is_empty() && !self.0.told_of_support.swap(true, Ordering::SeqCst) {
+            let line = format!(
+                "the permissions of {} are not held to the full; enforced here: {}",
+                short.join(", "),
+                self.0.shared.support
+            );
+            self.0.shared.hooks.notice(NoteLevel::Warn, &line);
+        }
     }
 
     fn replace(&self, slots: Vec<Slot>) -> Arc<Vec<Slot>> {

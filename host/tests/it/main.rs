@@ -6,6 +6,7 @@ mod discover;
 mod host;
 mod memory;
 mod outside;
+mod permissions;
 mod seeds;
 mod support;
 mod telling;

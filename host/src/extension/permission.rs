@@ -1,0 +1,200 @@
+//! What an extension may touch: its manifest's declaration, made into a confinement and an environment.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use zot_process::{Confinement, Enforced, Spec, Support};
+use zot_protocol::{Manifest, Net, Permissions};
+
+use super::launch::Launch;
+
+/// The variables that a program needs to run, besides `LC_*`. None of them is a secret.
+const BASE: [&str; 18] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SYSTEMROOT",
+];
+
+/// What a driver proves itself with. No extension gets it, whatever it declares.
+const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
+
+/// What an extension has declared, and what of it the kernel enforces. It reads as one line.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PermissionReport {
+    /// The declaration of its manifest; `None`: it has the user's full rights.
+    pub declared: Option<Permissions>,
+    /// What of it is enforced; `None` without a declaration.
+    pub enforced: Option<Enforced>,
+    /// Granted paths at which nothing was found when it was started; they are denied.
+    pub missing: Vec<PathBuf>,
+}
+
+impl PermissionReport {
+    /// What an extension with this manifest would have where the kernel enforces `support`.
+    pub fn of(manifest: &Manifest, support: Support) -> Self {
+        let declared = manifest.permissions.clone();
+        let enforced = declared
+            .as_ref()
+            .map(|permissions| network(Confinement::new(support), permissions).enforced());
+        Self {
+            declared,
+            enforced,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Whether it declares something that is not enforced.
+    pub fn falls_short(&self) -> bool {
+        self.enforced.is_some_and(|enforced| !enforced.is_full())
+    }
+}
+
+impl fmt::Display for PermissionReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(declared), Some(enforced)) = (&self.declared, &self.enforced) else {
+            return formatter.write_str("the user's full rights");
+        };
+        let mut said = Vec::new();
+        let mut list = |what: &str, items: &[String]| {
+            if !items.is_empty() {
+                said.push(format!("{what} {}", items.join(" ")));
+            }
+        };
+        list("reads", &declared.fs.read);
+        list("writes", &declared.fs.write);
+        list("gets", &declared.env);
+        said.push(match &declared.net {
+            Net::Denied => "no network".to_owned(),
+            Net::Full => "the network".to_owned(),
+            Net::Ports(ports) => {
+                let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+                format!("TCP to {}", ports.join(" "))
+            }
+        });
+        write!(formatter, "{} ({enforced})", said.join(", "))
+    }
+}
+
+/// The command of an extension with the environment it may have, confined where its manifest declares something.
+/// `cwd` is where the user works.
+pub(crate) fn apply(
+    spec: Spec,
+    launch: &Launch,
+    cwd: &Path,
+    secrets: &[String],
+    support: Support,
+) -> Spec {
+    let Some(permissions) = &launch.manifest.permissions else {
+        let withheld = secrets.iter().map(String::as_str).chain([RPC_TOKEN]);
+        return withheld.fold(spec, Spec::env_remove);
+    };
+    let passed = std::env::vars_os().filter(|(name, _)| is_passed(name, permissions));
+    let spec = spec.env_clear().envs(passed);
+    spec.confine(confinement(permissions, launch, cwd, support))
+}
+
+fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let listed = permissions.env.iter().any(|listed| listed == name);
+    name != RPC_TOKEN && (listed || BASE.contains(&name) || name.starts_with("LC_"))
+}
+
+fn confinement(
+    permissions: &Permissions,
+    launch: &Launch,
+    cwd: &Path,
+    support: Support,
+) -> Confinement {
+    let home = std::env::home_dir();
+    let place = |granted: &String| {
+        let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
+        let start = match start {
+            "~" => home.as_deref()?,
+            "$cwd" => cwd,
+            "$data" => &launch.data_dir,
+            "." => &launch.dir,
+            _ => Path::new("/"),
+        };
+        Some(start.join(OsString::from(rest)))
+    };
+    let confinement = Confinement::new(support)
+        .read(&launch.dir)
+        .write(&launch.data_dir);
+    let read = permissions.fs.read.iter().filter_map(place);
+    let confinement = read.fold(confinement, Confinement::read);
+    let write = permissions.fs.write.iter().filter_map(place);
+    network(write.fold(confinement, Confinement::write), permissions)
+}
+
+fn network(confinement: Confinement, permissions: &Permissions) -> Confinement {
+    confinement.net(match &permissions.net {
+        Net::Denied => zot_process::Net::None,
+        Net::Full => zot_process::Net::All,
+        Net::Ports(ports) => zot_process::Net::Ports(ports.clone()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn permissions(declared: serde_json::Value) -> Permissions {
+        serde_json::from_value(declared).expect("permissions")
+    }
+
+    #[test]
+    fn only_the_base_and_what_is_listed_is_passed_and_the_token_never() {
+        let declared = permissions(json!({"env": ["GUARD_RULES", "ZOTCORE_RPC_TOKEN"]}));
+        let passed = |name: &str| is_passed(OsStr::new(name), &declared);
+        for name in ["PATH", "LC_ALL", "GUARD_RULES"] {
+            assert!(passed(name), "{name}");
+        }
+        for name in ["ZOTCORE_RPC_TOKEN", "ANTHROPIC_API_KEY", "LC", "EDITOR"] {
+            assert!(!passed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_report_reads_as_one_line() {
+        let mut manifest = Manifest::new("guard", "guard");
+        let report =
+            |manifest: &Manifest| PermissionReport::of(manifest, Support::none()).to_string();
+        assert_eq!(report(&manifest), "the user's full rights");
+        manifest.permissions = Some(permissions(
+            json!({"fs": {"read": ["$cwd", "~/.cache"], "write": ["$cwd/out"]}, "net": [443], "env": ["RULES"]}),
+        ));
+        assert_eq!(
+            report(&manifest),
+            "reads $cwd ~/.cache, writes $cwd/out, gets RULES, TCP to 443 \
+             (not enforced: files, TCP, other sockets, signals)"
+        );
+        manifest.permissions = Some(Permissions::default());
+        assert_eq!(
+            report(&manifest),
+            "no network (not enforced: files, TCP, other sockets, signals)"
+        );
+    }
+}

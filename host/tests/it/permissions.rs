@@ -1,0 +1,459 @@
+//! Permissions, as an extension has them: what its manifest does not grant is denied to it and all it starts.
+
+use std::{
+    net::{TcpListener, UdpSocket},
+    os::unix::net::UnixListener,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::{Value, json};
+use zot_host::{
+    Hooks, Host, HostConfig,
+    extension::{Launch, discover::read_manifest},
+    home::Home,
+};
+use zot_process::Support;
+use zot_protocol::{Content, HelloAck, NoteLevel};
+
+use crate::support::{Stage, args, no_args, patient};
+
+/// Whether this kernel enforces what the tests show. One that does not, skips them aloud.
+fn enforces() -> bool {
+    let support = Support::probe();
+    let all = support.signals() && support.seccomp();
+    if !all {
+        println!("skipped: this kernel enforces {support}");
+    }
+    all
+}
+
+/// What was said about no extension in particular.
+#[derive(Default)]
+struct Notices(Mutex<Vec<String>>);
+
+impl Hooks for Notices {
+    fn notice(&self, level: NoteLevel, message: &str) {
+        let notice = format!("{level:?}: {message}");
+        self.0.lock().expect("not poisoned").push(notice);
+    }
+}
+
+/// A folder that stands for the user's: a project, a home, secrets in both, and an extension with these permissions.
+struct User {
+    stage: Stage,
+    notices: Arc<Notices>,
+}
+
+impl User {
+    fn new(change: impl FnOnce(&mut HostConfig)) -> Self {
+        let mut stage = Stage::new();
+        let root = stage.home.path().to_owned();
+        for folder in ["project", "secrets", "ext"] {
+            std::fs::create_dir(root.join(folder)).expect("made");
+        }
+        std::fs::write(root.join("secrets/key"), "s3cret").expect("written");
+        std::fs::write(root.join("project/notes"), "notes").expect("written");
+        let cwd = root.join("project").display().to_string();
+        let notices = Arc::new(Notices::default());
+        let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", cwd));
+        config.limits = patient();
+        config.hooks = Arc::<Notices>::clone(&notices);
+        change(&mut config);
+        stage.host = Host::new(config).expect("a host");
+        Self { stage, notices }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.stage.home.path().join(name).display().to_string()
+    }
+
+    /// An extension in a folder of its own, with a manifest as its author writes it.
+    fn launch(&self, fixture: &str, exec: &str, permissions: &Value) -> Launch {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let dir = self.stage.home.path().join("ext");
+        std::fs::copy(fixtures.join(fixture), dir.join(fixture)).expect("copied");
+        let mut manifest = json!({"name": "reach", "exec": exec, "args": [fixture]});
+        if !permissions.is_null() {
+            manifest["permissions"] = permissions.clone();
+        }
+        let file = dir.join("extension.json");
+        std::fs::write(&file, manifest.to_string()).expect("written");
+        let (manifest, _) = read_manifest(&file).expect("a manifest");
+        let path = std::env::var_os("PATH");
+        let program = zot_host::extension::discover::resolve_exec(&dir, exec, path.as_deref());
+        let home = Home::at(self.stage.home.path().join("zot"));
+        Launch::new(manifest, dir, program.expect("there"), &home).expect("a data directory")
+    }
+
+    /// With `reach.py` running under these permissions, or none.
+    async fn with(permissions: Value) -> Self {
+        let user = Self::new(|_| {});
+        let launch = user.launch("reach.py", "python3", &permissions);
+        let stats = user.stage.host.load(vec![launch]).await;
+        assert_eq!(stats.ready, 1, "{stats:?}");
+        user
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> String {
+        let result = self.stage.host.tool(tool, args(arguments), |_| {}).await;
+        match &result.expect("answers").content[..] {
+            [Content::Text(text)] => text.text.clone(),
+            other => panic!("not one text: {other:?}"),
+        }
+    }
+
+    async fn attempt(&self, what: &str, at: &str, how: &str) -> String {
+        self.call("try", json!({"what": what, "at": at, "how": how}))
+            .await
+    }
+
+    /// By the extension itself, by a child of it, and by a grandchild that left its session.
+    async fn is_denied(&self, what: &str, at: &str) {
+        for how in ["self", "child", "daemon"] {
+            let said = self.attempt(what, at, how).await;
+            let denied = matches!(said.as_str(), "EACCES" | "EPERM");
+            assert!(denied, "{what} {at} by {how}: {said}");
+        }
+    }
+
+    async fn is_granted(&self, what: &str, at: &str) {
+        for how in ["self", "child", "daemon"] {
+            let said = self.attempt(what, at, how).await;
+            assert_eq!(said, "ok", "{what} {at} by {how}");
+        }
+    }
+
+    async fn end(self) {
+        self.stage.host.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_not_granted_cannot_be_read_or_written() {
+    if !enforces() {
+        return;
+    }
+    // Without a declaration it has the user's rights, so that what denies below is the declaration.
+    let free = User::with(Value::Null).await;
+    let narrow = User::with(json!({})).await;
+    for user in [&free, &narrow] {
+        let link = user.path("ext/link");
+        std::os::unix::fs::symlink(user.path("secrets/key"), link).expect("linked");
+    }
+    let reads = |user: &User| {
+        let key = user.path("secrets/key");
+        [
+            "/etc/shadow".to_owned(),
+            format!("/proc/self/root{key}"),
+            user.path("ext/link"),
+            user.path("project/notes"),
+            key,
+        ]
+    };
+    for path in reads(&free) {
+        free.is_granted("read", &path).await;
+    }
+    for path in reads(&narrow) {
+        narrow.is_denied("read", &path).await;
+    }
+    for path in ["project/notes", "secrets/new", "ext/new"] {
+        free.is_granted("write", &free.path(path)).await;
+        narrow.is_denied("write", &narrow.path(path)).await;
+    }
+    narrow
+        .is_granted("read", &narrow.path("ext/reach.py"))
+        .await;
+    let data = narrow.path("zot/extension-data/reach/kept");
+    narrow.is_granted("write", &data).await;
+    free.end().await;
+    narrow.end().await;
+}
+
+#[tokio::test]
+async fn files_that_are_granted_are_no_more_than_those() {
+    if !enforces() {
+        return;
+    }
+    let user = User::with(json!({"fs": {"read": ["$cwd"], "write": ["$cwd/out"]}})).await;
+    user.is_granted("read", &user.path("project/notes")).await;
+    user.is_denied("write", &user.path("project/notes")).await;
+    user.is_denied("write", &user.path("project/out")).await;
+    user.is_denied("read", &user.path("secrets/key")).await;
+    let (_, report) = &user.stage.host.permissions()[0];
+    assert_eq!(
+        report.to_string(),
+        "reads $cwd, writes $cwd/out, no network (everything is enforced)"
+    );
+    let missing: Vec<_> = report
+        .missing
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(
+        missing,
+        [user.path("project/out")],
+        "it was not there at the start"
+    );
+    let log = std::fs::read_to_string(user.path("zot/logs/ext-reach.log")).expect("a log");
+    assert!(log.contains("granted and not there"), "{log}");
+    user.end().await;
+
+    let user = User::with(json!({"fs": {"write": ["$cwd"]}})).await;
+    user.is_granted("write", &user.path("project/notes")).await;
+    user.is_denied("write", &user.path("secrets/key")).await;
+    user.end().await;
+}
+
+/// Servers on loopback and in the file system, each in a thread that goes with the test binary.
+struct Servers {
+    /// Takes connections and closes them.
+    tcp: String,
+    /// Takes datagrams.
+    udp: String,
+    /// Answers a question with itself.
+    dns: String,
+    unix: String,
+}
+
+impl Servers {
+    fn start(unix: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let tcp = listener.local_addr().expect("bound").port().to_string();
+        std::thread::spawn(move || listener.incoming().for_each(drop));
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("bound");
+        let udp = socket.local_addr().expect("bound").port().to_string();
+        std::thread::spawn(move || while socket.recv_from(&mut [0; 512]).is_ok() {});
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("bound");
+        let dns = socket.local_addr().expect("bound").port().to_string();
+        std::thread::spawn(move || {
+            let mut question = [0; 512];
+            while let Ok((length, from)) = socket.recv_from(&mut question) {
+                socket.send_to(&question[..length], from).expect("answered");
+            }
+        });
+        let listener = UnixListener::bind(&unix).expect("bound");
+        std::thread::spawn(move || listener.incoming().for_each(drop));
+        Self {
+            tcp,
+            udp,
+            dns,
+            unix,
+        }
+    }
+}
+
+/// TCP by the programs that people use; each says 0 when it has connected.
+fn programs(port: &str) -> Vec<String> {
+    let found = |name: &str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
+        if !found {
+            println!("skipped: {name} not found");
+        }
+        found
+    };
+    let mut programs = vec![format!("exec 3<>/dev/tcp/127.0.0.1/{port}")];
+    if found("nc") {
+        programs.push(format!("nc -z 127.0.0.1 {port}"));
+    }
+    if found("curl") {
+        programs.push(format!(
+            "curl -s -m 10 telnet://127.0.0.1:{port} < /dev/null"
+        ));
+    }
+    programs
+}
+
+#[tokio::test]
+async fn the_network_is_closed_unless_it_is_granted() {
+    if !enforces() {
+        return;
+    }
+    for (permissions, tcp, rest) in [
+        (Value::Null, true, true),
+        (json!({}), false, false),
+        (json!({"net": [1]}), false, false),
+        (json!({"fs": {"write": ["/"]}}), false, false),
+        (json!({"net": true}), true, true),
+    ] {
+        let user = User::with(permissions.clone()).await;
+        let servers = Servers::start(user.path("project/socket"));
+        let attempts = [
+            ("tcp", &servers.tcp, tcp),
+            ("udp", &servers.udp, rest),
+            ("dns", &servers.dns, rest),
+            ("unix", &servers.unix, rest),
+        ];
+        for (what, at, granted) in attempts {
+            if granted {
+                user.is_granted(what, at).await;
+            } else {
+                user.is_denied(what, at).await;
+            }
+        }
+        for sh in programs(&servers.tcp) {
+            let said = user.call("run", json!({"sh": sh})).await;
+            assert_eq!(said.starts_with('0'), tcp, "{permissions}: {sh}: {said}");
+            if !tcp && sh.contains("/dev/tcp") {
+                assert!(said.contains("Permission denied"), "{said}");
+            }
+        }
+        user.end().await;
+    }
+}
+
+#[tokio::test]
+async fn the_ports_that_are_granted_are_reached() {
+    if !enforces() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let port = listener.local_addr().expect("bound").port();
+    let user = User::with(json!({"net": [port]})).await;
+    user.is_granted("tcp", &port.to_string()).await;
+    let other = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let other = other.local_addr().expect("bound").port();
+    user.is_denied("tcp", &other.to_string()).await;
+    user.is_denied("udp", &port.to_string()).await;
+    user.end().await;
+}
+
+#[tokio::test]
+async fn the_host_cannot_be_signalled() {
+    if !enforces() {
+        return;
+    }
+    let host = std::process::id().to_string();
+    let free = User::with(Value::Null).await;
+    free.is_granted("kill", &host).await;
+    free.end().await;
+    for permissions in [json!({}), json!({"net": true, "fs": {"write": ["/"]}})] {
+        let user = User::with(permissions).await;
+        user.is_denied("kill", &host).await;
+        user.end().await;
+    }
+}
+
+/// The names of the variables that the extension was started with, and all of it as one text.
+async fn environment(user: &User) -> (Vec<String>, String) {
+    let said = user.call("environ", json!({})).await;
+    let pairs: Vec<String> = serde_json::from_str(&said).expect("a list");
+    let names = pairs.iter().map(|pair| {
+        let (name, _) = pair.split_once('=').expect("a pair");
+        name.to_owned()
+    });
+    (names.collect(), said)
+}
+
+/// In a copy of this test binary, whose environment nobody else reads or writes.
+#[tokio::test]
+async fn secrets_are_in_no_extensions_environment() {
+    const TEST: &str = "permissions::secrets_are_in_no_extensions_environment";
+    if std::env::var_os("ZOT_TEST_CANARY").is_none() {
+        let again = std::process::Command::new(std::env::current_exe().expect("known"))
+            .args(["--exact", TEST, "--nocapture"])
+            .env("ZOT_TEST_CANARY", "shown")
+            .env("ANTHROPIC_API_KEY", "canary-key")
+            .env("OPENAI_API_KEY", "canary-other-key")
+            .env("ZOTCORE_RPC_TOKEN", "canary-token")
+            .env("GUARD_RULES", "rules")
+            .output()
+            .expect("runs");
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert!(said.contains("1 passed"), "{said}{again:?}");
+        return;
+    }
+    let with = async |permissions: Value| {
+        let user = User::new(|config| {
+            config.secrets = vec!["ANTHROPIC_API_KEY".into(), "OPENAI_API_KEY".into()];
+        });
+        let launch = user.launch("reach.py", "python3", &permissions);
+        let stats = user.stage.host.load(vec![launch]).await;
+        assert_eq!(stats.ready, 1, "{stats:?}");
+        user
+    };
+    let free = with(Value::Null).await;
+    let (names, all) = environment(&free).await;
+    for name in ["ZOT_TEST_CANARY", "GUARD_RULES", "PATH"] {
+        assert!(names.iter().any(|it| it == name), "{name}: {names:?}");
+    }
+    assert!(!all.contains("canary-"), "{all}");
+    free.end().await;
+
+    let listed = ["GUARD_RULES", "ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"];
+    let declared = with(json!({"env": listed})).await;
+    let (names, all) = environment(&declared).await;
+    assert!(all.contains("canary-key"), "it is listed");
+    assert!(!all.contains("canary-token") && !all.contains("canary-other-key"));
+    assert!(
+        !names.iter().any(|name| name == "ZOT_TEST_CANARY"),
+        "{names:?}"
+    );
+    assert!(names.iter().any(|name| name == "GUARD_RULES"), "{names:?}");
+    declared.end().await;
+}
+
+#[tokio::test]
+async fn what_is_not_enforced_is_said_once_and_refused_under_strict() {
+    for (support, strict, ready) in [
+        (Support::none(), false, 1),
+        (Support::none(), true, 0),
+        (Support::probe().at_most_landlock(0), true, 0),
+    ] {
+        let user = User::new(|config| {
+            config.support = support;
+            config.strict_permissions = strict;
+        });
+        let launch = || user.launch("reach.py", "python3", &json!({}));
+        for _ in 0..2 {
+            let stats = user.stage.host.load(vec![launch()]).await;
+            assert_eq!(stats.ready, ready, "{stats:?}");
+            if strict {
+                let error = &stats.errors[0].reason;
+                assert!(error.starts_with("its permissions cannot be held here (not enforced:"));
+                assert!(
+                    error.contains("hint: without --strict-permissions"),
+                    "{error}"
+                );
+            }
+        }
+        let notices = user.notices.0.lock().expect("not poisoned").clone();
+        if strict {
+            assert_eq!(notices, Vec::<String>::new());
+        } else {
+            let line = "Warn: the permissions of reach are not held to the full; \
+                        enforced here: nothing: this kernel has no Landlock";
+            assert_eq!(notices, [line]);
+        }
+        user.end().await;
+    }
+}
+
+#[tokio::test]
+async fn without_a_declaration_strict_changes_nothing() {
+    let user = User::new(|config| {
+        config.support = Support::none();
+        config.strict_permissions = true;
+    });
+    let launch = user.launch("reach.py", "python3", &Value::Null);
+    let stats = user.stage.host.load(vec![launch]).await;
+    assert_eq!(stats.ready, 1, "{stats:?}");
+    let (_, report) = &user.stage.host.permissions()[0];
+    assert_eq!(report.to_string(), "the user's full rights");
+    user.end().await;
+}
+
+#[tokio::test]
+async fn the_misbehaving_one_behaves_under_the_narrowest_declaration() {
+    if !enforces() {
+        return;
+    }
+    let user = User::new(|_| {});
+    let launch = user.launch("odd.py", "python3", &json!({}));
+    let stats = user.stage.host.load(vec![launch]).await;
+    assert_eq!(stats.ready, 1, "{stats:?}");
+    let echoed = user.stage.host.tool("echo", no_args(), |_| {}).await;
+    assert_eq!(echoed.expect("answers").content, [Content::text("{}")]);
+    user.end().await;
+}
