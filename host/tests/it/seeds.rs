@@ -1,6 +1,6 @@
-//! The user's own quick start, unmodified, and the recordings of the Go program.
+//! The user's own quick start, unmodified.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use zot_host::extension::{
     Launch,
@@ -8,19 +8,7 @@ use zot_host::extension::{
 };
 use zot_host::home::Home;
 
-use crate::support::Stage;
-
-/// A folder of the user's documents beside the project, or `None`, said aloud.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../shared")
-        .join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: ../shared/{folder} not found");
-    None
-}
+use crate::support::{Stage, shared};
 
 /// The Python script and the manifest of the first document, as printed there.
 fn quick_start() -> Option<(String, String)> {
