@@ -7,6 +7,7 @@ mod faults;
 mod host;
 mod memory;
 mod outside;
+mod recordings;
 mod seeds;
 mod support;
 mod telling;
