@@ -5,6 +5,7 @@ mod chain;
 mod discover;
 mod faults;
 mod host;
+mod languages;
 mod memory;
 mod outside;
 mod recordings;

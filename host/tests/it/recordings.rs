@@ -7,8 +7,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 use zot_protocol::{
-    CommandInvoked, Event, FromExtension, FromHost, HelloAck, Tagged, ToolCall,
-    validate,
+    CommandInvoked, Event, FromExtension, FromHost, HelloAck, Tagged, ToolCall, validate,
 };
 
 use crate::support::{Said, Stage, patient, shared, within};
