@@ -10,6 +10,7 @@ mod memory;
 mod outside;
 mod recordings;
 mod seeds;
+mod soak;
 mod support;
 mod telling;
 mod wire;
