@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use zot_host::{Host, HostError};
 use zot_protocol::{
     Intercept, ToolCallEvent, ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
@@ -135,7 +136,7 @@ async fn reloads_under_load_lose_no_call_and_leave_nothing() {
         assert_eq!((stats.stopped, stats.ready), (4, 4), "round {round}");
         until("the new ones answer", || {
             tally.answered.load(Ordering::SeqCst) > before + 20
-                || tasks.iter().any(|it| it.is_finished())
+                || tasks.iter().any(JoinHandle::is_finished)
         })
         .await;
     }

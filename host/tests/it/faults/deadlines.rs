@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,7 +14,9 @@ use zot_protocol::{
     limits::Limits,
 };
 
-use crate::support::{Trial, alone, args, bash, blocks, no_args, patient, soak, until, within};
+use crate::support::{
+    HANG, Said, Stage, Trial, alone, args, bash, blocks, no_args, patient, soak, until, within,
+};
 
 #[tokio::test]
 async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
@@ -36,6 +39,56 @@ async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
         "strict could not be asked: no answer within 200ms"
     );
     trial.hold().await;
+}
+
+/// It answers when the test says so: before the deadline that counts, after it nothing does.
+#[tokio::test]
+async fn an_answer_counts_before_the_deadline_and_not_after_it() {
+    alone!();
+    let block = bash("rm -rf /");
+    for in_time in [true, false] {
+        let said = Arc::new(Said::default());
+        let deadline = if in_time {
+            HANG
+        } else {
+            Duration::from_millis(200)
+        };
+        let trial = Trial::on(|| {
+            Stage::set_up(|config| {
+                config.limits.intercept = deadline;
+                config.limits.chain = HANG;
+                config.tap = Some(Arc::<Said>::clone(&said));
+            })
+        });
+        let stage = &trial.stage;
+        let go = stage.home.path().join("go");
+        let word = format!("answer-when={}", go.display());
+        trial.load(vec![stage.odd("slow", &[&word])]).await;
+        let chain = within("a chain", stage.host.intercept(block.clone()));
+        let is_asked = || {
+            let said = said.to("slow");
+            said.iter().any(|frame| frame["type"] == "event_intercept")
+        };
+        let outcome = if in_time {
+            let (outcome, ()) = tokio::join!(chain, async {
+                until("it is asked", is_asked).await;
+                fs::write(&go, "").expect("written");
+            });
+            outcome
+        } else {
+            chain.await
+        };
+        assert_eq!(outcome.result.is_err(), in_time, "{outcome:?}");
+        fs::write(&go, "").expect("written");
+        if !in_time {
+            assert_eq!(outcome.result.as_ref(), Ok(&block));
+            until("its answer comes too late", || {
+                stage.log("slow").contains("nobody waits for it")
+            })
+            .await;
+        }
+        trial.hold().await;
+    }
 }
 
 #[tokio::test]

@@ -146,7 +146,7 @@ async fn plays_a_host_that_is_killed() {
     let home = stage.home.path().to_owned();
     fs::remove_dir_all(home).expect("removed");
     println!("\nextensions {}", pids.join(" "));
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
                 .is_some_and(|info| info.name == "waits" && info.state == ExtensionState::Starting)
         })
         .await;
-        let (_, ()) = tokio::join!(stage.host.shutdown(), async {
+        let ((), ()) = tokio::join!(stage.host.shutdown(), async {
             fs::write(&marker, "").expect("written");
         });
         assert_eq!(children(), [""; 0], "the shutdown is over");

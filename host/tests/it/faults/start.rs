@@ -94,6 +94,7 @@ async fn one_that_never_says_hello_is_ended_at_the_deadline() {
     alone!();
     let trial = Trial::begin(Limits {
         hello: Duration::from_secs(2),
+        hello_notice: Duration::from_millis(500),
         startup: Duration::from_millis(1),
         ..patient()
     });
@@ -114,6 +115,15 @@ async fn one_that_never_says_hello_is_ended_at_the_deadline() {
     trial
         .told("slowly", "slowly was ended: no hello within 2s")
         .await;
+    for name in ["silent", "slowly"] {
+        let waited = |note: &&String| note.starts_with(&format!("[{name}] Info: "));
+        let notes = trial.stage.notes.all();
+        let waited: Vec<&String> = notes.iter().filter(waited).collect();
+        assert!(
+            waited.len() == 1 && waited[0].contains("hello"),
+            "said before it is given up: {notes:?}"
+        );
+    }
     trial.hold().await;
 }
 
@@ -171,6 +181,8 @@ async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
         .filter(|lost| lost.extension == "two" && lost.by.as_deref() == Some("one"));
     let of_one = stage.host.extensions().swap_remove(0);
     assert_eq!(lost.count(), of_one.tools.len() + of_one.commands.len());
+    let log = stage.log("two");
+    assert!(log.contains("its tool `echo` is shadowed by"), "{log}");
 
     assert!(stage.call("crash").await.is_err());
     trial.told("one", "one ended: killed by SIGSEGV").await;
@@ -242,7 +254,11 @@ async fn plays_a_host_without_descriptors() {
         .map(|failure| failure.extension.as_str())
         .collect();
     assert!(!failed.is_empty() && stats.ready > 0, "{stats:?}");
-    assert_eq!(stats.ready as usize + failed.len(), names.len());
+    assert_eq!(stats.loaded, stats.ready, "the rest are well");
+    assert_eq!(
+        failed.len() + usize::try_from(stats.ready).expect("few"),
+        names.len()
+    );
     for failure in &stats.errors {
         let why = "out of file descriptors";
         assert!(failure.reason.contains(why), "{}", failure.reason);

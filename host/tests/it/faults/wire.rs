@@ -151,7 +151,7 @@ async fn a_line_without_end_is_skipped_in_bounded_memory() {
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     trial.the_other_answers().await;
     let before = resident_kib();
-    let bytes = soak() * 100 << 20;
+    let bytes = (soak() * 100) << 20;
     let endless = trial.stage.call_with("endless", json!({"bytes": bytes}));
     let error = endless.await.expect_err("too long");
     assert!(
@@ -209,15 +209,15 @@ async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
     let stolen = stage.call_with("thief_answer_for", json!({"id": id})).await;
     assert_eq!(text(&stolen.expect("answers")), "done");
     assert_eq!(dropped("thief"), 1, "{}", stage.log("thief"));
-    let pending = futures_poll(&mut calling).await;
-    assert!(!pending, "another's answer does not count");
+    let answered = is_ready(&mut calling).await;
+    assert!(!answered, "another's answer does not count");
     drop(calling);
     until("its own comes too late", || dropped("odd") == 3).await;
     trial.hold().await;
 }
 
 /// Whether a future is ready at this moment.
-async fn futures_poll<F: Future + Unpin>(future: &mut F) -> bool {
+async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|context| {
         std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_ready())
     })
