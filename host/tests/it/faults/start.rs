@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zot_protocol::limits::Limits;
+use zot_host::extension::Launch;
+use zot_protocol::{Timeouts, limits::Limits};
 
 use crate::support::{HANG, Trial, alone, is_played, patient, rerun, until};
 
@@ -89,26 +90,45 @@ async fn an_end_before_hello_says_how_and_the_last_words() {
     trial.hold().await;
 }
 
+/// The host goes on at once, and who is later joins later.
+fn not_waited_for() -> Limits {
+    Limits {
+        startup: Duration::from_millis(1),
+        ..patient()
+    }
+}
+
+/// With a deadline of its own in the manifest, so that a busy machine has time for the others.
+fn hello_within(seconds: u32, mut launch: Launch) -> Launch {
+    let mut timeouts = Timeouts::default();
+    timeouts.hello_ms = Some(1000 * seconds);
+    launch.manifest.timeouts = Some(timeouts);
+    launch
+}
+
+async fn the_other_joins(trial: &Trial) {
+    let host = &trial.stage.host;
+    until("the other one joins", || {
+        host.registry().tool("good").is_some()
+    })
+    .await;
+    trial.the_other_answers().await;
+}
+
 #[tokio::test]
 async fn one_that_never_says_hello_is_ended_at_the_deadline() {
     alone!();
     let trial = Trial::begin(Limits {
-        hello: Duration::from_secs(2),
         hello_notice: Duration::from_millis(500),
-        startup: Duration::from_millis(1),
-        ..patient()
+        ..not_waited_for()
     });
     trial
         .load(vec![
-            trial.stage.odd("silent", &["silent"]),
-            trial.stage.odd("slowly", &["hello-slowly"]),
+            hello_within(2, trial.stage.odd("silent", &["silent"])),
+            hello_within(2, trial.stage.odd("slowly", &["hello-slowly"])),
         ])
         .await;
-    until("the other one joins", || {
-        trial.stage.host.registry().tool("good").is_some()
-    })
-    .await;
-    trial.the_other_answers().await;
+    the_other_joins(&trial).await;
     trial
         .told("silent", "silent was ended: no hello within 2s")
         .await;
@@ -131,17 +151,14 @@ async fn one_that_never_says_hello_is_ended_at_the_deadline() {
 #[tokio::test]
 async fn one_that_only_makes_noise_is_ended_at_the_deadline() {
     alone!();
-    let trial = Trial::begin(Limits {
-        hello: Duration::from_secs(1),
-        startup: Duration::from_millis(1),
-        ..patient()
-    });
+    let trial = Trial::begin(not_waited_for());
     trial
         .load(vec![
-            trial.stage.sh("blank", "exec yes ''"),
-            trial.stage.sh("zeros", "exec cat /dev/zero"),
+            hello_within(1, trial.stage.sh("blank", "exec yes ''")),
+            hello_within(1, trial.stage.sh("zeros", "exec cat /dev/zero")),
         ])
         .await;
+    the_other_joins(&trial).await;
     trial
         .told("blank", "blank was ended: no hello within 1s")
         .await;
