@@ -7,33 +7,39 @@ use std::{fs, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 use zot_protocol::{
-    CommandInvoked, Event, FromExtension, FromHost, HelloAck, Tagged, ToolCall, validate,
+    CommandInvoked, Event, FromExtension, FromHost, HelloAck, Tagged, ToolCall, limits::AUTO_READY,
+    validate,
 };
 
-use crate::support::{Said, Stage, patient, shared, within};
+use crate::support::{Said, Stage, shared, until, within};
 
 /// The frames of a recording: those of the host, and the extension's answers.
 struct Recording {
     said: Vec<Value>,
+    commands: usize,
     answers: Vec<Value>,
 }
 
 impl Recording {
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).expect("a text");
-        let (mut said, mut answers) = (Vec::new(), Vec::new());
+        let (mut said, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
         for line in text.lines() {
             let record: Value = serde_json::from_str(line).expect("a line of JSON");
             let frame = record["frame"].clone();
             match record["dir"].as_str() {
                 Some(">") => said.push(frame),
                 Some("<") if frame.get("id").is_some() => answers.push(frame),
-                Some("<") => {}
+                Some("<") => commands += usize::from(frame["type"] == "register_command"),
                 other => panic!("no such direction: {other:?}"),
             }
         }
         in_order(&mut said);
-        Self { said, answers }
+        Self {
+            said,
+            commands,
+            answers,
+        }
     }
 
     /// What the extension answered to a request.
@@ -139,7 +145,8 @@ async fn replay(path: &Path) {
     let field = |name: &str| ack[name].as_str().expect("a text");
     let said = Arc::new(Said::default());
     let stage = Stage::set_up(|config| {
-        config.limits = patient();
+        // Not all of them say that they are ready.
+        config.limits.auto_ready = AUTO_READY;
         config.ack = HelloAck::new(
             1,
             field("zot_version"),
@@ -152,6 +159,10 @@ async fn replay(path: &Path) {
     let plays = stage.script(&name, "replay.py", vec![path.display().to_string()]);
     let stats = within("load", stage.host.load(vec![plays])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
+    until("all is registered", || {
+        stage.host.registry().commands().len() == recording.commands
+    })
+    .await;
     for frame in &recording.said {
         within(&frame.to_string(), drive(&stage, frame, &recording)).await;
     }

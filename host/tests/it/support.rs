@@ -30,10 +30,12 @@ pub(crate) use trial::Trial;
 /// Longer than anything here takes; only a hang reaches it.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
-/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons.
+/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons, and between their `hello` and
+/// their `ready`.
 pub(crate) fn patient() -> Limits {
     Limits {
         startup: HANG,
+        auto_ready: HANG,
         ..Limits::default()
     }
 }
