@@ -195,8 +195,9 @@ async fn what_is_asked_during_a_reload_is_answered_by_the_new_set() {
     trial.hold().await;
 }
 
+/// Large enough that a burst of them does not fit into a pipe.
 fn numbered(n: usize) -> Value {
-    json!({"n": n, "by": []})
+    json!({"n": n, "by": [], "ballast": "x".repeat(3000)})
 }
 
 /// Two thousand; `.ci/full` multiplies.
@@ -238,7 +239,8 @@ async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
     });
     let total = 2000 * soak();
     for n in 0..total {
-        if n % 7 == 3 {
+        // Bursts of events, which have to wait for their turn, then both in quick succession.
+        if n % 100 > 50 && n % 3 == 0 {
             let event = ToolCallIntercept::new("bash", args(numbered(n)));
             let outcome = within("a chain", host.intercept(event.into())).await;
             let Ok(Intercept::ToolCall(call)) = outcome.result else {
