@@ -437,6 +437,8 @@ impl Connection {
     fn closed_reason(&self) -> String {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
+            // It was the host that closed it.
+            _ if self.is_leaving() => format!("{} was shut down", self.name),
             _ => format!("{} has closed its standard input", self.name),
         }
     }

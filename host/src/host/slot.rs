@@ -55,6 +55,10 @@ impl Slot {
         let said = format!("could not be asked about {event}, which was {done}: {failure}");
         if let Self::Started(member) = self {
             member.log(&said);
+            // A reload has caught the chain half-way; nothing is wrong with it.
+            if member.connection.is_leaving() {
+                return;
+            }
         }
         if warned.first(failure) {
             let name = Ask::name(self);

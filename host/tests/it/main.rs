@@ -3,11 +3,15 @@
 mod call_tool;
 mod chain;
 mod discover;
+mod faults;
 mod host;
+mod languages;
 mod memory;
 mod outside;
 mod permissions;
+mod recordings;
 mod seeds;
+mod soak;
 mod support;
 mod telling;
 mod wire;

@@ -1,26 +1,15 @@
-//! The user's own quick start, unmodified, and the recordings of the Go program.
+//! The user's own quick start, unmodified.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use zot_host::extension::{
     Launch,
     discover::{Search, TrustProject, discover},
 };
 use zot_host::home::Home;
+use zot_protocol::limits::AUTO_READY;
 
-use crate::support::Stage;
-
-/// A folder of the user's documents beside the project, or `None`, said aloud.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../shared")
-        .join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: ../shared/{folder} not found");
-    None
-}
+use crate::support::{Stage, shared, until};
 
 /// The Python script and the manifest of the first document, as printed there.
 fn quick_start() -> Option<(String, String)> {
@@ -48,7 +37,8 @@ async fn the_python_quick_start_runs_unmodified() {
     let Some((script, manifest)) = quick_start() else {
         return;
     };
-    let stage = Stage::new();
+    // It does not say that it is ready.
+    let stage = Stage::set_up(|config| config.limits.auto_ready = AUTO_READY);
     let home = Home::at(stage.home.path().join("zot"));
     let folder = home.extensions().join("hello-py");
     fs::create_dir_all(&folder).expect("made");
@@ -76,6 +66,10 @@ async fn the_python_quick_start_runs_unmodified() {
         "{:?}",
         stats.errors
     );
+    until("its command is there", || {
+        stage.host.registry().command("hellopy").is_some()
+    })
+    .await;
     let answer = stage.host.command("hellopy", "").await.expect("answers");
     assert_eq!(
         answer.prompt.as_deref(),

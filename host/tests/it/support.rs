@@ -1,29 +1,93 @@
 //! Hosts with real extensions in a temporary home.
 
+mod alone;
+mod process;
+mod trial;
+
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    process::Command,
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use zot_host::{
-    Hooks, Host, HostConfig,
-    extension::{Builtins, Launch},
+    Hooks, Host, HostConfig, HostError,
+    extension::{Builtins, Launch, connection::Tap},
     home::Home,
 };
-use zot_protocol::{HelloAck, Manifest, NoteLevel, Object, limits::Limits};
+use zot_protocol::{
+    Content, HelloAck, Intercept, InterceptName, InterceptPolicies, InterceptPolicy, Manifest,
+    NoteLevel, Object, OnFailure, ToolCallIntercept, ToolResult, limits::Limits,
+};
+
+pub(crate) use alone::{alone, is_played, passed_alone, path_of, rerun};
+pub(crate) use process::{children, is_alive, processes_in, resident_kib, signal, state_of};
+pub(crate) use trial::Trial;
 
 /// Longer than anything here takes; only a hang reaches it.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
-/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons.
+/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons, and between their `hello` and
+/// their `ready`.
 pub(crate) fn patient() -> Limits {
     Limits {
         startup: HANG,
+        auto_ready: HANG,
         ..Limits::default()
     }
+}
+
+/// How much longer than usual the long tests run; `.ci/full` multiplies.
+pub(crate) fn soak() -> usize {
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
+}
+
+/// A folder of the user's documents beside the project, or `None`, said aloud.
+pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared")
+        .join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    skipped(&format!("../shared/{folder} not found"));
+    None
+}
+
+/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+pub(crate) fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    let expected = ["../shared"];
+    if std::env::var_os("ZOT_CI").is_some() {
+        assert!(
+            expected.iter().any(|known| why.starts_with(known)),
+            "not to be skipped on CI: {why}"
+        );
+    }
+}
+
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// The interpreter itself: what is called `python3` may be a script that looks for it, at several times its cost.
+pub(crate) fn python() -> &'static Path {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        if let Some(known) = std::env::var_os(alone::PYTHON) {
+            return known.into();
+        }
+        let asked = Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .expect("python3");
+        String::from_utf8_lossy(&asked.stdout).trim().into()
+    })
 }
 
 /// What the host told the program around it.
@@ -50,6 +114,33 @@ impl Hooks for Notes {
     }
 }
 
+/// Every frame the host has said, and to whom.
+#[derive(Default)]
+pub(crate) struct Said(Mutex<Vec<(String, Value)>>);
+
+impl Said {
+    /// What the host has said to one extension.
+    pub(crate) fn to(&self, extension: &str) -> Vec<Value> {
+        let said = self.0.lock().expect("not poisoned");
+        said.iter()
+            .filter(|(to, _)| to == extension)
+            .map(|(_, frame)| frame.clone())
+            .collect()
+    }
+}
+
+impl Tap for Said {
+    fn heard(&self, _: &str, _: &[u8]) {}
+
+    fn said(&self, extension: &str, line: &[u8]) {
+        let frame = serde_json::from_slice(line).expect("JSON");
+        self.0
+            .lock()
+            .expect("not poisoned")
+            .push((extension.to_owned(), frame));
+    }
+}
+
 /// A host, its home, and what it said.
 pub(crate) struct Stage {
     pub(crate) host: Host,
@@ -59,24 +150,30 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn with(limits: Limits) -> Self {
+        Self::set_up(|config| config.limits = limits)
+    }
+
+    pub(crate) fn new() -> Self {
+        Self::with(patient())
+    }
+
+    /// A host set up as most tests want it, and then as `change` says.
+    pub(crate) fn set_up(change: impl FnOnce(&mut HostConfig)) -> Self {
         let notes = Arc::new(Notes::default());
         let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", "/project"));
-        config.limits = limits;
+        config.limits = patient();
         config.hooks = Arc::<Notes>::clone(&notes);
         config.builtins = Builtins {
             commands: vec!["help".into()],
             tools: vec!["read".into()],
         };
         config.secrets = vec!["ZOTCORE_RPC_TOKEN".into()];
+        change(&mut config);
         Self {
             host: Host::new(config).expect("a host"),
             notes,
             home: tempfile::tempdir().expect("a home"),
         }
-    }
-
-    pub(crate) fn new() -> Self {
-        Self::with(patient())
     }
 
     /// The misbehaving extension, under a name of its own.
@@ -86,15 +183,29 @@ impl Stage {
 
     /// An extension in Python, under a name of its own.
     pub(crate) fn fixture(&self, file: &str, name: &str, words: &[&str]) -> Launch {
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        let fixture = fixtures.join(file);
-        let mut args = vec![fixture.display().to_string(), format!("name={name}")];
+        let mut args = vec![format!("name={name}")];
         args.extend(words.iter().map(ToString::to_string));
-        self.launch(
-            name,
-            "/usr/bin/env",
-            [vec!["python3".to_owned()], args].concat(),
-        )
+        self.script(name, file, args)
+    }
+
+    /// A Python script of the fixtures.
+    pub(crate) fn script(&self, name: &str, script: &str, args: Vec<String>) -> Launch {
+        // Isolated from the user's own modules, which also starts faster.
+        let mut all = vec!["-I".to_owned(), "-S".to_owned()];
+        all.push(fixture(script).display().to_string());
+        all.extend(args);
+        self.launch(name, python(), all)
+    }
+
+    /// An extension that is a line of shell.
+    pub(crate) fn sh(&self, name: &str, line: &str) -> Launch {
+        self.launch(name, "/bin/sh", vec!["-c".into(), line.into()])
+    }
+
+    /// A small extension that behaves: the command and the tool of its name answer what they are given.
+    pub(crate) fn good(&self, name: &str) -> Launch {
+        let script = fixture("good.sh").display().to_string();
+        self.launch(name, "/bin/sh", vec![script, name.to_owned()])
     }
 
     pub(crate) fn launch(
@@ -114,17 +225,51 @@ impl Stage {
         std::fs::read_to_string(self.home.path().join(format!("logs/ext-{name}.log")))
             .unwrap_or_default()
     }
+
+    /// Calls a tool without arguments.
+    pub(crate) async fn call(&self, tool: &str) -> Result<ToolResult, HostError> {
+        self.call_with(tool, json!({})).await
+    }
+
+    pub(crate) async fn call_with(&self, tool: &str, with: Value) -> Result<ToolResult, HostError> {
+        let calling = self.host.tool(tool, args(with), |_| {});
+        tokio::time::timeout(HANG, calling)
+            .await
+            .expect("does not hang")
+    }
+
+    /// What a tool without arguments answers.
+    pub(crate) async fn answer(&self, tool: &str) -> String {
+        text(&self.call(tool).await.expect("answers")).to_owned()
+    }
 }
 
-pub(crate) fn args(value: serde_json::Value) -> Object {
+pub(crate) fn args(value: Value) -> Object {
     match value {
-        serde_json::Value::Object(object) => object,
+        Value::Object(object) => object,
         other => panic!("not an object: {other}"),
     }
 }
 
 pub(crate) fn no_args() -> Object {
     args(json!({}))
+}
+
+/// The one text of a result.
+pub(crate) fn text(result: &ToolResult) -> &str {
+    match result.content.as_slice() {
+        [Content::Text(text)] => &text.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn bash(command: &str) -> Intercept {
+    ToolCallIntercept::new("bash", args(json!({"command": command}))).into()
+}
+
+/// The policy of a guard: no `event` passes without it.
+pub(crate) fn blocks(event: InterceptName) -> InterceptPolicies {
+    InterceptPolicies([(event, InterceptPolicy::new(OnFailure::Block))].into())
 }
 
 /// Waits until something is so.
@@ -136,16 +281,8 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a process is there and not a zombie.
-pub(crate) fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        let state = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .trim_start()
-            .chars()
-            .next();
-        state.is_some_and(|state| state != 'Z')
-    })
+/// Waits for something that must not hang.
+pub(crate) async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(HANG, work).await;
+    done.unwrap_or_else(|_| panic!("hangs: {what}"))
 }

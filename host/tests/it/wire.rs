@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use zot_host::extension::wire::{Line, LineReader};
 
+use crate::support::{alone, resident_kib, soak};
+
 const LIMIT: usize = 16;
 
 /// A stream that comes in the given pieces.
@@ -172,32 +174,17 @@ impl AsyncRead for Endless {
     }
 }
 
-fn resident_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("a peak");
-    peak.trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .expect("a number")
-}
-
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn gigabytes_without_a_newline_stay_within_twice_the_limit() {
+    alone!();
     let limit = 4 << 20;
     let before = resident_kib();
     // A quarter of a gigabyte shows it; `.ci/full` multiplies.
-    let soak: u64 = std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"));
-    let mut reader = LineReader::new(Endless { left: soak << 28 }, limit);
+    let left = (soak() as u64) << 28;
+    let mut reader = LineReader::new(Endless { left }, limit);
     assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
     assert_eq!(reader.next().await.expect("reads"), None);
-    // Other tests of this process may hold a little beside it.
     let grown = resident_kib().saturating_sub(before);
-    assert!(
-        grown < 2 * (limit as u64 >> 10) + 2048,
-        "grew by {grown} KiB"
-    );
+    assert!(grown < 2 * (limit >> 10) + 2048, "grew by {grown} KiB");
 }

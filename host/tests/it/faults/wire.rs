@@ -1,0 +1,299 @@
+//! Lines that are not what they should be.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use zot_host::{HostError, extension::RequestError};
+use zot_protocol::limits::{FRAME_BYTES, Limits};
+
+use crate::support::{
+    Said, Stage, Trial, alone, args, bash, patient, resident_kib, soak, text, until, within,
+};
+
+#[tokio::test]
+async fn banners_and_frills_are_tolerated() {
+    alone!();
+    let trial = Trial::begin(patient());
+    let stats = trial
+        .load(vec![
+            trial.stage.odd("frills", &["frills", "own-names"]),
+            trial
+                .stage
+                .odd("banner", &["banner", "hello-twice", "own-names"]),
+        ])
+        .await;
+    assert_eq!((stats.ready, stats.errors.len()), (3, 0), "{stats:?}");
+    assert_eq!(trial.stage.answer("frills_echo").await, "{}");
+    assert_eq!(trial.stage.answer("banner_echo").await, "{}");
+    let log = trial.stage.log("banner");
+    assert!(log.contains("not JSON"), "the banner is logged: {log}");
+    assert!(log.contains("ignored a second hello"), "{log}");
+    trial.nothing_told();
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn a_line_that_cannot_be_read_is_refused_and_the_next_one_works() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    let note = |fields: &str| format!(r#"{{"type":"notify","level":"info",{fields}}}"#);
+    let deep = note(&format!(
+        r#""message":"x","more":{}{}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    ));
+    let lines = [
+        (note("\"message\":\"\u{ff}\u{fe}\""), "invalid utf-8"),
+        (note(r#""message":"a","message":"b""#), "message"),
+        (note(r#""message":"a","more":1e999"#), "range"),
+        (note(r#""message":"\ud800""#), "hex escape"),
+        (deep, "deep"),
+    ];
+    for (line, reason) in lines {
+        let before = trial.stage.log("odd").len();
+        let called = trial.stage.call_with("line", json!({"line": line}));
+        let result = called.await.expect("the call itself is answered");
+        assert_eq!(text(&result), "and the next one works");
+        let log = trial.stage.log("odd").split_off(before);
+        let told = log.lines().find(|line| line.contains("[zot]"));
+        let told = told.unwrap_or_else(|| panic!("nothing in the log for {reason}: {log}"));
+        assert!(told.to_lowercase().contains(reason), "{reason}: {told}");
+        assert!(log.len() < 1000, "the line itself is not repeated");
+    }
+    trial.nothing_told();
+    trial.hold().await;
+}
+
+/// The same lines, but each is the answer to a call: that fails at once, with the reason.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    let answer = |content: &str| {
+        format!(
+            r#"{{"type":"tool_result","id":"$ID","content":[{{"type":"text","text":{content}}}]}}"#
+        )
+    };
+    let lines = [
+        (answer(r#""a","text":"b""#), "text"),
+        (answer("1e999"), "range"),
+        (answer(r#""\ud800""#), "hex escape"),
+        (answer("5"), "/content/0/text"),
+        (
+            r#"{"type":"tool_result","id":"$ID","content":"hello"}"#.to_owned(),
+            "/content",
+        ),
+    ];
+    for (line, reason) in lines {
+        let called = trial.stage.call_with("line", json!({"line": line}));
+        let error = called.await.expect_err("refused").to_string();
+        assert!(
+            error.starts_with("odd: its answer was refused: "),
+            "{error}"
+        );
+        assert!(error.to_lowercase().contains(reason), "{reason}: {error}");
+        assert!(!error.contains('\n') && error.len() < 500, "{error}");
+    }
+    let error = trial.stage.call("wrong").await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        r#"odd: its answer was refused: tool_result: /content/0/type: "txt" is not one of "text", "image""#
+    );
+    assert_eq!(trial.stage.answer("echo").await, "{}");
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn an_unterminated_last_line_is_a_line() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    assert_eq!(trial.stage.answer("last_line").await, "bye");
+    trial.told("odd", "odd ended: exit status 0").await;
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn a_line_at_the_limit_is_taken_and_one_byte_more_is_not() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    let stage = &trial.stage;
+    let at = stage.call_with("sized", json!({"bytes": FRAME_BYTES}));
+    assert!(text(&at.await.expect("taken")).len() > FRAME_BYTES - 200);
+    // Another call that is pending then may have been the one that was answered: both fail, with the reason.
+    let (slow, over) = tokio::join!(
+        stage.call("slow"),
+        stage.call_with("sized", json!({"bytes": FRAME_BYTES + 1}))
+    );
+    for error in [slow.unwrap_err(), over.unwrap_err()] {
+        assert_eq!(
+            error.to_string(),
+            "odd: it sent a line of more than 4194304 bytes"
+        );
+    }
+    assert_eq!(stage.answer("echo").await, "{}");
+    assert!(
+        stage
+            .log("odd")
+            .contains("skipped a line of more than 4194304 bytes")
+    );
+    trial.hold().await;
+}
+
+/// A hundred megabytes show it; `.ci/full` multiplies.
+#[tokio::test]
+async fn a_line_without_end_is_skipped_in_bounded_memory() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    trial.the_other_answers().await;
+    let before = resident_kib();
+    let bytes = (soak() * 100) << 20;
+    let endless = trial.stage.call_with("endless", json!({"bytes": bytes}));
+    let error = endless.await.expect_err("too long");
+    assert!(
+        matches!(
+            &error,
+            HostError::Extension {
+                error: RequestError::LineTooLong(_),
+                ..
+            }
+        ),
+        "{error}"
+    );
+    // The extension may still be writing; its next answer comes after all of it.
+    assert_eq!(trial.stage.answer("echo").await, "{}");
+    let grown = resident_kib() - before;
+    assert!(
+        grown < 2 * (FRAME_BYTES >> 10) + 1024,
+        "grew by {grown} KiB"
+    );
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
+    alone!();
+    let said = Arc::new(Said::default());
+    let trial = Trial::on(|| {
+        Stage::set_up(|config| {
+            config.tap = Some(Arc::<Said>::clone(&said));
+        })
+    });
+    let stage = &trial.stage;
+    trial
+        .load(vec![
+            stage.odd("odd", &["own-names", "late-reply"]),
+            stage.odd("thief", &["own-names"]),
+        ])
+        .await;
+    let dropped = |name: &str| stage.log(name).matches("nobody waits for it").count();
+    assert_eq!(stage.answer("odd_twice").await, "first");
+    assert_eq!(stage.answer("odd_echo").await, "{}");
+    assert_eq!(dropped("odd"), 2, "{}", stage.log("odd"));
+
+    // One that another extension answers in its place is still pending, and then given up.
+    let calling = stage.host.tool("odd_slow", args(json!({})), |_| {});
+    let mut calling = Box::pin(calling);
+    let id = tokio::select! {
+        _ = &mut calling => panic!("nobody has answered"),
+        id = async {
+            let call = || said.to("odd").into_iter().find(|frame| frame["name"] == "odd_slow");
+            until("it is asked", || call().is_some()).await;
+            call().expect("asked")["id"].clone()
+        } => id,
+    };
+    let stolen = stage.call_with("thief_answer_for", json!({"id": id})).await;
+    assert_eq!(text(&stolen.expect("answers")), "done");
+    assert_eq!(dropped("thief"), 1, "{}", stage.log("thief"));
+    let answered = is_ready(&mut calling).await;
+    assert!(!answered, "another's answer does not count");
+    drop(calling);
+    until("its own comes too late", || dropped("odd") == 3).await;
+    trial.hold().await;
+}
+
+/// Whether a future is ready at this moment.
+async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_ready())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_reply_after_the_deadline_is_dropped() {
+    alone!();
+    let trial = Trial::begin(Limits {
+        tool: Duration::from_millis(200),
+        ..patient()
+    });
+    let stage = &trial.stage;
+    trial.load(vec![stage.odd("odd", &["late-reply"])]).await;
+    let error = stage.call("slow").await.unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            HostError::Extension {
+                error: RequestError::Timeout(_),
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.to_string().starts_with("odd: no answer within "));
+    until("it has answered too late", || {
+        stage.log("odd").contains("nobody waits for it")
+    })
+    .await;
+    until("it was told", || {
+        let notes = stage.notes.all();
+        notes.iter().any(|note| note.contains("cancelled"))
+    })
+    .await;
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn a_malformed_rewrite_that_blocks_still_blocks() {
+    alone!();
+    let trial = Trial::begin(patient());
+    trial
+        .load(vec![
+            trial.stage.odd("rewrites", &["bad-rewrite"]),
+            trial.stage.odd("blocks", &["bad-block"]),
+        ])
+        .await;
+    let outcome = within("a chain", trial.stage.host.intercept(bash("ls"))).await;
+    let block = outcome.result.expect_err("blocked");
+    assert_eq!(block.by, "blocks");
+    let first = format!("{:?}", outcome.links[0].verdict);
+    assert!(
+        first.contains("FailedOpen") && first.contains("modified_args"),
+        "{first}"
+    );
+    assert!(trial.stage.log("blocks").contains("/modified_args"));
+    trial.hold().await;
+}
+
+#[tokio::test]
+async fn garbage_without_end_disconnects() {
+    alone!();
+    let trial = Trial::begin(Limits {
+        garbage_lines: 100,
+        ..patient()
+    });
+    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+    assert_eq!(trial.stage.answer("garbage").await, "after garbage");
+    let garbage = trial.stage.call_with("garbage", json!({"lines": 100_000}));
+    let why = "odd was disconnected: 100 lines in a row are not JSON";
+    assert_eq!(
+        garbage.await.unwrap_err().to_string(),
+        format!("odd: {why}")
+    );
+    trial.told("odd", why).await;
+    trial.hold().await;
+}

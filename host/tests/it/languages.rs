@@ -1,0 +1,211 @@
+//! Real extensions in several languages, each without a library: commands, tools, events and every interception.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+use zot_host::extension::{Launch, chain::Outcome, fold::Verdict};
+use zot_protocol::{
+    AssistantMessageEvent, AssistantMessageIntercept, BeforeAgentStart, CompactEvent, Content,
+    EndReason, Event, Intercept, SessionEnd, StopReason, ToolCallEvent, ToolCallIntercept,
+    ToolResultEvent, ToolResultIntercept, ToolStatus, TurnEnd, TurnStart, TurnStartIntercept,
+    UserMessageEvent, UserMessageIntercept,
+};
+
+use crate::support::{Stage, args, fixture, python, skipped, text, within};
+
+/// A program on `PATH`, or `None`, said aloud.
+fn found(program: &str) -> Option<PathBuf> {
+    let asked = Command::new("/bin/sh")
+        .args(["-c", "command -v \"$0\"", program])
+        .output()
+        .expect("sh");
+    if asked.status.success() {
+        return Some(String::from_utf8_lossy(&asked.stdout).trim().into());
+    }
+    skipped(&format!("{program} not found"));
+    None
+}
+
+fn tool_call(command: &str) -> Intercept {
+    let mut call = ToolCallIntercept::new("bash", args(json!({"command": command})));
+    call.tool_id = Some("toolu_1".into());
+    call.into()
+}
+
+fn tool_result(output: &str) -> Intercept {
+    let content = vec![Content::text(output)];
+    ToolResultIntercept::new("toolu_1", "bash", args(json!({"n": 1})), content, false).into()
+}
+
+fn before_agent_start(prompt: &str) -> Intercept {
+    BeforeAgentStart::new(prompt, "demo", "demo").into()
+}
+
+/// Every event, in the order of one prompt.
+fn events() -> Vec<Event> {
+    let call = args(json!({"command": "ls"}));
+    let content = vec![Content::text("README")];
+    vec![
+        UserMessageEvent::new("list it").into(),
+        TurnStart::new(1).into(),
+        AssistantMessageEvent::new("I shall look").into(),
+        ToolCallEvent::new("bash", call.clone()).into(),
+        TurnEnd::new(StopReason::ToolUse).into(),
+        ToolResultEvent::new(
+            "toolu_1",
+            "bash",
+            call,
+            ToolStatus::Completed,
+            content,
+            false,
+        )
+        .into(),
+        CompactEvent::new("it was listed").into(),
+    ]
+}
+
+async fn ask(stage: &Stage, event: Intercept) -> Outcome {
+    within("an interception", stage.host.intercept(event)).await
+}
+
+/// The same script for all of them.
+async fn does_it_all(stage: &Stage, launch: Launch) {
+    let name = launch.manifest.name.clone();
+    let stats = within("load", stage.host.load(vec![launch])).await;
+    assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
+    let log = stage.log(&name);
+    assert!(!log.contains("[zot]"), "nothing to complain of: {log}");
+
+    let said = async |command: &str, args: &str| {
+        let response = within("a command", stage.host.command(command, args)).await;
+        response.expect("answers").display.unwrap_or_default()
+    };
+    assert_eq!(said("greet", " you there ").await, "hello you there");
+    assert_eq!(said("greet", "").await, "hello ");
+    let shouted = stage.call_with("shout", json!({"text": "ahoy"})).await;
+    assert_eq!(text(&shouted.expect("answers")), "ahoy!");
+
+    stage.host.start_session();
+    for event in events() {
+        stage.host.tell(&event);
+    }
+    stage.host.tell(&SessionEnd::new(EndReason::Clear).into());
+    assert_eq!(
+        said("seen", "").await,
+        "session_start user_message turn_start assistant_message tool_call turn_end tool_result compact session_end"
+    );
+
+    intercepts(stage, &name).await;
+    let seen = said("seen", "").await;
+    let asked: Vec<&str> = seen.split(' ').skip(9).collect();
+    let expected = [
+        "tool_call",
+        "assistant_message",
+        "user_message",
+        "tool_result",
+        "before_agent_start",
+    ]
+    .iter()
+    .flat_map(|event| {
+        [
+            format!("?{event}"),
+            format!("?{event}"),
+            format!("?{event}"),
+        ]
+    })
+    .chain(["?turn_start".to_owned(), "?turn_start".to_owned()])
+    .collect::<Vec<_>>();
+    assert_eq!(asked, expected);
+
+    within("shutdown", stage.host.shutdown()).await;
+    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+}
+
+/// Each event allowed, rewritten and refused.
+async fn intercepts(stage: &Stage, name: &str) {
+    let kinds: [fn(&str) -> Intercept; 5] = [
+        tool_call,
+        |text| AssistantMessageIntercept::new(text).into(),
+        |text| UserMessageIntercept::new(text).into(),
+        tool_result,
+        before_agent_start,
+    ];
+    for of in kinds {
+        let allowed = ask(stage, of("leave me")).await;
+        assert_eq!(allowed.result, Ok(of("leave me")));
+        assert_eq!(allowed.links[0].verdict, Verdict::Allowed);
+
+        let rewritten = ask(stage, of("rewrite me")).await;
+        assert_eq!(rewritten.result, Ok(of("rewritten")));
+        assert_eq!(rewritten.links[0].verdict, Verdict::Rewritten);
+
+        let refused = ask(stage, of("block me")).await;
+        match refused.result {
+            // A session cannot be refused its prompt.
+            Ok(event) => assert_eq!(event, before_agent_start("block me")),
+            Err(block) => {
+                assert_eq!(block.by, name);
+                assert!(block.reason.starts_with("no "), "{}", block.reason);
+            }
+        }
+    }
+    // It has nothing to rewrite.
+    let step = |step| TurnStartIntercept::new(step).into();
+    assert_eq!(ask(stage, step(1)).await.result, Ok(step(1)));
+    let block = ask(stage, step(13)).await.result.expect_err("refused");
+    assert_eq!(
+        (block.by.as_str(), block.reason.as_str()),
+        (name, "no turn_start")
+    );
+}
+
+fn script(file: &str) -> Vec<String> {
+    vec![fixture("languages").join(file).display().to_string()]
+}
+
+#[tokio::test]
+async fn python_does_it_all() {
+    let stage = Stage::new();
+    let launch = stage.launch("all-py", python(), script("all.py"));
+    does_it_all(&stage, launch).await;
+}
+
+#[tokio::test]
+async fn node_does_it_all() {
+    let Some(node) = found("node") else { return };
+    let stage = Stage::new();
+    let launch = stage.launch("all-js", node, script("all.js"));
+    does_it_all(&stage, launch).await;
+}
+
+#[tokio::test]
+async fn bash_does_it_all() {
+    let Some(bash) = found("bash") else { return };
+    let stage = Stage::new();
+    let launch = stage.launch("all-sh", bash, script("all.sh"));
+    does_it_all(&stage, launch).await;
+}
+
+#[tokio::test]
+async fn rust_does_it_all() {
+    let Some(rustc) = found("rustc") else { return };
+    let stage = Stage::new();
+    let program = stage.home.path().join("all-rs");
+    build(&rustc, &fixture("languages").join("all.rs"), &program);
+    let launch = stage.launch("all-rs", program, vec![]);
+    does_it_all(&stage, launch).await;
+}
+
+fn build(rustc: &Path, source: &Path, program: &Path) {
+    let built = Command::new(rustc)
+        .args(["--edition=2024", "-o"])
+        .args([program, source])
+        .stdin(Stdio::null())
+        .output()
+        .expect("rustc");
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+}

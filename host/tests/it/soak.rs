@@ -1,0 +1,271 @@
+//! What must hold however long and however much: reloads under load, and order. `.ci/full` runs them longer.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use zot_host::{Host, HostError};
+use zot_protocol::{
+    Intercept, ToolCallEvent, ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
+};
+
+use crate::support::{HANG, Trial, alone, args, bash, patient, soak, text, until, within};
+
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+/// Nothing is dropped for being slow: here it is the machine that is busy.
+fn roomy() -> Limits {
+    Limits {
+        queue_frames: 1_000_000,
+        shutdown_grace: HANG,
+        ..patient()
+    }
+}
+
+/// How the calls of all tasks ended.
+#[derive(Default)]
+struct Tally {
+    over: AtomicBool,
+    begun: AtomicUsize,
+    answered: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Tally {
+    /// The number of a new call; `None` once it is over.
+    fn begin(&self) -> Option<usize> {
+        let goes_on = !self.over.load(Ordering::SeqCst);
+        goes_on.then(|| self.begun.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// A call has its outcome: an answer, or an error that says why.
+    fn end(&self, outcome: Result<(), HostError>) {
+        match outcome {
+            Ok(()) => self.answered.fetch_add(1, Ordering::SeqCst),
+            Err(HostError::Extension { extension, error }) => {
+                let why = error.to_string();
+                let expected = format!("{extension} was shut down");
+                assert_eq!(why, expected);
+                self.failed.fetch_add(1, Ordering::SeqCst)
+            }
+            Err(other) => panic!("what is asked during a reload waits for it: {other}"),
+        };
+    }
+}
+
+async fn call_tools(host: Host, tally: Arc<Tally>) {
+    while let Some(number) = tally.begin() {
+        let tool = format!("{}_echo", NAMES[number % NAMES.len()]);
+        let call = host.tool(&tool, args(json!({"n": number})), |_| {});
+        let result = within("a call", call).await.map(|result| {
+            assert_eq!(text(&result), format!("{{\"n\": {number}}}"));
+        });
+        tally.end(result);
+    }
+}
+
+async fn run_commands(host: Host, tally: Arc<Tally>) {
+    while let Some(number) = tally.begin() {
+        let command = format!("{}_say", NAMES[number % NAMES.len()]);
+        let words = number.to_string();
+        let call = host.command(&command, &words);
+        let result = within("a command", call).await.map(|response| {
+            assert_eq!(response.display.as_deref(), Some(words.as_str()));
+        });
+        tally.end(result);
+    }
+}
+
+/// Whoever is there marks it, in load order; one that has just gone is left out.
+async fn intercept(host: Host, tally: Arc<Tally>) {
+    while tally.begin().is_some() {
+        let outcome = within("a chain", host.intercept(bash("ls"))).await;
+        let Ok(Intercept::ToolCall(call)) = outcome.result else {
+            panic!("nobody blocks: {outcome:?}");
+        };
+        let command = call.tool_args["command"].as_str().expect("a text");
+        let marks: Vec<&str> = command.split(" #").skip(1).collect();
+        let expected: Vec<&str> = NAMES
+            .into_iter()
+            .filter(|name| marks.contains(name))
+            .collect();
+        assert_eq!(marks, expected);
+        tally.end(Ok(()));
+    }
+}
+
+async fn tell(host: Host, tally: Arc<Tally>) {
+    let mut step = 0;
+    while !tally.over.load(Ordering::SeqCst) {
+        step += 1;
+        host.tell(&TurnStart::new(step).into());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Twenty; `.ci/full` multiplies.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reloads_under_load_lose_no_call_and_leave_nothing() {
+    alone!();
+    let trial = Trial::begin(roomy());
+    let host = trial.stage.host.clone();
+    let launches = || {
+        let words = ["only", "own-names"];
+        NAMES.map(|name| trial.stage.odd(name, &words)).to_vec()
+    };
+    trial.load(launches()).await;
+
+    let tally = Arc::new(Tally::default());
+    let tasks = [
+        tokio::spawn(call_tools(host.clone(), Arc::clone(&tally))),
+        tokio::spawn(call_tools(host.clone(), Arc::clone(&tally))),
+        tokio::spawn(run_commands(host.clone(), Arc::clone(&tally))),
+        tokio::spawn(intercept(host.clone(), Arc::clone(&tally))),
+        tokio::spawn(tell(host.clone(), Arc::clone(&tally))),
+    ];
+    for round in 0..20 * soak() {
+        let before = tally.answered.load(Ordering::SeqCst);
+        let stats = trial.load(launches()).await;
+        assert_eq!(stats.errors, [], "round {round}");
+        assert_eq!((stats.stopped, stats.ready), (4, 4), "round {round}");
+        until("the new ones answer", || {
+            tally.answered.load(Ordering::SeqCst) > before + 20
+                || tasks.iter().any(JoinHandle::is_finished)
+        })
+        .await;
+    }
+    tally.over.store(true, Ordering::SeqCst);
+    for task in tasks {
+        within("the last call", task).await.expect("no task failed");
+    }
+    let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+    assert_eq!(
+        count(&tally.begun),
+        count(&tally.answered) + count(&tally.failed)
+    );
+    assert!(!trial.stage.home.path().join("two-copies").exists());
+    trial.nothing_told();
+    drop(host);
+    trial.hold().await;
+}
+
+/// What is asked while a reload is under way is answered by the new set, without exception.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_during_a_reload_is_answered_by_the_new_set() {
+    alone!();
+    let trial = Trial::begin(roomy());
+    let host = trial.stage.host.clone();
+    trial.load(vec![]).await;
+    for round in 0..20 * soak() {
+        let marker = trial.stage.home.path().join(format!("go{round}"));
+        let word = format!("ready-when={}", marker.display());
+        let waits = trial.stage.odd("waits", &[&word]);
+        let reload = trial.load(vec![waits]);
+        let asking = async {
+            until("the reload has come to starting", || {
+                let all = host.extensions();
+                let info = all.first();
+                info.is_some_and(|info| {
+                    info.name == "waits" && info.state == ExtensionState::Starting
+                })
+            })
+            .await;
+            let asked: Vec<_> = (0..40)
+                .map(|_| {
+                    let host = host.clone();
+                    tokio::spawn(async move { host.tool("good", args(json!({})), |_| {}).await })
+                })
+                .collect();
+            tokio::task::yield_now().await;
+            std::fs::write(&marker, "").expect("written");
+            for call in asked {
+                let result = within("a call", call).await.expect("no panic");
+                assert_eq!(text(&result.expect("by the new set")), "good: called");
+            }
+        };
+        tokio::join!(reload, asking);
+    }
+    drop(host);
+    trial.hold().await;
+}
+
+/// Large enough that a burst of them does not fit into a pipe.
+fn numbered(n: usize) -> Value {
+    json!({"n": n, "by": [], "ballast": "x".repeat(3000)})
+}
+
+/// Two thousand; `.ci/full` multiplies.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
+    alone!();
+    let trial = Trial::begin(roomy());
+    let host = trial.stage.host.clone();
+    // The first to be asked is the last to start.
+    let delays = [
+        ("ash", "0.4"),
+        ("birch", "0.0"),
+        ("cedar", "0.3"),
+        ("elm", "0.1"),
+    ];
+    let names = delays.map(|(name, _)| name);
+    let launches = delays
+        .map(|(name, delay)| {
+            let args = vec![name.to_owned(), delay.to_owned()];
+            trial.stage.script(name, "order.py", args)
+        })
+        .to_vec();
+    let stats = trial.load(launches).await;
+    assert_eq!(stats.ready, 5, "{stats:?}");
+
+    // Other traffic on the same pipes.
+    let over = Arc::new(AtomicBool::new(false));
+    let noise = names.map(|name| {
+        let (host, over) = (host.clone(), Arc::clone(&over));
+        tokio::spawn(async move {
+            let mut calls = 0;
+            while !over.load(Ordering::SeqCst) {
+                let result = host.tool(name, args(json!({})), |_| {}).await;
+                assert_eq!(text(&result.expect("answers")), name);
+                calls += 1;
+            }
+            calls
+        })
+    });
+    let total = 2000 * soak();
+    for n in 0..total {
+        // Bursts of events, which have to wait for their turn, then both in quick succession.
+        if n % 100 > 50 && n % 3 == 0 {
+            let event = ToolCallIntercept::new("bash", args(numbered(n)));
+            let outcome = within("a chain", host.intercept(event.into())).await;
+            let Ok(Intercept::ToolCall(call)) = outcome.result else {
+                panic!("{outcome:?}");
+            };
+            assert_eq!(call.tool_args["by"], json!(names), "in load order");
+        } else {
+            host.tell(&ToolCallEvent::new("bash", args(numbered(n))).into());
+        }
+    }
+    over.store(true, Ordering::SeqCst);
+    for task in noise {
+        assert!(within("noise", task).await.expect("no panic") > 0);
+    }
+    let expected: Vec<usize> = (0..total).collect();
+    for name in names {
+        let came = within("a command", host.command(name, "")).await;
+        let came = came.expect("answers").display.expect("a text");
+        let came: Vec<usize> = serde_json::from_str(&came).expect("numbers");
+        assert!(
+            came == expected,
+            "{name}: {:?}",
+            came.iter().zip(&expected).find(|(came, n)| came != n)
+        );
+    }
+    drop(host);
+    trial.hold().await;
+}

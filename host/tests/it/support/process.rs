@@ -1,0 +1,83 @@
+//! Processes, as `/proc` has them.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The state and the parent of a process; `None` where there is none.
+fn stat(pid: &str) -> Option<(char, String)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.to_owned()))
+}
+
+/// One letter: `S` sleeps, `R` runs, `T` is stopped, `Z` has ended and was not waited for.
+pub(crate) fn state_of(pid: &str) -> Option<char> {
+    stat(pid).map(|(state, _)| state)
+}
+
+/// Whether a process is there and not a zombie.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    state_of(pid).is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+fn all() -> Vec<String> {
+    let entries = fs::read_dir("/proc").expect("Linux");
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect()
+}
+
+/// What a process was started as, for a message.
+fn told(pid: &str) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line).replace('\0', " ");
+    format!("{pid} ({:?}) {line}", state_of(pid))
+}
+
+/// The children of this process, zombies included.
+pub(crate) fn children() -> Vec<String> {
+    let own = std::process::id().to_string();
+    all()
+        .iter()
+        .filter(|pid| stat(pid).is_some_and(|(_, parent)| parent == own))
+        .map(|pid| told(pid))
+        .collect()
+}
+
+/// The processes that work in a folder, whoever their parent is by now.
+pub(crate) fn processes_in(folder: &Path) -> Vec<String> {
+    all()
+        .iter()
+        .filter(|pid| is_alive(pid))
+        .filter(|pid| {
+            fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+        })
+        .map(|pid| told(pid))
+        .collect()
+}
+
+/// Sends a signal by its name; `false` where there is nobody to get it.
+pub(crate) fn signal(pid: &str, name: &str) -> bool {
+    Command::new("kill")
+        .args([&format!("-{name}"), pid])
+        .stderr(Stdio::null())
+        .status()
+        .expect("kill")
+        .success()
+}
+
+/// The most memory that this process has had at once.
+pub(crate) fn resident_kib() -> usize {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a peak");
+    let peak = peak.trim().trim_end_matches(" kB");
+    peak.parse().expect("a number")
+}
