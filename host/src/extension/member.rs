@@ -143,8 +143,10 @@ impl Member {
         };
         let mut process = started.inspect_err(|error| log.note(error))?;
         if let Some(confined) = process.confined() {
-            log.note(&format!("confined: {permissions}"));
             permissions.missing.clone_from(&confined.missing);
+        }
+        if permissions.falls_short() {
+            log.note(&format!("its permissions: {permissions}"));
         }
         for path in &permissions.missing {
             log.note(&format!("granted and not there: {}", path.display()));

@@ -9,9 +9,9 @@ use serde_json::json;
 use zot_host::extension::{Launch, chain::Outcome, fold::Verdict};
 use zot_protocol::{
     AssistantMessageEvent, AssistantMessageIntercept, BeforeAgentStart, CompactEvent, Content,
-    EndReason, Event, Intercept, SessionEnd, StopReason, ToolCallEvent, ToolCallIntercept,
-    ToolResultEvent, ToolResultIntercept, ToolStatus, TurnEnd, TurnStart, TurnStartIntercept,
-    UserMessageEvent, UserMessageIntercept,
+    EndReason, Event, Intercept, Permissions, SessionEnd, StopReason, ToolCallEvent,
+    ToolCallIntercept, ToolResultEvent, ToolResultIntercept, ToolStatus, TurnEnd, TurnStart,
+    TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
 };
 
 use crate::support::{Stage, args, fixture, python, skipped, text, within};
@@ -71,8 +71,18 @@ async fn ask(stage: &Stage, event: Intercept) -> Outcome {
     within("an interception", stage.host.intercept(event)).await
 }
 
+/// With the user's rights, and under the narrowest declaration there is.
+async fn does_it_all(launch: impl Fn(&Stage) -> Launch) {
+    for permissions in [None, Some(Permissions::default())] {
+        let stage = Stage::new();
+        let mut launch = launch(&stage);
+        launch.manifest.permissions = permissions;
+        follows_the_script(&stage, launch).await;
+    }
+}
+
 /// The same script for all of them.
-async fn does_it_all(stage: &Stage, launch: Launch) {
+async fn follows_the_script(stage: &Stage, launch: Launch) {
     let name = launch.manifest.name.clone();
     let stats = within("load", stage.host.load(vec![launch])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
@@ -162,41 +172,44 @@ async fn intercepts(stage: &Stage, name: &str) {
     );
 }
 
-fn script(file: &str) -> Vec<String> {
-    vec![fixture("languages").join(file).display().to_string()]
+/// In the folder of its script, as an extension is.
+fn script(stage: &Stage, name: &str, program: &Path, file: &str) -> Launch {
+    let folder = fixture("languages");
+    let script = folder.join(file).display().to_string();
+    let mut launch = stage.launch(name, program, vec![script]);
+    launch.dir = folder;
+    launch
 }
 
 #[tokio::test]
 async fn python_does_it_all() {
-    let stage = Stage::new();
-    let launch = stage.launch("all-py", python(), script("all.py"));
-    does_it_all(&stage, launch).await;
+    does_it_all(|stage| script(stage, "all-py", &python(), "all.py")).await;
 }
 
 #[tokio::test]
 async fn node_does_it_all() {
     let Some(node) = found("node") else { return };
-    let stage = Stage::new();
-    let launch = stage.launch("all-js", node, script("all.js"));
-    does_it_all(&stage, launch).await;
+    does_it_all(|stage| script(stage, "all-js", &node, "all.js")).await;
 }
 
 #[tokio::test]
 async fn bash_does_it_all() {
     let Some(bash) = found("bash") else { return };
-    let stage = Stage::new();
-    let launch = stage.launch("all-sh", bash, script("all.sh"));
-    does_it_all(&stage, launch).await;
+    does_it_all(|stage| script(stage, "all-sh", &bash, "all.sh")).await;
 }
 
 #[tokio::test]
 async fn rust_does_it_all() {
     let Some(rustc) = found("rustc") else { return };
-    let stage = Stage::new();
-    let program = stage.home.path().join("all-rs");
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("all-rs");
     build(&rustc, &fixture("languages").join("all.rs"), &program);
-    let launch = stage.launch("all-rs", program, vec![]);
-    does_it_all(&stage, launch).await;
+    does_it_all(|stage| {
+        let mut launch = stage.launch("all-rs", &program, vec![]);
+        launch.dir = folder.path().to_owned();
+        launch
+    })
+    .await;
 }
 
 fn build(rustc: &Path, source: &Path, program: &Path) {
