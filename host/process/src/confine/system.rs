@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use rustix::io::Errno;
+
 /// Programs and libraries, read and executed.
 const PROGRAMS: [&str; 11] = [
     "/usr",
@@ -122,9 +124,17 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
                 .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
                 .map(|name| etc.join(name)),
         ),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        // Out of descriptors, say. What is found now is kept, so it must be all.
-        Err(error) => return Err(error),
+        // What is found now is kept, so it must be all.
+        Err(error)
+            if matches!(
+                Errno::from_io_error(&error),
+                Some(Errno::MFILE | Errno::NFILE)
+            ) =>
+        {
+            return Err(error);
+        }
+        // This program may be confined itself.
+        Err(_) => {}
     }
     let of = |grant| move |path: PathBuf| (path, grant);
     let programs = PROGRAMS.map(PathBuf::from).into_iter();
