@@ -3,6 +3,7 @@
 mod call_tool;
 mod chain;
 mod discover;
+mod documents;
 mod faults;
 mod host;
 mod languages;

@@ -1,0 +1,31 @@
+//! What the documents show works.
+
+use std::path::Path;
+
+use zot_host::extension::{PermissionReport, discover::read_manifest};
+use zot_process::Support;
+
+/// The JSON that a document shows.
+fn json_of(document: &str) -> Vec<String> {
+    let mut blocks = document.split("```json\n");
+    blocks.next();
+    let block = |rest: &str| rest.split("```").next().unwrap_or_default().to_owned();
+    blocks.map(block).collect()
+}
+
+#[test]
+fn the_manifest_of_the_page_on_security_is_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = std::fs::read_to_string(root.join("docs/security.md")).expect("a page");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("extension.json");
+    let shown = json_of(&page);
+    assert_eq!(shown.len(), 1);
+    std::fs::write(&file, &shown[0]).expect("written");
+    let (manifest, unknown) = read_manifest(&file).expect("a manifest");
+    assert_eq!(unknown, Vec::<String>::new());
+    let report = PermissionReport::of(&manifest, Support::none());
+    let line = report.to_string();
+    let declared = "reads $cwd, writes $cwd/reports, gets GUARD_RULES, TCP to 443 (";
+    assert!(line.starts_with(declared), "{line}");
+}
