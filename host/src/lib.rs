@@ -1,8 +1,8 @@
 //! Hosts zot extensions: finds them, starts them, speaks the protocol with them, folds their interceptor chains, and
 //! ends them with everything they have started.
 //!
-//! For a program that wants to be extended by other programs, in any language. It is not a sandbox yet, and the agent
-//! that `zot` is has its place here later, behind a feature.
+//! For a program that wants to be extended by other programs, in any language. The agent that `zot` is has its place here
+//! later, behind the feature `agent`; without the default features this is the extension host alone.
 //!
 //! ```
 //! use zot_host::{Host, HostConfig, extension::{Launch, discover::{Search, TrustProject, discover}}, home::Home};
@@ -42,6 +42,40 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Starting and ending
+//!
+//! [`discover`](extension::discover::discover) looks where extensions are and says of each what is to become of it. [`Host::load`] starts those
+//! that are to be started, all at once and in no more time than the slowest needs, up to
+//! [`Limits::startup`](zot_protocol::limits::Limits); who is later joins later. Called again it is a reload: all are ended, then started, and
+//! what is asked meanwhile waits. [`Host::shutdown`] ends them side by side, with everything they have started. A binary
+//! that wants daemons ended too, which have left every group and session, makes itself their subreaper
+//! ([`zot_process::Subreaper`]); that is a setting of the whole process, so a library leaves it alone.
+//!
+//! # Asking
+//!
+//! [`Host::command`] and [`Host::tool`] ask one extension. Every request has a deadline, ends at once when the extension does,
+//! and is given up by dropping its future. [`Host::run_tool`] is a tool call with all that goes with it: the events, the
+//! interceptors before and after.
+//!
+//! # Telling and intercepting
+//!
+//! [`Host::tell`] sends an event to whoever has subscribed, and never waits. [`Host::intercept`] asks the interceptors of an
+//! event in load order; each sees what the one before left, and the first to block ends the chain. Its
+//! [`Outcome`](extension::chain::Outcome) has the event as it is now, or who refused it and why, and a record of every link.
+//! An interceptor that is slow, broken or gone has failed: its manifest, which the user may tighten
+//! ([`HostConfig::settings`]), says whether that lets the event pass.
+//!
+//! # What comes back
+//!
+//! Notes, panels, prompts and calls of tools come to the [`Hooks`] of the program, a change of commands and tools to
+//! [`Host::changes`], and every line of both directions to a [`Tap`](extension::connection::Tap) where there is one.
+//!
+//! # Permissions
+//!
+//! An extension whose manifest declares [permissions](zot_protocol::Permissions) is held to them by the kernel where that is
+//! possible, it and all it starts; [`Host::permissions`] says what is declared and what holds, and
+//! [`HostConfig::strict_permissions`] refuses to start what cannot be held. [`HostConfig::secrets`] are withheld from all.
 //!
 //! # How a frame travels
 //!
