@@ -17,10 +17,10 @@ use crate::support::{
 #[tokio::test]
 async fn twenty_stubborn_ones_are_asked_then_killed_side_by_side() {
     alone!();
-    let graces = Duration::from_millis(2500);
+    let graces = Duration::from_millis(3500);
     let trial = Trial::begin(Limits {
         shutdown_grace: Duration::from_millis(500),
-        term_grace: Duration::from_millis(2000),
+        term_grace: Duration::from_millis(3000),
         ..patient()
     });
     let stage = &trial.stage;
@@ -35,7 +35,7 @@ async fn twenty_stubborn_ones_are_asked_then_killed_side_by_side() {
     within("shutdown", stage.host.shutdown()).await;
     let took = start.elapsed();
     assert!(took >= graces, "each had its time: {took:?}");
-    assert!(took < graces * 10, "one after the other: {took:?}");
+    assert!(took < graces * 20, "one after the other: {took:?}");
     assert!(!is_alive(&pid));
     assert!(
         !is_alive(&grandchild),
