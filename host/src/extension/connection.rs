@@ -35,9 +35,11 @@ use super::{
     wire::{Line, LineReader},
 };
 
-/// How long one end of a process waits for the other: its output may still be on the way when it has exited, and its
-/// status may not be known yet when its output has ended.
-const OTHER_END: Duration = Duration::from_millis(100);
+/// How long its output is still waited for when a process has exited; a descendant may hold it open.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
+/// How long its status is waited for when its output has ended. Longer, because a crash ends the output first, and the
+/// process after it has written its core.
+const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
 /// So many lines are handled before everything else has a turn.
 const LINES_AT_A_TURN: usize = 32;
 /// Garbage after this many lines in a row is counted, not logged.
@@ -122,7 +124,7 @@ impl Ending {
     }
 
     fn expect_end(&mut self) {
-        let soon = Instant::now() + OTHER_END;
+        let soon = Instant::now() + OUTPUT_AFTER_EXIT;
         self.drained_by.get_or_insert(soon);
     }
 }
@@ -351,7 +353,7 @@ impl Connection {
         if let Some(status) = exited {
             return format!("ended: {status}");
         }
-        match tokio::time::timeout(OTHER_END, exit).await {
+        match tokio::time::timeout(EXIT_AFTER_OUTPUT, exit).await {
             Ok(status) => format!("ended: {status}"),
             Err(_) => self.reason("closed its standard output"),
         }

@@ -20,7 +20,7 @@ use zot_host::{
 };
 use zot_protocol::{
     Content, HelloAck, Intercept, InterceptName, InterceptPolicies, InterceptPolicy, Manifest,
-    NoteLevel, Object, OnFailure, ToolCallIntercept, ToolResult, limits::Limits,
+    NoteLevel, Object, OnFailure, Timeouts, ToolCallIntercept, ToolResult, limits::Limits,
 };
 
 pub(crate) use alone::{alone, is_played, passed_alone, path_of, rerun};
@@ -270,6 +270,12 @@ pub(crate) fn bash(command: &str) -> Intercept {
 /// The policy of a guard: no `event` passes without it.
 pub(crate) fn blocks(event: InterceptName) -> InterceptPolicies {
     InterceptPolicies([(event, InterceptPolicy::new(OnFailure::Block))].into())
+}
+
+/// With deadlines of its own in the manifest, so that the others have all the time that a busy machine takes.
+pub(crate) fn hurried(mut launch: Launch, set: impl FnOnce(&mut Timeouts)) -> Launch {
+    set(launch.manifest.timeouts.get_or_insert_default());
+    launch
 }
 
 /// Waits until something is so.

@@ -9,8 +9,8 @@ use serde_json::json;
 use zot_protocol::{AssistantMessageEvent, TurnStart, limits::Limits, rpc::ExtensionState};
 
 use crate::support::{
-    Trial, alone, bash, is_alive, no_args, patient, resident_kib, signal, soak, state_of, text,
-    until, within,
+    Trial, alone, bash, hurried, is_alive, no_args, patient, resident_kib, signal, soak, state_of,
+    text, until, within,
 };
 
 fn state(trial: &Trial, name: &str) -> ExtensionState {
@@ -230,15 +230,18 @@ async fn a_closed_standard_input_that_an_event_meets_is_told() {
 async fn a_stopped_one_times_out_and_is_ended_by_the_shutdown() {
     alone!();
     let trial = Trial::begin(Limits {
-        tool: Duration::from_millis(300),
-        intercept: Duration::from_millis(300),
         shutdown_grace: Duration::from_millis(300),
         term_grace: Duration::from_millis(300),
         ..patient()
     });
     let stage = &trial.stage;
-    trial.load(vec![stage.odd("odd", &[])]).await;
-    let pid = stage.answer("pid").await;
+    let odd = hurried(stage.odd("odd", &[]), |timeouts| {
+        timeouts.tool_ms = Some(300);
+        timeouts.intercept_ms = Some(300);
+    });
+    trial.load(vec![odd]).await;
+    let pid = stage.host.command("say", "pid").await;
+    let pid = pid.expect("answers").display.expect("a text");
     assert!(signal(&pid, "STOP"));
     until("it is stopped", || state_of(&pid) == Some('T')).await;
     let error = stage.call("echo").await.unwrap_err().to_string();

@@ -7,9 +7,9 @@ use std::{
 };
 
 use zot_host::extension::Launch;
-use zot_protocol::{Timeouts, limits::Limits};
+use zot_protocol::limits::Limits;
 
-use crate::support::{HANG, Trial, alone, is_played, patient, rerun, until};
+use crate::support::{HANG, Trial, alone, hurried, is_played, patient, rerun, until};
 
 #[tokio::test]
 async fn what_cannot_be_executed_is_an_error_at_once() {
@@ -98,12 +98,8 @@ fn not_waited_for() -> Limits {
     }
 }
 
-/// With a deadline of its own in the manifest, so that a busy machine has time for the others.
-fn hello_within(seconds: u32, mut launch: Launch) -> Launch {
-    let mut timeouts = Timeouts::default();
-    timeouts.hello_ms = Some(1000 * seconds);
-    launch.manifest.timeouts = Some(timeouts);
-    launch
+fn hello_within(seconds: u32, launch: Launch) -> Launch {
+    hurried(launch, |timeouts| timeouts.hello_ms = Some(1000 * seconds))
 }
 
 async fn the_other_joins(trial: &Trial) {

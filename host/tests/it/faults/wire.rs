@@ -1,13 +1,14 @@
 //! Lines that are not what they should be.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::json;
 use zot_host::{HostError, extension::RequestError};
 use zot_protocol::limits::{FRAME_BYTES, Limits};
 
 use crate::support::{
-    Said, Stage, Trial, alone, args, bash, patient, resident_kib, soak, text, until, within,
+    Said, Stage, Trial, alone, args, bash, hurried, patient, resident_kib, soak, text, until,
+    within,
 };
 
 #[tokio::test]
@@ -227,12 +228,12 @@ async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
 #[tokio::test]
 async fn a_reply_after_the_deadline_is_dropped() {
     alone!();
-    let trial = Trial::begin(Limits {
-        tool: Duration::from_millis(200),
-        ..patient()
-    });
+    let trial = Trial::begin(patient());
     let stage = &trial.stage;
-    trial.load(vec![stage.odd("odd", &["late-reply"])]).await;
+    let odd = hurried(stage.odd("odd", &["late-reply"]), |timeouts| {
+        timeouts.tool_ms = Some(200);
+    });
+    trial.load(vec![odd]).await;
     let error = stage.call("slow").await.unwrap_err();
     assert!(
         matches!(

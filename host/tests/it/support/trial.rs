@@ -86,6 +86,18 @@ impl Trial {
         )
         .await;
     }
+
+    /// Drops the host without a shutdown; all is gone a moment later.
+    pub(crate) async fn drop_host(self) {
+        let Stage { host, home, .. } = self.stage;
+        drop(host);
+        until("nothing is left", || {
+            children().is_empty()
+                && processes_in(home.path()).is_empty()
+                && descriptors() == self.descriptors
+        })
+        .await;
+    }
 }
 
 /// How many descriptors this process has.
