@@ -1,6 +1,9 @@
 //! One extension says nothing but notes, as fast as it can; another is called meanwhile.
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use super::{
     Bench,
@@ -19,7 +22,7 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
             .stdout(Stdio::null())
             .spawn()
             .expect("starts");
-        let floor = bench.spawn(times_of_calls(quiet.clone(), CALLS));
+        let floor = bench.spawn(times_of_calls(quiet.clone(), CALLS, Duration::ZERO));
         busy.kill().and_then(|()| busy.wait()).expect("ends");
         bench.runtime.block_on(quiet.shutdown());
 
@@ -28,7 +31,7 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
         launches.push(bench.launch("flood", &["--echo", "--flood"]));
         let stats = bench.runtime.block_on(host.load(launches));
         assert_eq!(stats.ready, 2, "{stats:?}");
-        let flooded = bench.spawn(times_of_calls(host.clone(), CALLS));
+        let flooded = bench.spawn(times_of_calls(host.clone(), CALLS, Duration::ZERO));
         bench.runtime.block_on(host.shutdown());
         (quantile(flooded, 0.99), quantile(floor, 0.99))
     };

@@ -1,7 +1,7 @@
 //! What the host costs: a tool call, a chain of ten, the start of fifty, a flood, each against the same without it.
 //!
-//! `cargo bench -p zot-host` prints the table twice: as a user has it, and pinned to one core, where the host's own
-//! work shows. Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this
+//! `cargo bench -p zot-host` prints the table twice: as a user has it, with a pause before each call in which a core falls
+//! asleep, and pinned to one core without pauses, where the host's own work shows. Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this
 //! same binary, started with `--echo`. A word selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
@@ -76,6 +76,12 @@ fn rows(pinned: bool) -> impl Iterator<Item = Row> {
             goal: round_trip,
             measure: round_trips::calls,
             pinned_too: true,
+        },
+        Row {
+            what: "tool calls without a pause, against the same",
+            goal: Goal::None,
+            measure: round_trips::calls_at_once,
+            pinned_too: false,
         },
         Row {
             what: "a chain of ten rewriting, against ten bare round trips",

@@ -12,6 +12,8 @@ pub(crate) enum Goal {
     Ratio(f64),
     /// At most so many microseconds more than the floor.
     More(f64),
+    /// Anything: it is printed to be seen.
+    None,
 }
 
 pub(crate) struct Row {
@@ -45,21 +47,24 @@ impl Row {
     fn print(&self, rounds: &[Round]) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (host, floor) = (middle(|round| round.0) * 1e6, middle(|round| round.1) * 1e6);
-        let (goal, figure, passes) = match self.goal {
-            Goal::Ratio(goal) => {
-                let ratio = middle(|(host, floor)| host / floor);
-                (format!("<= {goal}x"), format!("{ratio:.2}x"), ratio <= goal)
-            }
+        let ratio = middle(|(host, floor)| host / floor);
+        let verdict = |passes: bool| if passes { "pass" } else { "MISS" };
+        let (goal, figure, verdict) = match self.goal {
+            Goal::None => (String::new(), format!("{ratio:.2}x"), ""),
+            Goal::Ratio(goal) => (
+                format!("<= {goal}x"),
+                format!("{ratio:.2}x"),
+                verdict(ratio <= goal),
+            ),
             Goal::More(goal) => {
                 let more = middle(|(host, floor)| host - floor) * 1e6;
                 (
                     format!("+{goal} us"),
                     format!("{more:+.1} us"),
-                    more <= goal,
+                    verdict(more <= goal),
                 )
             }
         };
-        let verdict = if passes { "pass" } else { "MISS" };
         println!(
             "{:<58} {goal:>9} {figure:>11} {host:>9.1} us {floor:>9.1} us  {verdict}",
             self.what

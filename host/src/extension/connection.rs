@@ -91,8 +91,7 @@ pub struct Connection {
     stage: watch::Sender<Stage>,
     /// The host has asked it to go: its end is no failure.
     leaving: AtomicBool,
-    stop: Notify,
-    /// Tells the reading side to look again at when something is due.
+    /// Tells the reading side to look again: when something is due, and whether to stop.
     look: Notify,
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
@@ -147,7 +146,6 @@ impl Connection {
             registered: Mutex::default(),
             stage: watch::Sender::new(Stage::Starting),
             leaving: AtomicBool::new(false),
-            stop: Notify::new(),
             look: Notify::new(),
             stop_reason: Mutex::new(None),
             listener,
@@ -200,7 +198,7 @@ impl Connection {
     /// Ends the connection from this side.
     pub(crate) fn disconnect(&self, why: impl Into<String>) {
         lock(&self.stop_reason).get_or_insert(why.into());
-        self.stop.notify_one();
+        self.look.notify_one();
     }
 
     /// Reads `stdout` to its end. `exit` resolves when the process has exited.
@@ -254,9 +252,12 @@ impl Connection {
         let mut process = Ending::default();
         let mut written = false;
         let mut alarm = Alarm::new();
-        let (stopped, writing) = (self.stop.notified(), self.outbox.drive());
-        pin!(exit, stopped, writing);
+        let writing = self.outbox.drive();
+        pin!(exit, writing);
         loop {
+            if let Some(why) = lock(&self.stop_reason).take() {
+                return Err(why);
+            }
             let more = self.hear(&mut lines, &mut reading)?;
             if lines.has_ended() && !more {
                 return Ok(self.end_of_output(process.status, exit).await);
@@ -265,7 +266,6 @@ impl Connection {
             // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
             tokio::select! {
                 biased;
-                () = &mut stopped => return Err(self.reason("was disconnected")),
                 () = alarm.rings() => self.alarmed(&mut reading, &mut process)?,
                 status = &mut exit, if process.status.is_none() => process.exited(status),
                 result = &mut writing, if !written => {
@@ -355,14 +355,8 @@ impl Connection {
         }
         match tokio::time::timeout(EXIT_AFTER_OUTPUT, exit).await {
             Ok(status) => format!("ended: {status}"),
-            Err(_) => self.reason("closed its standard output"),
+            Err(_) => "closed its standard output".to_owned(),
         }
-    }
-
-    fn reason(&self, otherwise: &str) -> String {
-        lock(&self.stop_reason)
-            .take()
-            .unwrap_or_else(|| otherwise.to_owned())
     }
 
     fn input_closed(&self, error: &io::Error) {

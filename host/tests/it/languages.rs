@@ -183,7 +183,7 @@ fn script(stage: &Stage, name: &str, program: &Path, file: &str) -> Launch {
 
 #[tokio::test]
 async fn python_does_it_all() {
-    does_it_all(|stage| script(stage, "all-py", &python(), "all.py")).await;
+    does_it_all(|stage| script(stage, "all-py", python(), "all.py")).await;
 }
 
 #[tokio::test]
