@@ -19,6 +19,13 @@ pub const CALL_TOOL_DEPTH: usize = 4;
 /// How many `call_tool` of one extension may run at once.
 pub const CALL_TOOLS: usize = 64;
 
+/// How many commands, and how many tools, one extension may register.
+pub const REGISTRATIONS: usize = 1_000;
+/// How large all that one extension registers may be together, in bytes of JSON.
+pub const REGISTRATION_BYTES: usize = 4 * MIB;
+/// What is shown of a line of progress.
+pub const PROGRESS_BYTES: usize = 4 * KIB;
+
 /// How long an extension may take to say `hello`.
 pub const HELLO: Duration = Duration::from_secs(30);
 /// After how long without `hello` the user is told that the host is waiting.
@@ -90,6 +97,9 @@ pub struct Limits {
     pub call_tool_bytes: usize,
     pub call_tool_depth: usize,
     pub call_tools: usize,
+    pub registrations: usize,
+    pub registration_bytes: usize,
+    pub progress_bytes: usize,
     pub hello: Duration,
     pub hello_notice: Duration,
     pub auto_ready: Duration,
@@ -119,6 +129,9 @@ impl Default for Limits {
             call_tool_bytes: CALL_TOOL_BYTES,
             call_tool_depth: CALL_TOOL_DEPTH,
             call_tools: CALL_TOOLS,
+            registrations: REGISTRATIONS,
+            registration_bytes: REGISTRATION_BYTES,
+            progress_bytes: PROGRESS_BYTES,
             hello: HELLO,
             hello_notice: HELLO_NOTICE,
             auto_ready: AUTO_READY,

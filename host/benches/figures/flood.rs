@@ -35,5 +35,5 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
         bench.runtime.block_on(host.shutdown());
         (quantile(flooded, 0.99), quantile(floor, 0.99))
     };
-    (0..bench.rounds.div_ceil(4)).map(round).collect()
+    (0..bench.rounds.div_ceil(2)).map(round).collect()
 }

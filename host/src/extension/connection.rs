@@ -41,7 +41,7 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// process after it has written its core.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
 /// So many lines are handled before everything else has a turn.
-const LINES_AT_A_TURN: usize = 32;
+const LINES_AT_A_TURN: usize = 16;
 /// Garbage after this many lines in a row is counted, not logged.
 const GARBAGE_LOGGED: usize = 10;
 /// So many unknown types are named in the log; a stream of made-up ones must not fill memory.

@@ -1,7 +1,7 @@
 //! What an extension may touch: its manifest's declaration, made into a confinement and an environment.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fmt,
     path::{Path, PathBuf},
 };
@@ -108,8 +108,53 @@ pub(crate) fn apply(
         return withheld.fold(spec, Spec::env_remove);
     };
     let passed = std::env::vars_os().filter(|(name, _)| is_passed(name, permissions));
-    let spec = spec.env_clear().envs(passed);
-    spec.confine(confinement(permissions, launch, cwd, support))
+    let mut spec = spec.env_clear().envs(passed);
+    let places = Places::of(launch, cwd);
+    let temporary = std::env::temp_dir();
+    let mut writable = permissions.fs.write.iter();
+    if !writable.any(|granted| {
+        places
+            .find(granted)
+            .is_some_and(|it| temporary.starts_with(it))
+    }) {
+        // What cannot be written to is of no use for temporary files.
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            spec = spec.env(name, &launch.data_dir);
+        }
+    }
+    spec.confine(confinement(permissions, launch, &places, support))
+}
+
+/// What the first word of a granted path stands for.
+struct Places<'l> {
+    home: Option<PathBuf>,
+    cwd: &'l Path,
+    data: &'l Path,
+    own: &'l Path,
+}
+
+impl<'l> Places<'l> {
+    fn of(launch: &'l Launch, cwd: &'l Path) -> Self {
+        Self {
+            home: std::env::home_dir(),
+            cwd,
+            data: &launch.data_dir,
+            own: &launch.dir,
+        }
+    }
+
+    /// Where a granted path is. The manifest's schema has seen to its form.
+    fn find(&self, granted: &str) -> Option<PathBuf> {
+        let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
+        let start = match start {
+            "~" => self.home.as_deref()?,
+            "$cwd" => self.cwd,
+            "$data" => self.data,
+            "." => self.own,
+            _ => Path::new("/"),
+        };
+        Some(start.join(rest.trim_start_matches('/')))
+    }
 }
 
 fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
@@ -123,27 +168,16 @@ fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
 fn confinement(
     permissions: &Permissions,
     launch: &Launch,
-    cwd: &Path,
+    places: &Places<'_>,
     support: Support,
 ) -> Confinement {
-    let home = std::env::home_dir();
-    let place = |granted: &String| {
-        let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
-        let start = match start {
-            "~" => home.as_deref()?,
-            "$cwd" => cwd,
-            "$data" => &launch.data_dir,
-            "." => &launch.dir,
-            _ => Path::new("/"),
-        };
-        Some(start.join(OsString::from(rest)))
-    };
     let confinement = Confinement::new(support)
         .read(&launch.dir)
         .write(&launch.data_dir);
-    let read = permissions.fs.read.iter().filter_map(place);
+    let find = |granted: &String| places.find(granted);
+    let read = permissions.fs.read.iter().filter_map(find);
     let confinement = read.fold(confinement, Confinement::read);
-    let write = permissions.fs.write.iter().filter_map(place);
+    let write = permissions.fs.write.iter().filter_map(find);
     network(write.fold(confinement, Confinement::write), permissions)
 }
 
@@ -175,6 +209,33 @@ mod tests {
         for name in ["ZOTCORE_RPC_TOKEN", "ANTHROPIC_API_KEY", "LC", "EDITOR"] {
             assert!(!passed(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_granted_path_stays_below_what_it_begins_with() {
+        let places = Places {
+            home: Some("/home/me".into()),
+            cwd: Path::new("/project"),
+            data: Path::new("/data"),
+            own: Path::new("/ext"),
+        };
+        for (granted, path) in [
+            ("/etc/hosts", "/etc/hosts"),
+            ("~", "/home/me"),
+            ("~/.cache", "/home/me/.cache"),
+            ("$cwd", "/project"),
+            ("$cwd//etc/shadow", "/project/etc/shadow"),
+            ("$data/x", "/data/x"),
+            ("./lib", "/ext/lib"),
+            ("//etc", "/etc"),
+        ] {
+            assert_eq!(places.find(granted), Some(path.into()), "{granted}");
+        }
+        let homeless = Places {
+            home: None,
+            ..places
+        };
+        assert_eq!(homeless.find("~/.cache"), None);
     }
 
     #[test]

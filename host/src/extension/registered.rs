@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use zot_protocol::{
-    Capability, EventName, FromExtension, InterceptName, Object, RegisterTool, validate::ToolSchema,
+    Capability, EventName, FromExtension, InterceptName, Object, RegisterTool, limits::Limits,
+    validate::ToolSchema,
 };
 
 /// Everything that an extension offers and wants to hear of.
@@ -39,29 +40,83 @@ pub struct Tool {
     pub arguments: ToolSchema,
     /// Checks structured results, where the registration says what they look like.
     pub output: Option<ToolSchema>,
+    bytes: usize,
+}
+
+impl Command {
+    fn bytes(&self) -> usize {
+        self.name.len() + self.description.len()
+    }
+}
+
+fn tool_bytes(frame: &RegisterTool) -> usize {
+    // Counted as it is written, without keeping that.
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, frame).expect("frames serialise");
+    count.0
+}
+
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What there is room for, in place of what is registered under the same name.
+struct Room {
+    another: bool,
+    bytes: usize,
+    most: (usize, usize),
+}
+
+impl Room {
+    fn of(limits: &Limits, bytes: usize, count: usize, known: Option<usize>) -> Self {
+        let used = bytes - known.unwrap_or(0);
+        Self {
+            another: known.is_some() || count < limits.registrations,
+            bytes: limits.registration_bytes.saturating_sub(used),
+            most: (limits.registrations, limits.registration_bytes),
+        }
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), String> {
+        let (count, all) = self.most;
+        if !self.another {
+            return Err(format!("there are {count} already, and may be no more"));
+        }
+        if bytes > self.bytes {
+            return Err(format!(
+                "all that it registers would be larger than {all} bytes"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The beginning of a name that may be of any length.
+fn shown(name: &str) -> String {
+    name.chars().take(80).collect()
 }
 
 impl Registered {
     /// Takes in a registration. `Err` is a line for the log; what it is about does not count.
-    pub(crate) fn take(&mut self, frame: FromExtension) -> Result<(), String> {
+    pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<(), String> {
         match frame {
-            FromExtension::RegisterCommand(frame) => {
-                let command = Command {
+            FromExtension::RegisterCommand(frame) => self.take_command(
+                Command {
                     name: frame.name,
                     description: frame.description.unwrap_or_default(),
-                };
-                // Registered again: the newer one counts.
-                match self
-                    .commands
-                    .iter_mut()
-                    .find(|known| known.name.eq_ignore_ascii_case(&command.name))
-                {
-                    Some(known) => *known = command,
-                    None => self.commands.push(command),
-                }
-                Ok(())
-            }
-            FromExtension::RegisterTool(frame) => self.take_tool(frame),
+                },
+                limits,
+            ),
+            FromExtension::RegisterTool(frame) => self.take_tool(frame, limits),
             FromExtension::Subscribe(frame) => {
                 let unknown: Vec<String> = frame
                     .events
@@ -90,7 +145,37 @@ impl Registered {
         }
     }
 
-    fn take_tool(&mut self, mut frame: RegisterTool) -> Result<(), String> {
+    fn take_command(&mut self, command: Command, limits: &Limits) -> Result<(), String> {
+        let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
+        let known = self.commands.iter().position(same);
+        let room = Room::of(
+            limits,
+            self.bytes(),
+            self.commands.len(),
+            known.map(|at| self.commands[at].bytes()),
+        );
+        room.take(command.bytes())
+            .map_err(|full| format!("register_command: {}: {full}", shown(&command.name)))?;
+        // Registered again: the newer one counts.
+        match known {
+            Some(known) => self.commands[known] = command,
+            None => self.commands.push(command),
+        }
+        Ok(())
+    }
+
+    fn take_tool(&mut self, mut frame: RegisterTool, limits: &Limits) -> Result<(), String> {
+        let same = |known: &Arc<Tool>| known.frame.name == frame.name;
+        let known = self.tools.iter().position(same);
+        let bytes = tool_bytes(&frame);
+        let room = Room::of(
+            limits,
+            self.bytes(),
+            self.tools.len(),
+            known.map(|at| self.tools[at].bytes),
+        );
+        room.take(bytes)
+            .map_err(|full| format!("register_tool: {}: {full}", frame.name))?;
         let refused = |field: &str, fault: &dyn std::fmt::Display| {
             format!("register_tool: {}: /{field}: {fault}", frame.name)
         };
@@ -107,16 +192,21 @@ impl Registered {
             frame,
             arguments,
             output,
+            bytes,
         });
-        match self
-            .tools
-            .iter_mut()
-            .find(|known| known.frame.name == tool.frame.name)
-        {
-            Some(known) => *known = tool,
+        match known {
+            Some(known) => self.tools[known] = tool,
             None => self.tools.push(tool),
         }
         Ok(())
+    }
+
+    /// How large all of it is.
+    fn bytes(&self) -> usize {
+        let commands = self.commands.iter().map(Command::bytes);
+        commands
+            .chain(self.tools.iter().map(|tool| tool.bytes))
+            .sum()
     }
 
     /// Whether it has said it can do `capability`.

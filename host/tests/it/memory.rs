@@ -1,138 +1,20 @@
 //! The true limits, on in-memory pipes and paused time.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines},
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::time::{Instant, sleep};
 use zot_host::extension::{
     CallChain, RequestError,
     chain::{Ask, run},
-    connection::{Connection, Listener, Stage},
+    connection::{Connection, Stage},
     fold::{Answer, Failure, Verdict},
 };
 use zot_protocol::{
-    FromExtension, HelloAck, Intercept, InterceptName, NoteLevel, OnFailure, ToolCallIntercept,
-    UserMessageIntercept,
-    limits::{self, Limits},
+    Intercept, InterceptName, OnFailure, ToolCallIntercept, UserMessageIntercept, limits,
 };
 
-use crate::support::no_args;
-
-/// What the connection told.
-#[derive(Default)]
-struct Told(Mutex<Vec<String>>);
-
-impl Told {
-    fn has(&self, words: &str) -> bool {
-        let told = self.0.lock().expect("not poisoned");
-        told.iter().any(|line| line.contains(words))
-    }
-
-    fn push(&self, line: String) {
-        self.0.lock().expect("not poisoned").push(line);
-    }
-}
-
-impl Listener for Told {
-    fn frame(&self, _: FromExtension) {}
-    fn changed(&self) {}
-
-    fn log(&self, line: &str) {
-        self.push(line.to_owned());
-    }
-
-    fn note(&self, level: NoteLevel, line: &str) {
-        self.push(format!("{level:?}: {line}"));
-    }
-}
-
-/// An extension that the test plays.
-struct Played {
-    connection: Arc<Connection>,
-    told: Arc<Told>,
-    stdin: Lines<BufReader<DuplexStream>>,
-    stdout: DuplexStream,
-}
-
-impl Played {
-    fn start() -> Self {
-        let told = Arc::new(Told::default());
-        let listener = Arc::<Told>::clone(&told);
-        let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/");
-        let (connection, peer) = Connection::memory("played", Limits::default(), ack, listener);
-        Self {
-            connection,
-            told,
-            stdin: BufReader::new(peer.stdin).lines(),
-            stdout: peer.stdout,
-        }
-    }
-
-    async fn ready() -> Self {
-        let mut played = Self::start();
-        let capabilities = ["tool_cancel"];
-        played
-            .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
-            .await;
-        played.say(json!({"type": "ready"})).await;
-        assert_eq!(played.hear().await["type"], "hello_ack");
-        played.until(|stage| *stage == Stage::Ready).await;
-        played
-    }
-
-    async fn until(&self, is_so: impl FnMut(&Stage) -> bool) {
-        let mut stage = self.connection.stage();
-        stage.wait_for(is_so).await.expect("a connection");
-    }
-
-    async fn ended(&self) -> String {
-        let mut stage = self.connection.stage();
-        let ended = stage.wait_for(|stage| matches!(stage, Stage::Ended(_)));
-        match &*ended.await.expect("a connection") {
-            Stage::Ended(why) => why.to_string(),
-            _ => unreachable!("waited for"),
-        }
-    }
-
-    async fn say(&mut self, frame: Value) {
-        let line = format!("{frame}\n");
-        self.stdout.write_all(line.as_bytes()).await.expect("read");
-    }
-
-    async fn hear(&mut self) -> Value {
-        let line = self.stdin.next_line().await.expect("written");
-        serde_json::from_str(&line.expect("a line")).expect("JSON")
-    }
-
-    /// Answers the next tool call after a while.
-    async fn answer_tool(&mut self, after: Duration) -> Value {
-        let start = Instant::now();
-        let call = self.hear().await;
-        sleep_until(start + after).await;
-        self.say(json!({"type": "tool_result", "id": call["id"], "content": []}))
-            .await;
-        call
-    }
-
-    /// A tool call with the protocol's deadline.
-    fn tool(&self) -> impl Future<Output = Result<usize, RequestError>> + use<> {
-        let connection = Arc::clone(&self.connection);
-        async move {
-            let mut lines = 0;
-            let chain = CallChain::new("slow");
-            let result = connection
-                .tool(&chain, no_args(), Some(limits::TOOL), |_| lines += 1)
-                .await;
-            result.map(|_| lines)
-        }
-    }
-}
+use crate::support::{no_args, played::Played};
 
 fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
@@ -417,4 +299,76 @@ async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
             assert!(outcome.links.iter().all(|link| failed(&link.verdict)));
         }
     }
+}
+
+/// Says something nobody knows, and waits until that is told: all before it has been handled.
+async fn settle(played: &mut Played, word: &str) {
+    played.say(json!({"type": word})).await;
+    while !played.told.has(word) {
+        sleep(seconds(0.01)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_commands_and_tools_are_the_most() {
+    let mut played = Played::ready().await;
+    for n in 0..=limits::REGISTRATIONS {
+        let name = format!("name{n}");
+        played
+            .say(json!({"type": "register_command", "name": name}))
+            .await;
+        played
+            .say(json!({"type": "register_tool", "name": name, "schema": {}}))
+            .await;
+    }
+    // One of those that are there may still be said anew.
+    played
+        .say(json!({"type": "register_command", "name": "name7", "description": "anew"}))
+        .await;
+    settle(&mut played, "tea_time").await;
+    let registered = played.connection.registered();
+    assert_eq!(registered.commands.len(), limits::REGISTRATIONS);
+    assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
+    assert_eq!(registered.commands[7].description, "anew");
+    for kind in ["register_command", "register_tool"] {
+        let refused = format!("{kind}: name1000: there are 1000 already, and may be no more");
+        assert!(played.told.has(&refused), "{refused}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_that_is_registered_is_no_larger_than_a_frame() {
+    let mut played = Played::ready().await;
+    for n in 0..6 {
+        let description = "x".repeat(1 << 20);
+        let name = format!("name{n}");
+        let command = json!({"type": "register_command", "name": name, "description": description});
+        played.say(command).await;
+        let tool = json!({"type": "register_tool", "name": name, "schema": {}, "description": description});
+        played.say(tool).await;
+    }
+    settle(&mut played, "tea_time").await;
+    let registered = played.connection.registered();
+    assert_eq!(registered.commands.len() + registered.tools.len(), 3);
+    assert!(
+        played
+            .told
+            .has("name5: all that it registers would be larger than 4194304 bytes")
+    );
+    // Said anew, and smaller, it makes room.
+    for kind in ["register_command", "register_tool"] {
+        let small = json!({"type": kind, "name": "name0", "schema": {}});
+        played.say(small).await;
+    }
+    played
+        .say(json!({"type": "register_tool", "name": "late", "schema": {}, "description": "x".repeat(1 << 20)}))
+        .await;
+    settle(&mut played, "supper_time").await;
+    let registered = played.connection.registered();
+    assert!(
+        registered
+            .tools
+            .iter()
+            .any(|tool| tool.frame.name == "late")
+    );
 }

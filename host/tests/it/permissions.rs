@@ -205,6 +205,24 @@ async fn files_that_are_granted_are_no_more_than_those() {
     user.end().await;
 }
 
+#[tokio::test]
+async fn temporary_files_have_a_place() {
+    if !enforces() {
+        return;
+    }
+    let user = User::with(json!({})).await;
+    let made = user.call("run", json!({"sh": "mktemp"})).await;
+    let data = user.path("zot/extension-data/reach");
+    assert!(made.starts_with(&format!("0 {data}/tmp.")), "{made}");
+    user.end().await;
+    let user = User::with(json!({"fs": {"write": ["/tmp"]}})).await;
+    let made = user
+        .call("run", json!({"sh": "f=$(mktemp) && rm $f && echo $f"}))
+        .await;
+    assert!(!made.contains("extension-data"), "the user's own: {made}");
+    user.end().await;
+}
+
 /// Servers on loopback and in the file system, each in a thread that goes with the test binary.
 struct Servers {
     /// Takes connections and closes them.

@@ -1,6 +1,7 @@
 //! Hosts with real extensions in a temporary home.
 
 mod alone;
+pub(crate) mod played;
 mod process;
 mod trial;
 

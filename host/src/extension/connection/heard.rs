@@ -6,7 +6,10 @@ use zot_protocol::{
 };
 
 use super::{Connection, GARBAGE_LOGGED, Line, Reading, Stage, UNKNOWN_TYPES_NAMED, lock};
-use crate::extension::pending::{Reply, RequestError};
+use crate::extension::{
+    event::cut_text,
+    pending::{Reply, RequestError},
+};
 
 impl Connection {
     /// Handles one line. `Err` ends the connection, and says why.
@@ -68,7 +71,8 @@ impl Connection {
                 let id = response.id.clone();
                 self.reply(&id, Reply::Intercept(response));
             }
-            FromExtension::ToolProgress(progress) => {
+            FromExtension::ToolProgress(mut progress) => {
+                cut_text(&mut progress.text, self.limits.progress_bytes);
                 if !self.pending.progress(&progress.id, progress.text) {
                     self.nobody_waits("tool_progress", &progress.id);
                 }
@@ -106,7 +110,7 @@ impl Connection {
         let taken = {
             let mut registered = lock(&self.registered);
             let mut changed = (**registered).clone();
-            let taken = changed.take(frame);
+            let taken = changed.take(frame, &self.limits);
             *registered = changed.into();
             taken
         };
@@ -132,10 +136,10 @@ impl Connection {
     }
 
     fn unknown(&self, name: &str, reading: &mut Reading) {
+        let name: String = name.chars().take(80).collect();
         if reading.unknown_types.len() < UNKNOWN_TYPES_NAMED
-            && reading.unknown_types.insert(name.to_owned())
+            && reading.unknown_types.insert(name.clone())
         {
-            let name: String = name.chars().take(80).collect();
             self.listener
                 .log(&format!("ignored a frame of unknown type {name:?}"));
         }

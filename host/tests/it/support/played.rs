@@ -1,0 +1,132 @@
+//! An extension that the test itself plays, on in-memory pipes.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines},
+    time::{Instant, sleep_until},
+};
+use zot_host::extension::{
+    CallChain, RequestError,
+    connection::{Connection, Listener, Stage},
+};
+use zot_protocol::{
+    FromExtension, HelloAck, NoteLevel,
+    limits::{self, Limits},
+};
+
+use super::no_args;
+
+/// What the connection told.
+#[derive(Default)]
+pub(crate) struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    pub(crate) fn has(&self, words: &str) -> bool {
+        let told = self.0.lock().expect("not poisoned");
+        told.iter().any(|line| line.contains(words))
+    }
+
+    fn push(&self, line: String) {
+        self.0.lock().expect("not poisoned").push(line);
+    }
+}
+
+impl Listener for Told {
+    fn frame(&self, _: FromExtension) {}
+    fn changed(&self) {}
+
+    fn log(&self, line: &str) {
+        self.push(line.to_owned());
+    }
+
+    fn note(&self, level: NoteLevel, line: &str) {
+        self.push(format!("{level:?}: {line}"));
+    }
+}
+
+/// An extension that the test plays.
+pub(crate) struct Played {
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) told: Arc<Told>,
+    pub(crate) stdin: Lines<BufReader<DuplexStream>>,
+    pub(crate) stdout: DuplexStream,
+}
+
+impl Played {
+    pub(crate) fn start() -> Self {
+        let told = Arc::new(Told::default());
+        let listener = Arc::<Told>::clone(&told);
+        let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/");
+        let (connection, peer) = Connection::memory("played", Limits::default(), ack, listener);
+        Self {
+            connection,
+            told,
+            stdin: BufReader::new(peer.stdin).lines(),
+            stdout: peer.stdout,
+        }
+    }
+
+    pub(crate) async fn ready() -> Self {
+        let mut played = Self::start();
+        let capabilities = ["tool_cancel"];
+        played
+            .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
+            .await;
+        played.say(json!({"type": "ready"})).await;
+        assert_eq!(played.hear().await["type"], "hello_ack");
+        played.until(|stage| *stage == Stage::Ready).await;
+        played
+    }
+
+    pub(crate) async fn until(&self, is_so: impl FnMut(&Stage) -> bool) {
+        let mut stage = self.connection.stage();
+        stage.wait_for(is_so).await.expect("a connection");
+    }
+
+    pub(crate) async fn ended(&self) -> String {
+        let mut stage = self.connection.stage();
+        let ended = stage.wait_for(|stage| matches!(stage, Stage::Ended(_)));
+        match &*ended.await.expect("a connection") {
+            Stage::Ended(why) => why.to_string(),
+            _ => unreachable!("waited for"),
+        }
+    }
+
+    pub(crate) async fn say(&mut self, frame: Value) {
+        let line = format!("{frame}\n");
+        self.stdout.write_all(line.as_bytes()).await.expect("read");
+    }
+
+    pub(crate) async fn hear(&mut self) -> Value {
+        let line = self.stdin.next_line().await.expect("written");
+        serde_json::from_str(&line.expect("a line")).expect("JSON")
+    }
+
+    /// Answers the next tool call after a while.
+    pub(crate) async fn answer_tool(&mut self, after: Duration) -> Value {
+        let start = Instant::now();
+        let call = self.hear().await;
+        sleep_until(start + after).await;
+        self.say(json!({"type": "tool_result", "id": call["id"], "content": []}))
+            .await;
+        call
+    }
+
+    /// A tool call with the protocol's deadline.
+    pub(crate) fn tool(&self) -> impl Future<Output = Result<usize, RequestError>> + use<> {
+        let connection = Arc::clone(&self.connection);
+        async move {
+            let mut lines = 0;
+            let chain = CallChain::new("slow");
+            let result = connection
+                .tool(&chain, no_args(), Some(limits::TOOL), |_| lines += 1)
+                .await;
+            result.map(|_| lines)
+        }
+    }
+}
