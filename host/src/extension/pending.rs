@@ -153,9 +153,10 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn settle(&mut self, outcome: Outcome) {
+    /// Has an outcome. Whoever waits is to be woken, once the lock is free again.
+    fn settle(&mut self, outcome: Outcome) -> Waker {
         self.outcome = Some(outcome);
-        self.waker.wake_by_ref();
+        std::mem::replace(&mut self.waker, Waker::noop().clone())
     }
 }
 
@@ -201,23 +202,29 @@ impl Pending {
     /// Fails what is over time, and sets the alarm for the rest.
     pub(crate) fn expire(&self, now: Instant) {
         let mut state = self.lock();
-        for waiting in state.open() {
-            if let Some(time) = waiting.clock.over(now) {
-                waiting.settle(Err(RequestError::Timeout(time)));
-            }
-        }
+        let late: Vec<Waker> = state
+            .open()
+            .filter_map(|waiting| {
+                let time = waiting.clock.over(now)?;
+                Some(waiting.settle(Err(RequestError::Timeout(time))))
+            })
+            .collect();
         state.alarm = state.open().filter_map(|open| open.clock.until).min();
+        drop(state);
+        late.into_iter().for_each(Waker::wake);
     }
 
     /// Delivers a reply; `false` when nobody waits for it.
     pub(crate) fn reply(&self, id: &Id, reply: Reply) -> bool {
-        match self.lock().open_one(id) {
-            Some(waiting) if waiting.kind.is_answered_by(&reply) => {
-                waiting.settle(Ok(reply));
-                true
-            }
-            _ => false,
-        }
+        let mut state = self.lock();
+        let waiting = state.open_one(id);
+        let Some(waiting) = waiting.filter(|waiting| waiting.kind.is_answered_by(&reply)) else {
+            return false;
+        };
+        let waker = waiting.settle(Ok(reply));
+        drop(state);
+        waker.wake();
+        true
     }
 
     /// Delivers a line of progress; `false` when nobody waits for it. Where too many wait to be shown, the oldest goes.
@@ -234,7 +241,9 @@ impl Pending {
             waiting.progress.pop_front();
         }
         waiting.progress.push_back(text);
-        waiting.waker.wake_by_ref();
+        let waker = waiting.waker.clone();
+        drop(state);
+        waker.wake();
         true
     }
 
@@ -250,14 +259,20 @@ impl Pending {
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
         let mut state = self.lock();
         let waiting = state.open_one(id);
-        waiting.map(|waiting| waiting.settle(Err(error))).is_some()
+        let waker = waiting.map(|waiting| waiting.settle(Err(error)));
+        drop(state);
+        waker.map(Waker::wake).is_some()
     }
 
     /// Fails every request.
     pub(crate) fn fail_all(&self, error: &RequestError) {
-        for waiting in self.lock().open() {
-            waiting.settle(Err(error.clone()));
-        }
+        let mut state = self.lock();
+        let all = state.open();
+        let all: Vec<Waker> = all
+            .map(|waiting| waiting.settle(Err(error.clone())))
+            .collect();
+        drop(state);
+        all.into_iter().for_each(Waker::wake);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
