@@ -20,7 +20,7 @@ pub mod wire;
 
 pub use call_chain::{CallChain, ChainRefused};
 pub use last_known::{LastKnown, Offer};
-pub use launch::{Launch, LaunchError};
+pub use launch::Launch;
 pub use pending::RequestError;
 pub use permission::PermissionReport;
 pub use registered::{Command, Registered, Tool};

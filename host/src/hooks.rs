@@ -29,7 +29,8 @@ impl ToolRequest {
 }
 
 /// The program around a host: a terminal, a driver's pipe, a test. Every method has a default that does nothing, and
-/// none may block; they are called in the order in which things happened.
+/// none may block or panic; they are called in the order in which things happened. Texts are as the extension sent them:
+/// whoever shows them in a terminal strips control sequences first.
 pub trait Hooks: Send + Sync {
     /// An extension has a note for the user, or the host has one about an extension.
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
@@ -76,7 +77,7 @@ pub trait Hooks: Send + Sync {
         Box::pin(host.run_tool(request.chain, request.args, |_| {}))
     }
 
-    /// An extension wants a prompt to be queued. Blank ones do not come here.
+    /// An extension wants a prompt to be queued. Blank ones do not come here, and none where there is no user.
     fn submit(&self, extension: &str, text: &str) {
         let _ = (extension, text);
     }

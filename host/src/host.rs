@@ -6,9 +6,9 @@ mod slot;
 mod tool;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -25,7 +25,8 @@ use crate::{
         Builtins, Registry, RequestError, Shadowed,
         chain::{self, Ask, Outcome},
         connection::Tap,
-        member::{Member, Owner, Shared},
+        member::{Member, Owner, Shared, lock},
+        stats::Stats,
     },
     hooks::{Hooks, NoHooks},
 };
@@ -116,11 +117,12 @@ pub struct Host(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     builtins: Builtins,
-    /// In load order; swapped whole.
+    /// Who is there, in load order, also while they start and end.
     slots: Mutex<Arc<Vec<Slot>>>,
     registry: watch::Sender<Arc<Registry>>,
-    /// Closed while a reload is under way: what is asked then waits.
-    open: watch::Sender<bool>,
+    /// Who is asked. `None` while a reload is under way: what is asked then waits. Changed under the registry's lock, so
+    /// that the two always agree.
+    asked: watch::Sender<Option<Arc<Vec<Slot>>>>,
     reloading: tokio::sync::Mutex<()>,
     /// Whether it has been shut down.
     over: watch::Sender<bool>,
@@ -144,16 +146,16 @@ impl Host {
                     secrets: config.secrets,
                     support: config.support,
                     strict_permissions: config.strict_permissions,
-                    ack: config.ack,
+                    ack: Mutex::new(config.ack),
                     owner,
                     interactive: config.interactive,
-                    settings: config.settings,
+                    settings: Mutex::new(config.settings),
                     in_session: AtomicBool::new(false),
                 }),
                 builtins: config.builtins,
                 slots: Mutex::default(),
                 registry: watch::Sender::new(Arc::default()),
-                open: watch::Sender::new(true),
+                asked: watch::Sender::new(Some(Arc::default())),
                 reloading: tokio::sync::Mutex::new(()),
                 over: watch::Sender::new(false),
                 told_of_support: AtomicBool::new(false),
@@ -173,7 +175,7 @@ impl Host {
 
     /// Runs a slash command of an extension. Whoever drops the future gives it up, and a late answer is dropped.
     pub async fn command(&self, name: &str, args: &str) -> Result<CommandResponse, HostError> {
-        self.wait_until_open().await;
+        self.members().await;
         let registry = self.registry();
         let entry = registry
             .command(name)
@@ -200,16 +202,19 @@ impl Host {
         }
     }
 
-    /// Whether anybody wants to be asked about `event`.
+    /// Whether anybody wants to be asked about `event`. While a reload is under way, somebody may.
     pub fn intercepts(&self, event: &InterceptName) -> bool {
-        self.0.slots().iter().any(|slot| slot.intercepts(event))
+        let asked = self.0.asked.borrow().clone();
+        asked.is_none_or(|slots| slots.iter().any(|slot| slot.intercepts(event)))
     }
 
     /// Asks the interceptors of `event`, in load order.
     pub async fn intercept(&self, event: Intercept) -> Outcome {
-        self.wait_until_open().await;
+        let slots = self.members().await;
         let name = InterceptName::from(event.name());
-        let slots = self.0.slots();
+        if matches!(&event, Intercept::AssistantMessage(message) if message.text.is_empty()) {
+            return Outcome::unasked(event);
+        }
         let asked: Vec<Slot> = slots
             .iter()
             .filter(|slot| slot.intercepts(&name))
@@ -248,36 +253,64 @@ impl Host {
         sent.map_err(|error| HostError::of(extension, error))
     }
 
-    async fn wait_until_open(&self) {
-        if *self.0.open.borrow() {
-            return;
+    /// Tells extensions something else about the host, from the next start on: another model, another directory.
+    pub fn set_ack(&self, ack: HelloAck) {
+        *lock(&self.0.shared.ack) = ack;
+    }
+
+    /// Takes over changed settings of the user, from the next start on.
+    pub fn set_settings(&self, settings: BTreeMap<String, ExtensionConfig>) {
+        *lock(&self.0.shared.settings) = settings;
+    }
+
+    /// How each extension has fared as an interceptor, in load order.
+    pub fn stats(&self) -> Vec<(String, Stats)> {
+        let slots = self.0.slots();
+        let started = slots.iter().filter_map(|slot| match slot {
+            Slot::Started(member) => Some((member.name().to_owned(), lock(&member.stats).clone())),
+            Slot::Failed(_) => None,
+        });
+        started.collect()
+    }
+
+    /// Who is asked, once no reload is under way.
+    async fn members(&self) -> Arc<Vec<Slot>> {
+        let asked = self.0.asked.borrow().clone();
+        if let Some(slots) = asked {
+            return slots;
         }
-        // The sender lives as long as the host.
-        let _ = self.0.open.subscribe().wait_for(|open| *open).await;
+        let mut asked = self.0.asked.subscribe();
+        let slots = asked.wait_for(Option::is_some).await;
+        let slots = slots.expect("the sender lives as long as the host");
+        slots.clone().expect("waited for")
     }
 }
 
 impl Inner {
     fn slots(&self) -> Arc<Vec<Slot>> {
-        Arc::clone(&self.slots.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&lock(&self.slots))
+    }
+
+    /// Lets these be asked, and offers what they offer.
+    fn publish(&self, slots: Arc<Vec<Slot>>) {
+        self.registry.send_modify(|registry| {
+            self.offer(registry, &slots);
+            self.asked.send_replace(Some(slots));
+        });
     }
 
     /// Makes the registry anew from whoever is ready.
-    fn swap(&self) {
-        self.registry.send_modify(|registry| {
-            // Looked up while nobody else swaps, so the last to swap has seen all there is.
-            let slots = self.slots();
-            let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
-            let new = Registry::of(&ready, &self.builtins);
-            let lost = |shadowed: &&Shadowed| !registry.shadowed().contains(shadowed);
-            for shadowed in new.shadowed().iter().filter(lost) {
-                let loser = ready.iter().find(|it| it.name() == shadowed.extension);
-                if let Some(loser) = loser {
-                    loser.log(&shadowed.to_string());
-                }
+    fn offer(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
+        let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
+        let new = Registry::of(&ready, &self.builtins);
+        let known: HashSet<&Shadowed> = registry.shadowed().iter().collect();
+        for shadowed in new.shadowed().iter().filter(|it| !known.contains(it)) {
+            let loser = ready.iter().find(|it| it.name() == shadowed.extension);
+            if let Some(loser) = loser {
+                loser.log(&shadowed.to_string());
             }
-            *registry = Arc::new(new);
-        });
+        }
+        *registry = Arc::new(new);
     }
 }
 
@@ -293,10 +326,14 @@ impl Drop for Inner {
 
 impl Owner for Inner {
     fn changed(&self) {
-        // While a reload is under way the old registry stays, and is then swapped once.
-        if *self.open.borrow() {
-            self.swap();
-        }
+        self.registry.send_if_modified(|registry| {
+            // While a reload is under way the old registry stays, and is then swapped once.
+            let asked = self.asked.borrow().clone();
+            if let Some(slots) = &asked {
+                self.offer(registry, slots);
+            }
+            asked.is_some()
+        });
     }
 
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool) {

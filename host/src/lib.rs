@@ -30,7 +30,7 @@
 //!     trust: TrustProject::Remembered(Default::default()),
 //! };
 //! let found = discover(&search);
-//! let launches = found.to_start().map(|found| Launch::of(found, &home)).collect::<Result<_, _>>()?;
+//! let launches = found.to_start().map(|found| Launch::of(found, &home)).collect();
 //!
 //! let host = Host::new(HostConfig::new(HelloAck::new(1, "0.1.0", "none", "none", "/")))?;
 //! let stats = host.load(launches).await;

@@ -137,7 +137,7 @@ impl Bench {
         let home: &Path = self.home.path();
         let mut manifest = Manifest::new(name, this().display().to_string());
         manifest.args = args.iter().map(ToString::to_string).collect();
-        Launch::new(manifest, home, this(), &Home::at(home)).expect("a data directory")
+        Launch::new(manifest, home, &Home::at(home))
     }
 
     /// Runs `work` in a task, as an agent would: the thread that blocks on the runtime would have to be woken besides.

@@ -46,6 +46,16 @@ pub struct Outcome {
     pub links: Vec<Link>,
 }
 
+impl Outcome {
+    /// Of an event that nobody is asked about.
+    pub(crate) fn unasked(event: Intercept) -> Self {
+        Self {
+            result: Ok(event),
+            links: Vec::new(),
+        }
+    }
+}
+
 /// Runs `event` through `links` in their order. After `budget` the links that are left are failures, each under its
 /// own policy.
 pub async fn run<A: Ask>(

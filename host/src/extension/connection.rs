@@ -3,28 +3,20 @@
 mod alarm;
 mod heard;
 mod memory;
+mod reading;
 mod request;
 
-use std::{
-    collections::HashSet,
-    io,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
 use tokio::{
     io::AsyncRead,
-    pin,
     sync::{Notify, watch},
-    task::yield_now,
-    time::Instant,
 };
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
-use alarm::Alarm;
 pub use memory::Peer;
 
 use super::{
@@ -32,20 +24,7 @@ use super::{
     outbox::{NotSent, Outbox, Pipe, Sent},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
-    wire::{Line, LineReader},
 };
-
-/// How long its output is still waited for when a process has exited; a descendant may hold it open.
-const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
-/// How long its status is waited for when its output has ended. Longer, because a crash ends the output first, and the
-/// process after it has written its core.
-const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
-/// So many lines are handled before everything else has a turn.
-const LINES_AT_A_TURN: usize = 16;
-/// Garbage after this many lines in a row is counted, not logged.
-const GARBAGE_LOGGED: usize = 10;
-/// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
-const UNKNOWN_TYPES_NAMED: usize = 64;
 
 /// What a connection tells its owner, in the order in which it happened. None of these may block.
 pub trait Listener: Send + Sync {
@@ -59,7 +38,8 @@ pub trait Listener: Send + Sync {
     fn note(&self, level: NoteLevel, line: &str);
 }
 
-/// Sees every line of both directions as it passes.
+/// Sees every line of both directions as it passes, in the order in which they are read and written. It is called where
+/// nothing else goes on meanwhile, so it must not block, and must not call the host.
 pub trait Tap: Send + Sync {
     /// A line from the extension, as it came.
     fn heard(&self, extension: &str, line: &[u8]);
@@ -76,7 +56,7 @@ pub enum Stage {
     Registering,
     /// It can be asked.
     Ready,
-    /// It is over; why, in one line that names the extension.
+    /// It is over; why, in words that follow its name.
     Ended(Arc<str>),
 }
 
@@ -96,36 +76,6 @@ pub struct Connection {
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
     tap: Option<Arc<dyn Tap>>,
-}
-
-/// What the reading side keeps between lines.
-struct Reading {
-    ack: Option<HelloAck>,
-    hello_by: Instant,
-    /// When it is no longer waited for in silence: for `hello`, then for `ready`.
-    patience: Option<Instant>,
-    garbage: usize,
-    unknown_types: HashSet<String>,
-    stall_counted_from: Instant,
-}
-
-/// What is known of the process's end while its output is still read.
-#[derive(Default)]
-struct Ending {
-    status: Option<String>,
-    drained_by: Option<Instant>,
-}
-
-impl Ending {
-    fn exited(&mut self, status: String) {
-        self.status = Some(status);
-        self.expect_end();
-    }
-
-    fn expect_end(&mut self) {
-        let soon = Instant::now() + OUTPUT_AFTER_EXIT;
-        self.drained_by.get_or_insert(soon);
-    }
 }
 
 impl Connection {
@@ -183,10 +133,12 @@ impl Connection {
         self.pending.running(id)
     }
 
-    /// Says `shutdown` and closes its input once that is written.
+    /// Says `shutdown` and closes its input once that is written. Before it is ready, the end of its input says it all.
     pub(crate) fn shut_down(&self) {
         self.leaving.store(true, Ordering::SeqCst);
-        let _ = self.send(&zot_protocol::Shutdown::default().into());
+        if self.is_ready() {
+            let _ = self.send(&zot_protocol::Shutdown::default().into());
+        }
         self.outbox.finish();
     }
 
@@ -224,169 +176,11 @@ impl Connection {
         } else {
             why
         };
-        let why: Arc<str> = format!("{} {why}", self.name).into();
-        self.stage.send_replace(Stage::Ended(Arc::clone(&why)));
+        self.stage.send_replace(Stage::Ended(why.into()));
         self.outbox.close();
-        self.pending
-            .fail_all(&RequestError::Closed(why.to_string()));
-        self.listener.log(&why);
+        self.pending.fail_all(&RequestError::Closed(why.to_owned()));
+        self.listener.log(why);
         self.listener.changed();
-    }
-
-    async fn read(
-        &self,
-        ack: HelloAck,
-        stdout: impl AsyncRead + Unpin,
-        exit: impl Future<Output = String>,
-    ) -> Result<String, String> {
-        let mut lines = LineReader::new(stdout, self.limits.frame_bytes);
-        let start = Instant::now();
-        let mut reading = Reading {
-            ack: Some(ack),
-            hello_by: start + self.limits.hello,
-            patience: Some(start + self.limits.hello.min(self.limits.hello_notice)),
-            garbage: 0,
-            unknown_types: HashSet::new(),
-            stall_counted_from: start,
-        };
-        let mut process = Ending::default();
-        let mut written = false;
-        let mut alarm = Alarm::new();
-        let writing = self.outbox.drive();
-        pin!(exit, writing);
-        loop {
-            if let Some(why) = lock(&self.stop_reason).take() {
-                return Err(why);
-            }
-            let more = self.hear(&mut lines, &mut reading)?;
-            if lines.has_ended() && !more {
-                return Ok(self.end_of_output(process.status, exit).await);
-            }
-            alarm.set(self.next_alarm(&reading, &process));
-            // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
-            tokio::select! {
-                biased;
-                () = alarm.rings() => self.alarmed(&mut reading, &mut process)?,
-                status = &mut exit, if process.status.is_none() => process.exited(status),
-                result = &mut writing, if !written => {
-                    written = true;
-                    if let Err(error) = result {
-                        self.input_closed(&error);
-                        process.expect_end();
-                    }
-                }
-                () = self.look.notified() => {}
-                () = yield_now(), if more => {}
-                read = lines.fill(), if !more => {
-                    read.map_err(|error| format!("could not be read from: {error}"))?;
-                }
-            }
-        }
-    }
-
-    /// Handles what has been read, some lines at a time; `true` if there is more.
-    fn hear(
-        &self,
-        lines: &mut LineReader<impl AsyncRead + Unpin>,
-        reading: &mut Reading,
-    ) -> Result<bool, String> {
-        for _ in 0..LINES_AT_A_TURN {
-            match lines.buffered() {
-                Some(line) => self.heard(line, reading)?,
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
-    }
-
-    /// When something is due that no other event will tell.
-    fn next_alarm(&self, reading: &Reading, process: &Ending) -> Option<Instant> {
-        let due = [
-            reading.patience,
-            process.drained_by,
-            self.stall(reading),
-            self.pending.alarm(),
-        ];
-        due.into_iter().flatten().min()
-    }
-
-    /// When it has taken nothing for too long, if it takes nothing from now on.
-    fn stall(&self, reading: &Reading) -> Option<Instant> {
-        let since = self.outbox.stalled_since()?.max(reading.stall_counted_from);
-        Some(since + self.limits.write_stall)
-    }
-
-    /// Something may be due.
-    fn alarmed(&self, reading: &mut Reading, process: &mut Ending) -> Result<(), String> {
-        let now = Instant::now();
-        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if self.pending.alarm().is_some_and(|alarm| alarm <= now) {
-            self.pending.expire(now);
-        }
-        if is_due(process.drained_by) {
-            return Err(match process.status.take() {
-                Some(status) => format!("ended: {status}"),
-                // Alive, and nothing can be said to it.
-                None => "closed its standard input".to_owned(),
-            });
-        }
-        if is_due(reading.patience) {
-            self.out_of_patience(reading)?;
-        }
-        if is_due(self.stall(reading)) {
-            if self.pending.is_empty() {
-                let limit = self.limits.write_stall;
-                return Err(format!("was disconnected: it read nothing for {limit:?}"));
-            }
-            // It may be too busy with a request to read; that time does not count.
-            reading.stall_counted_from = now;
-        }
-        Ok(())
-    }
-
-    /// Its output is closed. Whether it has exited, and how, is known in a moment or it is alive.
-    async fn end_of_output(
-        &self,
-        exited: Option<String>,
-        exit: std::pin::Pin<&mut impl Future<Output = String>>,
-    ) -> String {
-        if let Some(status) = exited {
-            return format!("ended: {status}");
-        }
-        match tokio::time::timeout(EXIT_AFTER_OUTPUT, exit).await {
-            Ok(status) => format!("ended: {status}"),
-            Err(_) => "closed its standard output".to_owned(),
-        }
-    }
-
-    fn input_closed(&self, error: &io::Error) {
-        self.listener
-            .log(&format!("its standard input is closed: {error}"));
-        let closed = RequestError::Closed(format!("{} has closed its standard input", self.name));
-        self.pending.fail_all(&closed);
-    }
-
-    /// `hello` has not come in time, or no `ready` has come and nothing else either.
-    fn out_of_patience(&self, reading: &mut Reading) -> Result<(), String> {
-        if reading.ack.is_some() {
-            if Instant::now() >= reading.hello_by {
-                return Err(format!(
-                    "was ended: no hello within {:?}",
-                    self.limits.hello
-                ));
-            }
-            reading.patience = Some(reading.hello_by);
-            let waiting = format!(
-                "has not said hello for {:?}; it is waited for until {:?} are over",
-                self.limits.hello_notice, self.limits.hello
-            );
-            self.listener.log(&waiting);
-            self.listener.note(NoteLevel::Info, &waiting);
-            return Ok(());
-        }
-        reading.patience = None;
-        self.become_ready();
-        Ok(())
     }
 
     fn become_ready(&self) {
@@ -411,11 +205,13 @@ impl Connection {
                 limit: self.limits.frame_bytes,
             });
         }
-        if let Some(tap) = &self.tap {
-            tap.said(&self.name, &line);
-        }
         line.push(b'\n');
-        match self.outbox.send(line) {
+        let taken = |line: &[u8]| {
+            if let Some(tap) = &self.tap {
+                tap.said(&self.name, line.trim_ascii_end());
+            }
+        };
+        match self.outbox.send(line, taken) {
             Ok(Sent::AsBefore) => Ok(()),
             Ok(Sent::BacklogBegins) => {
                 self.look.notify_one();
@@ -423,9 +219,8 @@ impl Connection {
             }
             Err(NotSent::Closed) => Err(RequestError::Closed(self.closed_reason())),
             Err(NotSent::Full) => {
-                let why = "was disconnected: it does not read what it is sent";
-                self.disconnect(why);
-                Err(RequestError::Closed(format!("{} {why}", self.name)))
+                self.disconnect(format!("was disconnected: {}", RequestError::QueueFull));
+                Err(RequestError::QueueFull)
             }
         }
     }
@@ -434,8 +229,8 @@ impl Connection {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
             // It was the host that closed it.
-            _ if self.is_leaving() => format!("{} was shut down", self.name),
-            _ => format!("{} has closed its standard input", self.name),
+            _ if self.is_leaving() => "was shut down".to_owned(),
+            _ => "has closed its standard input".to_owned(),
         }
     }
 }

@@ -48,38 +48,86 @@ fn cut(mut event: Event, bytes: usize) -> Event {
     event
 }
 
-/// Cuts a text to at most `bytes` in its encoded form, between two characters. One character may need six bytes there.
-pub(crate) fn cut_text(text: &mut String, bytes: usize) {
-    let mut left = bytes;
-    let mut end = 0;
+/// Cuts a text to at most `bytes` in its encoded form, between two characters; how many of them it then has.
+pub(crate) fn cut_text(text: &mut String, bytes: usize) -> usize {
+    let mut used = 0;
     for (at, char) in text.char_indices() {
-        let encoded = if char.is_control() || char == '"' || char == '\\' {
-            6
-        } else {
-            char.len_utf8()
+        let encoded = match char {
+            '"' | '\\' | '\n' | '\r' | '\t' => 2,
+            char if char.is_control() => 6,
+            char => char.len_utf8(),
         };
-        if encoded > left {
-            text.truncate(end);
-            return;
+        if used + encoded > bytes {
+            text.truncate(at);
+            break;
         }
-        left -= encoded;
-        end = at + char.len_utf8();
+        used += encoded;
     }
+    used
 }
 
-/// Cuts the texts of a list of blocks to `bytes` in all; an image that does not fit goes whole.
-pub(crate) fn cut_content(content: &mut Vec<Content>, bytes: usize) {
+/// What a block has around its text or its image.
+const BLOCK_BYTES: usize = 64;
+
+/// Cuts a list of blocks to about `bytes` in all, and says whether anything was. Texts are cut, images go whole.
+pub(crate) fn cut_content(content: &mut Vec<Content>, bytes: usize) -> bool {
     let mut left = bytes;
-    content.retain_mut(|block| match block {
-        Content::Text(text) => {
-            cut_text(&mut text.text, left);
-            left -= text.text.len().min(left);
-            !text.text.is_empty()
+    let mut cut = false;
+    content.retain_mut(|block| {
+        let Some(room) = left.checked_sub(BLOCK_BYTES) else {
+            cut = true;
+            return false;
+        };
+        match block {
+            Content::Text(text) => {
+                let before = text.text.len();
+                left = room - cut_text(&mut text.text, room);
+                cut |= text.text.len() < before;
+                true
+            }
+            Content::Image(image) if image.data.len() + image.mime_type.len() <= room => {
+                left = room - image.data.len() - image.mime_type.len();
+                true
+            }
+            _ => {
+                cut = true;
+                false
+            }
         }
-        Content::Image(image) if image.data.len() <= left => {
-            left -= image.data.len();
-            true
-        }
-        _ => false,
     });
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(content: &[Content]) -> usize {
+        serde_json::to_string(content).expect("serialises").len()
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let mut content = vec![Content::text(""), Content::text("a"), Content::text("")];
+        let whole = content.clone();
+        assert!(!cut_content(&mut content, 1000));
+        assert_eq!(content, whole, "empty blocks too");
+    }
+
+    #[test]
+    fn whatever_it_is_it_is_no_larger_than_it_may_be() {
+        for piece in ["x", "é", "\"", "\n", "\u{1}", "\u{7f}", "𝄞"] {
+            let text = piece.repeat(10_000);
+            let mut content = vec![Content::text(text.clone()), Content::text(text)];
+            assert!(cut_content(&mut content, 1000));
+            assert!(
+                encoded(&content) <= 1000,
+                "{piece:?}: {}",
+                encoded(&content)
+            );
+        }
+        let mut content = vec![Content::text(""); 10_000];
+        assert!(cut_content(&mut content, 1000));
+        assert!(encoded(&content) <= 1000, "{}", encoded(&content));
+    }
 }

@@ -24,7 +24,7 @@ pub enum Failure {
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// Its queue is full.
-    #[error("its queue is full")]
+    #[error("it does not read what it is sent")]
     QueueFull,
     /// The request does not fit into a frame.
     #[error("the request has {bytes} bytes, more than a frame may have")]

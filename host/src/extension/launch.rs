@@ -7,7 +7,8 @@ use zot_protocol::Manifest;
 use super::discover::{ExecError, Found, resolve_exec};
 use crate::home::{Home, HomeError};
 
-/// What an extension is started from.
+/// What an extension is started from. Whether it can be started is found out when it is, and then is told: one whose
+/// program is missing must still refuse what it guards.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Launch {
@@ -15,52 +16,52 @@ pub struct Launch {
     pub manifest: Manifest,
     /// The directory of its manifest, which it works in.
     pub dir: PathBuf,
-    /// The program, resolved.
-    pub program: PathBuf,
-    /// Where its log goes.
-    pub log: PathBuf,
-    /// A directory of its own.
-    pub data_dir: PathBuf,
-    /// Where it is kept what it offers; nowhere if `None`.
-    pub last_known: Option<PathBuf>,
+    /// Where its log, its data and what is known of it are.
+    pub home: Home,
     /// The manifest's fields that this version does not know, to be named in the log.
     pub unknown_fields: Vec<String>,
 }
 
 impl Launch {
-    /// From what discovery has found. Resolves the program and makes the data directory.
-    pub fn of(found: &Found, home: &Home) -> Result<Self, LaunchError> {
-        let path = std::env::var_os("PATH");
-        let program = resolve_exec(&found.dir, &found.manifest.exec, path.as_deref())?;
-        let mut launch = Self::new(found.manifest.clone(), &found.dir, program, home)?;
+    /// From what discovery has found.
+    pub fn of(found: &Found, home: &Home) -> Self {
+        let mut launch = Self::new(found.manifest.clone(), &found.dir, home);
         launch.unknown_fields.clone_from(&found.unknown_fields);
-        Ok(launch)
+        launch
     }
 
-    /// From a manifest, the directory to work in, and the program that the manifest's `exec` stands for. Makes the data
-    /// directory.
-    pub fn new(
-        manifest: Manifest,
-        dir: impl Into<PathBuf>,
-        program: impl Into<PathBuf>,
-        home: &Home,
-    ) -> Result<Self, LaunchError> {
-        Ok(Self {
-            dir: dir.into(),
-            program: program.into(),
-            log: home.log_of(&manifest.name),
-            data_dir: home.prepare_data_dir(&manifest.name)?,
-            last_known: Some(home.last_known_of(&manifest.name)),
-            unknown_fields: Vec::new(),
+    /// From a manifest and the directory it stands in.
+    pub fn new(manifest: Manifest, dir: impl Into<PathBuf>, home: &Home) -> Self {
+        Self {
             manifest,
-        })
+            dir: dir.into(),
+            home: home.clone(),
+            unknown_fields: Vec::new(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// Its own directory for data, which is made when it is started.
+    pub fn data_dir(&self) -> PathBuf {
+        self.home.data_dir(self.name())
+    }
+
+    /// Finds the program and makes the data directory.
+    pub(crate) fn prepare(&self) -> Result<PathBuf, LaunchError> {
+        let path = std::env::var_os("PATH");
+        let program = resolve_exec(&self.dir, &self.manifest.exec, path.as_deref())?;
+        self.home.prepare_data_dir(self.name())?;
+        Ok(program)
     }
 }
 
 /// Why an extension that was found cannot be started.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LaunchError {
+pub(crate) enum LaunchError {
     /// Its program is not there.
     #[error(transparent)]
     Exec(#[from] ExecError),

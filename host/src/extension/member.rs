@@ -20,8 +20,8 @@ use tokio::{
 };
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
 use zot_protocol::{
-    CallTool, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName, Manifest,
-    OnFailure, SessionStart, Tagged, limits::Limits,
+    CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName,
+    Manifest, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
 use ear::Ear;
@@ -74,11 +74,12 @@ pub(crate) struct Shared {
     /// What the kernel is taken to enforce.
     pub(crate) support: Support,
     pub(crate) strict_permissions: bool,
-    pub(crate) ack: HelloAck,
+    /// What extensions are told about the host, from the next start on.
+    pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
     pub(crate) interactive: bool,
     /// The user's, by extension.
-    pub(crate) settings: BTreeMap<String, ExtensionConfig>,
+    pub(crate) settings: Mutex<BTreeMap<String, ExtensionConfig>>,
     /// Whether a session is on: whoever becomes ready during one is told of it first.
     pub(crate) in_session: AtomicBool,
 }
@@ -121,26 +122,14 @@ impl Member {
     /// Starts the process and begins to read from it. It becomes ready by itself.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
         let limits = limits_of(&launch.manifest, &shared.limits);
-        let mut log_limits = LogLimits::default();
-        log_limits.file = limits.log_bytes;
-        let log = LogFile::new(&launch.log, &log_limits);
+        let log = log_of(&launch, &limits);
         if !launch.unknown_fields.is_empty() {
             let fields = launch.unknown_fields.join(", ");
             log.note(&format!("ignored unknown fields of the manifest: {fields}"));
         }
+        let mut ack = lock(&shared.ack).clone();
         let mut permissions = PermissionReport::of(&launch.manifest, shared.support);
-        let started = match shared.refusal_of(&permissions) {
-            Some(refusal) => Err(refusal),
-            None => {
-                let spec = Spec::new(&launch.program)
-                    .args(launch.manifest.args.clone())
-                    .cwd(&launch.dir);
-                let cwd = Path::new(&shared.ack.cwd);
-                let spec = permission::apply(spec, &launch, cwd, &shared.secrets, shared.support);
-                let spawned = shared.spawner.spawn(spec).await;
-                spawned.map_err(|error| error.to_string())
-            }
-        };
+        let started = spawn(&launch, &permissions, Path::new(&ack.cwd), shared).await;
         let mut process = started.inspect_err(|error| log.note(error))?;
         if let Some(confined) = process.confined() {
             permissions.missing.clone_from(&confined.missing);
@@ -155,9 +144,12 @@ impl Member {
         let stdout = process.take_stdout().expect("not taken yet");
         let stderr = process.take_stderr().expect("not taken yet");
 
-        let mut ack = shared.ack.clone();
+        ack.protocol_version = PROTOCOL_VERSION;
         ack.extension_dir = Some(launch.dir.display().to_string());
-        ack.data_dir = Some(launch.data_dir.display().to_string());
+        ack.data_dir = Some(launch.data_dir().display().to_string());
+        ack.capabilities = Capability::KNOWN.to_vec();
+        ack.supported_events = EventName::KNOWN.to_vec();
+        ack.supported_intercepts = InterceptName::KNOWN.to_vec();
 
         let (done, pumped) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
@@ -208,12 +200,11 @@ impl Member {
     }
 
     fn keep_last_known(&self) {
-        if let Some(path) = self.launch.last_known.clone() {
-            let version = self.launch.manifest.version.clone().unwrap_or_default();
-            let (connection, offers) = (Arc::clone(&self.connection), Arc::clone(&self.offers));
-            let keeping = tokio::spawn(last_known::keep(path, version, connection, offers));
-            *lock(&self.keeping) = Some(keeping);
-        }
+        let path = self.launch.home.last_known_of(self.name());
+        let version = self.launch.manifest.version.clone().unwrap_or_default();
+        let (connection, offers) = (Arc::clone(&self.connection), Arc::clone(&self.offers));
+        let keeping = tokio::spawn(last_known::keep(path, version, connection, offers));
+        *lock(&self.keeping) = Some(keeping);
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -253,11 +244,9 @@ impl Member {
             return;
         }
         let mut told = lock(&self.told_of_session);
-        if !*told && shared.in_session.load(Ordering::SeqCst) {
-            *told = true;
-            if !matches!(event, Event::SessionStart(_)) {
-                self.send_event(&SessionStart::default().into());
-            }
+        self.tell_of_session(&mut told, shared);
+        if matches!(event, Event::SessionStart(_)) {
+            return;
         }
         if matches!(event, Event::SessionEnd(_)) {
             *told = false;
@@ -265,32 +254,33 @@ impl Member {
         self.send_event(event);
     }
 
-    fn send_event(&self, event: &Event) {
-        if self
-            .connection
-            .registered()
-            .events
-            .contains(&EventName::from(event.name()))
-        {
-            event::send(&self.connection, event, &self.limits);
+    /// Who becomes ready, or subscribes, in the middle of a session hears of its start first.
+    fn catch_up(&self, shared: &Shared) {
+        if self.connection.is_ready() {
+            self.tell_of_session(&mut lock(&self.told_of_session), shared);
         }
     }
 
-    /// Who becomes ready in the middle of a session hears of its start first.
-    fn catch_up(&self, shared: &Shared) {
-        if !self.connection.is_ready() || !shared.in_session.load(Ordering::SeqCst) {
-            return;
+    fn tell_of_session(&self, told: &mut bool, shared: &Shared) {
+        if !*told && shared.in_session.load(Ordering::SeqCst) {
+            *told = self.send_event(&SessionStart::default().into());
         }
-        let mut told = lock(&self.told_of_session);
-        if !std::mem::replace(&mut *told, true) {
-            self.send_event(&SessionStart::default().into());
+    }
+
+    /// Whether it has subscribed to it.
+    fn send_event(&self, event: &Event) -> bool {
+        let registered = self.connection.registered();
+        let subscribed = registered.events.contains(&EventName::from(event.name()));
+        if subscribed {
+            event::send(&self.connection, event, &self.limits);
         }
+        subscribed
     }
 
     /// Whether it is to be asked about `event`: it has subscribed, or its manifest says that nothing passes without it.
     pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
-        let live = !self.connection.has_ended();
-        (live && self.connection.registered().intercepts.contains(event)) || self.guards(event)
+        let ready = self.connection.is_ready();
+        (ready && self.connection.registered().intercepts.contains(event)) || self.guards(event)
     }
 
     fn guards(&self, event: &InterceptName) -> bool {
@@ -335,6 +325,32 @@ impl Member {
     }
 }
 
+/// Starts the process, if its permissions can be held as they must be.
+async fn spawn(
+    launch: &Launch,
+    permissions: &PermissionReport,
+    cwd: &Path,
+    shared: &Shared,
+) -> Result<Process, String> {
+    if let Some(refusal) = shared.refusal_of(permissions) {
+        return Err(refusal);
+    }
+    let program = launch.prepare().map_err(|error| error.to_string())?;
+    let spec = Spec::new(program)
+        .args(launch.manifest.args.clone())
+        .cwd(&launch.dir);
+    let spec = permission::apply(spec, launch, cwd, &shared.secrets, shared.support);
+    let spawned = shared.spawner.spawn(spec).await;
+    spawned.map_err(|error| error.to_string())
+}
+
+/// The log of an extension, whether it can be started or not.
+pub(crate) fn log_of(launch: &Launch, limits: &Limits) -> LogFile {
+    let mut log_limits = LogLimits::default();
+    log_limits.file = limits.log_bytes;
+    LogFile::new(launch.home.log_of(launch.name()), &log_limits)
+}
+
 /// The manifest may move deadlines within their bounds, which its schema has checked.
 fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     let mut limits = limits.clone();
@@ -370,6 +386,6 @@ impl Ask for Arc<Member> {
 }
 
 /// Nothing in here panics while it holds a lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

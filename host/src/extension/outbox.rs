@@ -76,8 +76,8 @@ impl Outbox {
     }
 
     /// Takes a line, newline included, and writes as much of the queue as the pipe takes at once. Says how that left
-    /// the queue.
-    pub(crate) fn send(&self, line: Vec<u8>) -> Result<Sent, NotSent> {
+    /// the queue. `taken` sees the line in its place among the others.
+    pub(crate) fn send(&self, line: Vec<u8>, taken: impl FnOnce(&[u8])) -> Result<Sent, NotSent> {
         let mut state = self.lock();
         if state.pipe.is_none() || state.finishing {
             return Err(NotSent::Closed);
@@ -89,6 +89,7 @@ impl Outbox {
         if was_idle {
             state.progress = Instant::now();
         }
+        taken(&line);
         state.bytes += line.len();
         state.queue.push_back(line);
         let driver = state.driver.clone();

@@ -38,6 +38,9 @@ pub enum RequestError {
     /// The extension sent a line over the limit, which may have been the reply.
     #[error("it sent a line of more than {0} bytes")]
     LineTooLong(usize),
+    /// As much waits to be written to the extension as may.
+    #[error("it does not read what it is sent")]
+    QueueFull,
     /// The request does not fit into a frame.
     #[error("the request has {bytes} bytes, more than the {limit} of a frame")]
     TooLarge {
@@ -161,16 +164,29 @@ impl Waiting {
 }
 
 /// The requests of one connection. Ids are never used twice.
-#[derive(Default)]
 pub(crate) struct Pending {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     waiting: HashMap<Id, Waiting>,
     /// When to look at the clocks. It may be too early, and then is set anew, but never too late.
     alarm: Option<Instant>,
+    /// When a request was last given up or had its outcome.
+    settled_at: Instant,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        let state = State {
+            waiting: HashMap::new(),
+            alarm: None,
+            settled_at: Instant::now(),
+        };
+        Self {
+            state: Mutex::new(state),
+        }
+    }
 }
 
 impl Pending {
@@ -275,6 +291,11 @@ impl Pending {
         all.into_iter().for_each(Waker::wake);
     }
 
+    /// When a request was last given up or had its outcome.
+    pub(crate) fn settled_at(&self) -> Instant {
+        self.lock().settled_at
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().open().next().is_none()
     }
@@ -341,7 +362,9 @@ impl Ticket<'_> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.pending.lock().waiting.remove(&self.id);
+        let mut state = self.pending.lock();
+        state.waiting.remove(&self.id);
+        state.settled_at = Instant::now();
     }
 }
 

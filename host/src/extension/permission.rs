@@ -119,7 +119,7 @@ pub(crate) fn apply(
     }) {
         // What cannot be written to is of no use for temporary files.
         for name in ["TMPDIR", "TMP", "TEMP"] {
-            spec = spec.env(name, &launch.data_dir);
+            spec = spec.env(name, launch.data_dir());
         }
     }
     spec.confine(confinement(permissions, launch, &places, support))
@@ -129,7 +129,7 @@ pub(crate) fn apply(
 struct Places<'l> {
     home: Option<PathBuf>,
     cwd: &'l Path,
-    data: &'l Path,
+    data: PathBuf,
     own: &'l Path,
 }
 
@@ -138,7 +138,7 @@ impl<'l> Places<'l> {
         Self {
             home: std::env::home_dir(),
             cwd,
-            data: &launch.data_dir,
+            data: launch.data_dir(),
             own: &launch.dir,
         }
     }
@@ -149,7 +149,7 @@ impl<'l> Places<'l> {
         let start = match start {
             "~" => self.home.as_deref()?,
             "$cwd" => self.cwd,
-            "$data" => self.data,
+            "$data" => &self.data,
             "." => self.own,
             _ => Path::new("/"),
         };
@@ -173,7 +173,7 @@ fn confinement(
 ) -> Confinement {
     let confinement = Confinement::new(support)
         .read(&launch.dir)
-        .write(&launch.data_dir);
+        .write(launch.data_dir());
     let find = |granted: &String| places.find(granted);
     let read = permissions.fs.read.iter().filter_map(find);
     let confinement = read.fold(confinement, Confinement::read);
@@ -216,7 +216,7 @@ mod tests {
         let places = Places {
             home: Some("/home/me".into()),
             cwd: Path::new("/project"),
-            data: Path::new("/data"),
+            data: "/data".into(),
             own: Path::new("/ext"),
         };
         for (granted, path) in [

@@ -1,11 +1,15 @@
 //! What one extension has registered so far.
 
-use std::{collections::BTreeSet, sync::Arc};
+mod room;
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use zot_protocol::{
-    Capability, EventName, FromExtension, InterceptName, Object, RegisterTool, limits::Limits,
-    validate::ToolSchema,
+    Capability, EventName, FromExtension, InterceptName, Object, RegisterCommand, RegisterTool,
+    Subscribe, limits::Limits, validate::ToolSchema,
 };
+
+use room::{Room, command_bytes, tool_bytes};
 
 /// Everything that an extension offers and wants to hear of.
 #[derive(Debug, Clone, Default)]
@@ -43,151 +47,120 @@ pub struct Tool {
     bytes: usize,
 }
 
-impl Command {
-    fn bytes(&self) -> usize {
-        self.name.len() + self.description.len()
-    }
+/// What became of a registration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It says something new.
+    New,
+    /// It says what was known.
+    Known,
+    /// It says something that counts and something that does not.
+    Partly(String),
 }
 
-fn tool_bytes(frame: &RegisterTool) -> usize {
-    // Counted as it is written, without keeping that.
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, frame).expect("frames serialise");
-    count.0
+/// Why a registration does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(crate) struct Refused {
+    what: String,
+    /// Where in the frame, as a JSON pointer.
+    pub(crate) pointer: Option<String>,
 }
 
-struct Count(usize);
-
-impl std::io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What there is room for, in place of what is registered under the same name.
-struct Room {
-    another: bool,
-    bytes: usize,
-    most: (usize, usize),
-}
-
-impl Room {
-    fn of(limits: &Limits, bytes: usize, count: usize, known: Option<usize>) -> Self {
-        let used = bytes - known.unwrap_or(0);
+impl Refused {
+    fn whole(what: String) -> Self {
         Self {
-            another: known.is_some() || count < limits.registrations,
-            bytes: limits.registration_bytes.saturating_sub(used),
-            most: (limits.registrations, limits.registration_bytes),
+            what,
+            pointer: None,
         }
     }
 
-    fn take(&self, bytes: usize) -> Result<(), String> {
-        let (count, all) = self.most;
-        if !self.another {
-            return Err(format!("there are {count} already, and may be no more"));
+    fn at(pointer: &str, name: &str, fault: &impl fmt::Display) -> Self {
+        Self {
+            what: format!("{name}: {pointer}: {fault}"),
+            pointer: Some(pointer.to_owned()),
         }
-        if bytes > self.bytes {
-            return Err(format!(
-                "all that it registers would be larger than {all} bytes"
-            ));
-        }
-        Ok(())
     }
-}
-
-/// The beginning of a name that may be of any length.
-fn shown(name: &str) -> String {
-    name.chars().take(80).collect()
 }
 
 impl Registered {
-    /// Takes in a registration. `Err` is a line for the log; what it is about does not count.
-    pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<(), String> {
+    /// Takes in a registration.
+    pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<Taken, Refused> {
         match frame {
-            FromExtension::RegisterCommand(frame) => self.take_command(
-                Command {
-                    name: frame.name,
-                    description: frame.description.unwrap_or_default(),
-                },
-                limits,
-            ),
+            FromExtension::RegisterCommand(frame) => self.take_command(frame, limits),
             FromExtension::RegisterTool(frame) => self.take_tool(frame, limits),
-            FromExtension::Subscribe(frame) => {
-                let unknown: Vec<String> = frame
-                    .events
-                    .iter()
-                    .filter(|event| !event.is_known())
-                    .map(ToString::to_string)
-                    .chain(
-                        frame
-                            .intercept
-                            .iter()
-                            .filter(|event| !event.is_known())
-                            .map(ToString::to_string),
-                    )
-                    .collect();
-                self.events
-                    .extend(frame.events.into_iter().filter(EventName::is_known));
-                self.intercepts
-                    .extend(frame.intercept.into_iter().filter(InterceptName::is_known));
-                if unknown.is_empty() {
-                    Ok(())
-                } else {
-                    Err(format!("subscribe: no such event: {}", unknown.join(", ")))
-                }
-            }
-            _ => Ok(()),
+            FromExtension::Subscribe(frame) => Ok(self.subscribe(frame)),
+            _ => Ok(Taken::Known),
         }
     }
 
-    fn take_command(&mut self, command: Command, limits: &Limits) -> Result<(), String> {
+    fn subscribe(&mut self, frame: Subscribe) -> Taken {
+        let before = self.events.len() + self.intercepts.len();
+        let mut unknown = Vec::new();
+        for event in frame.events {
+            if event.is_known() {
+                self.events.insert(event);
+            } else {
+                unknown.push(event.to_string());
+            }
+        }
+        for event in frame.intercept {
+            if event.is_known() {
+                self.intercepts.insert(event);
+            } else {
+                unknown.push(event.to_string());
+            }
+        }
+        if !unknown.is_empty() {
+            return Taken::Partly(format!("no such event: {}", unknown.join(", ")));
+        }
+        if self.events.len() + self.intercepts.len() > before {
+            Taken::New
+        } else {
+            Taken::Known
+        }
+    }
+
+    fn take_command(&mut self, frame: RegisterCommand, limits: &Limits) -> Result<Taken, Refused> {
+        let command = Command {
+            name: frame.name,
+            description: frame.description.unwrap_or_default(),
+        };
         let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
         let known = self.commands.iter().position(same);
-        let room = Room::of(
-            limits,
-            self.bytes(),
-            self.commands.len(),
-            known.map(|at| self.commands[at].bytes()),
-        );
-        room.take(command.bytes())
-            .map_err(|full| format!("register_command: {}: {full}", shown(&command.name)))?;
+        let replaced = known.map(|at| command_bytes(&self.commands[at]));
+        let room = Room::of(self, self.commands.len(), replaced, limits);
+        room.take(command_bytes(&command)).map_err(|full| {
+            let name: String = command.name.chars().take(80).collect();
+            Refused::whole(format!("{name}: {full}"))
+        })?;
         // Registered again: the newer one counts.
         match known {
-            Some(known) => self.commands[known] = command,
+            Some(at) if self.commands[at] == command => return Ok(Taken::Known),
+            Some(at) => self.commands[at] = command,
             None => self.commands.push(command),
         }
-        Ok(())
+        Ok(Taken::New)
     }
 
-    fn take_tool(&mut self, mut frame: RegisterTool, limits: &Limits) -> Result<(), String> {
-        let same = |known: &Arc<Tool>| known.frame.name == frame.name;
-        let known = self.tools.iter().position(same);
-        let bytes = tool_bytes(&frame);
-        let room = Room::of(
-            limits,
-            self.bytes(),
-            self.tools.len(),
-            known.map(|at| self.tools[at].bytes),
-        );
-        room.take(bytes)
-            .map_err(|full| format!("register_tool: {}: {full}", frame.name))?;
-        let refused = |field: &str, fault: &dyn std::fmt::Display| {
-            format!("register_tool: {}: /{field}: {fault}", frame.name)
-        };
-        let arguments =
-            ToolSchema::for_arguments(&frame.schema).map_err(|fault| refused("schema", &fault))?;
-        let output = frame
-            .output_schema
-            .as_ref()
-            .map(ToolSchema::compile)
-            .transpose()
-            .map_err(|fault| refused("output_schema", &fault))?;
+    fn take_tool(&mut self, mut frame: RegisterTool, limits: &Limits) -> Result<Taken, Refused> {
+        let name = frame.name.clone();
         say_object(&mut frame.schema);
+        let known = self.tools.iter().position(|it| it.frame.name == name);
+        if known.is_some_and(|at| self.tools[at].frame == frame) {
+            return Ok(Taken::Known);
+        }
+        let bytes = tool_bytes(&frame);
+        let replaced = known.map(|at| self.tools[at].bytes);
+        let room = Room::of(self, self.tools.len(), replaced, limits);
+        room.take(bytes)
+            .map_err(|full| Refused::whole(format!("{name}: {full}")))?;
+        let arguments = ToolSchema::for_arguments(&frame.schema)
+            .map_err(|fault| Refused::at("/schema", &name, &fault))?;
+        let output = frame.output_schema.as_ref().map(ToolSchema::compile);
+        let output = output
+            .transpose()
+            .map_err(|fault| Refused::at("/output_schema", &name, &fault))?;
         let tool = Arc::new(Tool {
             frame,
             arguments,
@@ -195,18 +168,10 @@ impl Registered {
             bytes,
         });
         match known {
-            Some(known) => self.tools[known] = tool,
+            Some(at) => self.tools[at] = tool,
             None => self.tools.push(tool),
         }
-        Ok(())
-    }
-
-    /// How large all of it is.
-    fn bytes(&self) -> usize {
-        let commands = self.commands.iter().map(Command::bytes);
-        commands
-            .chain(self.tools.iter().map(|tool| tool.bytes))
-            .sum()
+        Ok(Taken::New)
     }
 
     /// Whether it has said it can do `capability`.

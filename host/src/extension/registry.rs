@@ -1,6 +1,6 @@
 //! Who offers what: an immutable snapshot, made anew and swapped whole whenever something changes.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use super::{member::Member, registered::Tool};
 
@@ -8,7 +8,10 @@ use super::{member::Member, registered::Tool};
 #[derive(Default)]
 pub struct Registry {
     commands: Vec<CommandEntry>,
+    /// By name, in lower case.
+    commands_by_name: HashMap<String, usize>,
     tools: Vec<ToolEntry>,
+    tools_by_name: HashMap<String, usize>,
     shadowed: Vec<Shadowed>,
 }
 
@@ -35,7 +38,7 @@ pub struct ToolEntry {
 }
 
 /// A registration that does not count, because its name is taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Shadowed {
     /// The extension that lost.
     pub extension: String,
@@ -89,6 +92,10 @@ impl Registry {
                     registry.shadow(member, "command", &command.name, taken);
                     continue;
                 }
+                let key = command.name.to_ascii_lowercase();
+                registry
+                    .commands_by_name
+                    .insert(key, registry.commands.len());
                 registry.commands.push(CommandEntry {
                     name: command.name.clone(),
                     description: command.description.clone(),
@@ -103,6 +110,9 @@ impl Registry {
                     registry.shadow(member, "tool", name, taken);
                     continue;
                 }
+                registry
+                    .tools_by_name
+                    .insert(name.clone(), registry.tools.len());
                 registry.tools.push(ToolEntry {
                     tool: Arc::clone(tool),
                     extension: member.name().to_owned(),
@@ -139,16 +149,13 @@ impl Registry {
 
     /// The command of this name, in any case.
     pub fn command(&self, name: &str) -> Option<&CommandEntry> {
-        self.commands
-            .iter()
-            .find(|entry| entry.name.eq_ignore_ascii_case(name))
+        let at = self.commands_by_name.get(&name.to_ascii_lowercase())?;
+        self.commands.get(*at)
     }
 
     /// The tool of this name.
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
-        self.tools
-            .iter()
-            .find(|entry| entry.tool.frame.name == name)
+        self.tools.get(*self.tools_by_name.get(name)?)
     }
 }
 

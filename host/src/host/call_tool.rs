@@ -71,9 +71,7 @@ impl Host {
 
     fn answer(&self, caller: &Member, call: &CallTool, outcome: ToolOutcome) {
         let mut content = outcome.content;
-        let whole = content.clone();
-        cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
-        let truncated = content != whole;
+        let truncated = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
         let mut result =
             CallToolResult::new(call.id.clone(), &call.name, content, outcome.is_error);
         result.truncated = truncated;

@@ -1,6 +1,6 @@
 //! Starting, reloading and ending all extensions.
 
-use std::sync::{Arc, PoisonError, atomic::Ordering};
+use std::sync::{Arc, atomic::Ordering};
 
 use tokio::task::JoinSet;
 use zot_protocol::{
@@ -9,13 +9,13 @@ use zot_protocol::{
 };
 
 use super::{
-    Host,
+    Host, Inner,
     slot::{FailedStart, Slot},
 };
 use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
-    member::{Member, Shared, Warned},
+    member::{Member, Shared, Warned, lock, log_of},
 };
 
 impl Host {
@@ -36,20 +36,19 @@ impl Host {
         if *self.0.over.borrow() {
             return stats;
         }
-        self.0.open.send_replace(false);
+        let closed = Closed::door_of(&self.0);
         let old = self.replace(Vec::new());
         stats.stopped = shut_down_all(&old).await as u64;
-
+        if *self.0.over.borrow() {
+            return stats;
+        }
         let slots = start_all(launches, &self.0.shared).await;
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
         self.tell_of_support();
         self.wait_for_start_up().await;
-
-        // Swapped before anybody is let in.
-        self.0.swap();
-        self.0.open.send_replace(true);
+        drop(closed);
         for info in self.extensions() {
             match (&info.state, info.error) {
                 (ExtensionState::Ready, _) => stats.ready += 1,
@@ -66,8 +65,8 @@ impl Host {
         self.0.over.send_replace(true);
         let _one = self.0.reloading.lock().await;
         let old = self.replace(Vec::new());
+        self.0.publish(Arc::default());
         shut_down_all(&old).await;
-        self.0.swap();
     }
 
     /// Every extension in load order, and how it fares.
@@ -109,8 +108,7 @@ impl Host {
     }
 
     fn replace(&self, slots: Vec<Slot>) -> Arc<Vec<Slot>> {
-        let mut current = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *current, Arc::new(slots))
+        std::mem::replace(&mut *lock(&self.0.slots), Arc::new(slots))
     }
 
     async fn wait_for_start_up(&self) {
@@ -133,6 +131,22 @@ impl Host {
     }
 }
 
+/// Nobody is asked while this is there; then whoever is there by then, whatever became of the reload.
+struct Closed<'h>(&'h Inner);
+
+impl<'h> Closed<'h> {
+    fn door_of(host: &'h Inner) -> Self {
+        host.asked.send_replace(None);
+        Self(host)
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.publish(self.0.slots());
+    }
+}
+
 async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     let mut starting = JoinSet::new();
     let mut slots: Vec<Option<Slot>> = launches.iter().map(|_| None).collect();
@@ -140,16 +154,17 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
         let shared = Arc::clone(shared);
         tighten(&mut launch.manifest, &shared);
         starting.spawn(async move {
-            let manifest = launch.manifest.clone();
-            let slot = match Member::start(launch, &shared).await {
+            let slot = match Member::start(launch.clone(), &shared).await {
                 Ok(member) => Slot::Started(member),
                 Err(why) => {
-                    shared.hooks.note(&manifest.name, NoteLevel::Error, &why);
-                    let warned = Warned::default();
+                    // A note is one line; the hint has its own elsewhere.
+                    let line = why.replace('\n', "; ");
+                    shared.hooks.note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
-                        manifest,
                         why,
-                        warned,
+                        warned: Warned::default(),
+                        log: log_of(&launch, &shared.limits),
+                        manifest: launch.manifest,
                     }))
                 }
             };
@@ -165,7 +180,8 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
 
 /// The user may make a failure block where the manifest lets it pass, and not the other way round.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
-    if let Some(settings) = shared.settings.get(&manifest.name) {
+    let settings = lock(&shared.settings);
+    if let Some(settings) = settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {
             if on_failure == OnFailure::Block {
                 let policy = InterceptPolicy::new(OnFailure::Block);

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
+use zot_process::LogFile;
 use zot_protocol::{Intercept, InterceptName, Manifest, NoteLevel, OnFailure};
 
 use crate::extension::{
@@ -23,6 +24,7 @@ pub(super) struct FailedStart {
     pub(super) manifest: Manifest,
     pub(super) why: String,
     pub(super) warned: Warned,
+    pub(super) log: LogFile,
 }
 
 impl Slot {
@@ -53,11 +55,14 @@ impl Slot {
             _ => return,
         };
         let said = format!("could not be asked about {event}, which was {done}: {failure}");
-        if let Self::Started(member) = self {
-            member.log(&said);
-            // A reload has caught the chain half-way; nothing is wrong with it.
-            if member.connection.is_leaving() {
-                return;
+        match self {
+            Self::Failed(failed) => failed.log.note(&said),
+            Self::Started(member) => {
+                member.log(&said);
+                // A reload has caught the chain half-way; nothing is wrong with it.
+                if member.connection.is_leaving() {
+                    return;
+                }
             }
         }
         if warned.first(failure) {

@@ -76,7 +76,7 @@ impl Host {
         args: Object,
         progress: impl FnMut(String),
     ) -> Result<ToolResult, HostError> {
-        self.wait_until_open().await;
+        self.members().await;
         let name = chain.tool();
         let registry = self.registry();
         let entry = registry

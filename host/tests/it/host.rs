@@ -189,14 +189,11 @@ async fn a_crash_fails_what_is_pending_at_once_with_its_status() {
     for error in [slow, crash] {
         assert_eq!(
             error.unwrap_err().to_string(),
-            "odd: odd ended: killed by SIGSEGV"
+            "odd: ended: killed by SIGSEGV"
         );
     }
     until("it is noted", || !stage.notes.all().is_empty()).await;
-    assert_eq!(
-        stage.notes.all(),
-        ["[odd] Error: odd ended: killed by SIGSEGV"]
-    );
+    assert_eq!(stage.notes.all(), ["[odd] Error: ended: killed by SIGSEGV"]);
     until("its last words are logged", || {
         stage.log("odd").contains("about to crash")
     })

@@ -108,7 +108,7 @@ async fn hello_is_asked_after_at_5_seconds_and_waited_for_30() {
     sleep(seconds(0.2)).await;
     assert!(played.told.has("Info: has not said hello for 5s"));
     let why = played.ended().await;
-    assert_eq!(why, "played was ended: no hello within 30s");
+    assert_eq!(why, "was ended: no hello within 30s");
     assert_eq!(start.elapsed().as_secs(), 30);
 }
 
@@ -141,7 +141,7 @@ async fn a_write_may_stall_for_5_seconds_and_not_longer() {
     let asked = played.connection.intercept(&large(), start).await;
     assert!(matches!(asked, Err(Failure::Timeout(_))));
     let why = played.ended().await;
-    assert_eq!(why, "played was disconnected: it read nothing for 5s");
+    assert_eq!(why, "was disconnected: it read nothing for 5s");
     assert_eq!(start.elapsed().as_secs(), 5);
 }
 
@@ -159,8 +159,14 @@ async fn a_stall_does_not_count_while_a_request_is_pending() {
         .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
         .await;
     assert_eq!(calling.await.expect("no panic"), Ok(0));
+    let answered = Instant::now();
     let why = played.ended().await;
-    assert_eq!(why, "played was disconnected: it read nothing for 5s");
+    assert_eq!(
+        answered.elapsed().as_secs(),
+        5,
+        "all of it after the answer"
+    );
+    assert_eq!(why, "was disconnected: it read nothing for 5s");
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,12 +181,9 @@ async fn a_queue_of_256_frames_is_the_most() {
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
     }
     let asked = played.connection.intercept(&bash(), now).await;
-    assert!(matches!(asked, Err(Failure::Gone(_))), "{asked:?}");
+    assert_eq!(asked, Err(Failure::QueueFull));
     let why = played.ended().await;
-    assert_eq!(
-        why,
-        "played was disconnected: it does not read what it is sent"
-    );
+    assert_eq!(why, "was disconnected: it does not read what it is sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,8 +192,7 @@ async fn a_queue_of_16_mib_is_the_most() {
     let now = Instant::now();
     for _ in 0..8 {
         let asked = played.connection.intercept(&large(), now).await;
-        let full = matches!(asked, Err(Failure::Gone(_)));
-        if full {
+        if asked == Err(Failure::QueueFull) {
             let why = played.ended().await;
             assert!(why.ends_with("it does not read what it is sent"), "{why}");
             return;
@@ -371,4 +373,45 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
             .iter()
             .any(|tool| tool.frame.name == "late")
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_tool_that_is_malformed_fails_no_request_of_the_host() {
+    let mut played = Played::ready().await;
+    let calling = tokio::spawn(played.tool());
+    let call = played.hear().await;
+    // Each side counts for itself, and both begin with 1.
+    for kind in ["call_tool", "call_tool_cancel"] {
+        let malformed = json!({"type": kind, "id": call["id"], "name": 5, "args": []});
+        played.say(malformed).await;
+    }
+    settle(&mut played, "tea_time").await;
+    played
+        .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
+        .await;
+    assert_eq!(calling.await.expect("no panic"), Ok(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_errors_hears_of_every_refusal() {
+    let mut played = Played::start();
+    let capabilities = ["errors"];
+    played
+        .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
+        .await;
+    let bad = json!({"properties": 5});
+    played
+        .say(json!({"type": "register_tool", "name": "bad", "schema": bad}))
+        .await;
+    played.say(json!({"type": "notify", "level": "loud"})).await;
+    played.say(json!("x".repeat(limits::FRAME_BYTES))).await;
+    assert_eq!(played.hear().await["type"], "hello_ack");
+    let refused = [("register_tool", "/schema"), ("notify", "/level"), ("", "")];
+    for (frame_type, pointer) in refused {
+        let error = played.hear().await;
+        assert_eq!(error["type"], "error", "{error}");
+        assert_eq!(error["frame_type"].as_str().unwrap_or_default(), frame_type);
+        assert_eq!(error["pointer"].as_str().unwrap_or_default(), pointer);
+        assert!(!error["message"].as_str().unwrap_or_default().is_empty());
+    }
 }

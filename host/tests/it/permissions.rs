@@ -80,10 +80,8 @@ impl User {
         let file = dir.join("extension.json");
         std::fs::write(&file, manifest.to_string()).expect("written");
         let (manifest, _) = read_manifest(&file).expect("a manifest");
-        let path = std::env::var_os("PATH");
-        let program = zot_host::extension::discover::resolve_exec(&dir, exec, path.as_deref());
         let home = Home::at(self.stage.home.path().join("zot"));
-        Launch::new(manifest, dir, program.expect("there"), &home).expect("a data directory")
+        Launch::new(manifest, dir, &home)
     }
 
     /// With `reach.py` running under these permissions, or none.

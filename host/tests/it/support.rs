@@ -219,7 +219,7 @@ impl Stage {
         let mut manifest = Manifest::new(name, program.display().to_string());
         manifest.args = args;
         let home = Home::at(self.home.path());
-        Launch::new(manifest, self.home.path(), program, &home).expect("a data directory")
+        Launch::new(manifest, self.home.path(), &home)
     }
 
     pub(crate) fn log(&self, name: &str) -> String {

@@ -12,9 +12,9 @@ use zot_host::{
     home::Home,
 };
 use zot_protocol::{
-    Content, ExtensionConfig, HelloAck, InterceptName, InterceptPolicies, InterceptPolicy, Key,
-    OnFailure, OpenPanel, PanelClose, PanelKey, PanelRender, PanelResize, ToolCallIntercept,
-    limits::Limits,
+    AssistantMessageIntercept, Capability, Content, EventName, ExtensionConfig, HelloAck,
+    InterceptName, InterceptPolicies, InterceptPolicy, Key, OnFailure, OpenPanel, PanelClose,
+    PanelKey, PanelRender, PanelResize, ToolCallIntercept, TurnStart, limits::Limits,
 };
 
 use crate::support::{Stage, no_args, patient, until};
@@ -62,7 +62,8 @@ async fn a_guard_that_fails_is_told_once_to_the_user_and_each_time_to_the_log() 
 #[tokio::test]
 async fn a_guard_that_never_started_is_told_too() {
     let stage = Stage::with(quick());
-    let mut guard = stage.launch("guard", "/no/such/program", vec![]);
+    // As discovery finds it: whether there is such a program is not known before it is started.
+    let mut guard = stage.launch("guard", "no-such-program", vec![]);
     let block = InterceptPolicy::new(OnFailure::Block);
     guard.manifest.intercept =
         InterceptPolicies([(InterceptName::ToolCall, block)].into_iter().collect());
@@ -263,5 +264,116 @@ async fn one_that_crashes_is_gone() {
     until("it is told", || panels.has("odd is gone")).await;
     let info = &stage.host.extensions()[0];
     assert!(info.error.is_some(), "{}", json!(info));
+    stage.host.shutdown().await;
+}
+
+/// A bash extension that does what `body` says between `hello` and the end of its input.
+fn bash(stage: &Stage, name: &str, body: &str) -> Launch {
+    let script =
+        format!("echo '{{\"type\":\"hello\",\"name\":\"{name}\"}}'; {body}; cat > /dev/null");
+    stage.launch(name, "/bin/sh", vec!["-c".into(), script])
+}
+
+const READY: &str = r#"echo '{"type":"ready"}'"#;
+
+#[tokio::test]
+async fn hello_is_answered_with_all_that_the_host_can_do() {
+    let stage = Stage::new();
+    let keep = stage.home.path().join("ack").display().to_string();
+    let launch = bash(
+        &stage,
+        "keeps",
+        &format!("read -r ack; echo \"$ack\" > {keep}; {READY}"),
+    );
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+    let ack = std::fs::read_to_string(keep).expect("written");
+    let ack: HelloAck = serde_json::from_str(&ack).expect("an ack");
+    assert_eq!(ack.protocol_version, 1);
+    assert_eq!(ack.capabilities, Capability::KNOWN);
+    assert_eq!(ack.supported_events, EventName::KNOWN);
+    assert_eq!(ack.supported_intercepts, InterceptName::KNOWN);
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn session_start_is_told_to_who_subscribes_late_and_to_nobody_twice() {
+    let stage = Stage::new();
+    let keep = stage.home.path().join("heard").display().to_string();
+    let late = format!(
+        r#"read -r ack; {READY}; sleep 0.5
+        echo '{{"type":"subscribe","events":["session_start","turn_start"]}}'
+        while read -r line; do echo "$line" >> {keep}; done; true"#
+    );
+    let launch = bash(&stage, "late", &late);
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
+    stage.host.start_session();
+    let heard = || std::fs::read_to_string(&keep).unwrap_or_default();
+    until("it is told", || heard().contains("session_start")).await;
+    stage.host.start_session();
+    stage.host.tell(&TurnStart::new(1).into());
+    until("what comes after", || heard().contains("turn_start")).await;
+    assert_eq!(heard().matches("session_start").count(), 1, "{}", heard());
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_crash_at_the_start_does_not_take_away_what_was_known() {
+    let stage = Stage::new();
+    let launch = stage.odd("odd", &[]);
+    stage.host.load(vec![launch]).await;
+    let path = Home::at(stage.home.path()).last_known_of("odd");
+    until("it is kept", || LastKnown::read(&path).is_some()).await;
+    let before = LastKnown::read(&path);
+    let broken = stage.odd("odd", &["traceback"]);
+    assert_eq!(stage.host.load(vec![broken]).await.ready, 0);
+    stage.host.shutdown().await;
+    assert_eq!(LastKnown::read(&path), before);
+}
+
+#[tokio::test]
+async fn one_that_is_not_ready_is_not_asked_unless_it_guards() {
+    let mut limits = quick();
+    limits.startup = std::time::Duration::from_millis(100);
+    limits.auto_ready = crate::support::HANG;
+    let stage = Stage::with(limits);
+    let subscribes = r#"echo '{"type":"subscribe","intercept":["tool_call"]}'"#;
+    let launch = bash(&stage, "starting", subscribes);
+    assert_eq!(stage.host.load(vec![launch]).await.ready, 0);
+    assert!(ask(&stage).await);
+    assert_eq!(warnings(&stage), Vec::<String>::new());
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn figures_are_kept_of_each_interceptor() {
+    let stage = Stage::new();
+    let launches = vec![stage.odd("one", &[]), stage.odd("two", &[])];
+    assert_eq!(stage.host.load(launches).await.ready, 2);
+    for _ in 0..3 {
+        assert!(ask(&stage).await);
+    }
+    let stats = stage.host.stats();
+    let asked: Vec<_> = stats
+        .iter()
+        .map(|(name, it)| (&name[..], it.asked()))
+        .collect();
+    assert_eq!(asked, [("one", 3), ("two", 3)]);
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_an_empty_message() {
+    let stage = Stage::new();
+    assert_eq!(stage.host.load(vec![stage.odd("odd", &[])]).await.ready, 1);
+    let outcome = stage
+        .host
+        .intercept(AssistantMessageIntercept::new("").into())
+        .await;
+    assert!(outcome.result.is_ok() && outcome.links.is_empty());
+    let outcome = stage
+        .host
+        .intercept(AssistantMessageIntercept::new("hi").into())
+        .await;
+    assert_eq!(outcome.links.len(), 1);
     stage.host.shutdown().await;
 }

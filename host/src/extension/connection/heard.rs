@@ -1,15 +1,24 @@
 //! What becomes of a line from the extension.
 
+use std::sync::Arc;
+
 use zot_protocol::{
-    Capability, FromExtension, Hello, Id, Tagged,
+    Capability, FrameError, FromExtension, Hello, Id, Tagged,
     validate::{self, Refusal, RefusalKind},
 };
 
-use super::{Connection, GARBAGE_LOGGED, Line, Reading, Stage, UNKNOWN_TYPES_NAMED, lock};
+use super::{Connection, Stage, lock, reading::Reading};
 use crate::extension::{
     event::cut_text,
     pending::{Reply, RequestError},
+    registered::Taken,
+    wire::Line,
 };
+
+/// Garbage after this many lines in a row is counted, not logged.
+const GARBAGE_LOGGED: usize = 10;
+/// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
+const UNKNOWN_TYPES_NAMED: usize = 64;
 
 impl Connection {
     /// Handles one line. `Err` ends the connection, and says why.
@@ -19,6 +28,8 @@ impl Connection {
             self.listener
                 .log(&format!("skipped a line of more than {limit} bytes"));
             self.pending.fail_all(&RequestError::LineTooLong(limit));
+            let message = format!("a line of more than {limit} bytes");
+            self.tell_error(FrameError::new(message));
             return Ok(());
         };
         if let Some(tap) = &self.tap {
@@ -26,7 +37,7 @@ impl Connection {
         }
         match validate::frame::<FromExtension>(line) {
             Ok(frame) => {
-                reading.garbage = 0;
+                self.garbage_ends(reading);
                 self.frame(frame, reading)
             }
             Err(refusal) => self.refused(refusal, reading),
@@ -57,7 +68,7 @@ impl Connection {
             FromExtension::RegisterCommand(_)
             | FromExtension::RegisterTool(_)
             | FromExtension::Subscribe(_) => {
-                self.register(frame);
+                self.register(frame, reading);
             }
             FromExtension::CommandResponse(response) => {
                 let id = response.id.clone();
@@ -92,11 +103,10 @@ impl Connection {
             ));
         }
         let mut registered = lock(&self.registered);
-        let mut changed = (**registered).clone();
-        changed
+        let capabilities = hello.capabilities.iter().filter(|it| it.is_known());
+        Arc::make_mut(&mut registered)
             .capabilities
-            .extend(hello.capabilities.iter().cloned());
-        *registered = changed.into();
+            .extend(capabilities.cloned());
     }
 
     /// Every frame before `ready` begins the wait for it anew.
@@ -106,19 +116,43 @@ impl Connection {
         }
     }
 
-    fn register(&self, frame: FromExtension) {
+    fn register(&self, frame: FromExtension, reading: &mut Reading) {
+        let frame_type = frame.name().to_owned();
         let taken = {
             let mut registered = lock(&self.registered);
-            let mut changed = (**registered).clone();
-            let taken = changed.take(frame, &self.limits);
-            *registered = changed.into();
-            taken
+            Arc::make_mut(&mut registered).take(frame, &self.limits)
         };
-        if let Err(why) = taken {
-            self.listener.log(&why);
+        match taken {
+            Ok(Taken::Known) => {}
+            Ok(Taken::New) => reading.changed = self.is_ready(),
+            Ok(Taken::Partly(unknown)) => {
+                reading.changed = self.is_ready();
+                self.listener.log(&format!("{frame_type}: {unknown}"));
+            }
+            Err(refused) => {
+                self.listener.log(&format!("{frame_type}: {refused}"));
+                let mut error = FrameError::new(refused.to_string());
+                error.frame_type = Some(frame_type);
+                error.pointer = refused.pointer;
+                self.tell_error(error);
+            }
         }
-        if *self.stage.borrow() == Stage::Ready {
-            self.listener.changed();
+    }
+
+    /// Tells an extension that wants to know what was refused.
+    fn tell_error(&self, error: FrameError) {
+        if self.registered().can(&Capability::Errors) {
+            let _ = self.send(&error.into());
+        }
+    }
+
+    /// A run of lines that are not JSON is over; those that were not logged are counted.
+    fn garbage_ends(&self, reading: &mut Reading) {
+        let run = std::mem::take(&mut reading.garbage);
+        if run > GARBAGE_LOGGED {
+            let more = run - GARBAGE_LOGGED;
+            self.listener
+                .log(&format!("skipped {more} more lines that are not JSON"));
         }
     }
 
@@ -155,7 +189,7 @@ impl Connection {
                 ));
             }
         } else {
-            reading.garbage = 0;
+            self.garbage_ends(reading);
         }
         if reading.garbage <= GARBAGE_LOGGED {
             self.listener.log(&refusal.to_string());
@@ -163,10 +197,14 @@ impl Connection {
         if reading.ack.is_some() && refusal.kind != RefusalKind::NotJson {
             return Err(format!("was ended: its first frame was refused: {refusal}"));
         }
-        if self.registered().can(&Capability::Errors) {
-            let _ = self.send(&refusal.to_frame().into());
-        }
-        if let Some(id) = refusal.id.clone() {
+        self.tell_error(refusal.to_frame());
+        // In these the id is of the extension's own choice, and none of ours.
+        let own = ["call_tool", "call_tool_cancel"];
+        let own = refusal
+            .frame_type
+            .as_deref()
+            .is_some_and(|it| own.contains(&it));
+        if let Some(id) = refusal.id.clone().filter(|_| !own) {
             self.pending
                 .fail(&id, RequestError::Refused(Box::new(refusal)));
         }

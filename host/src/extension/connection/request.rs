@@ -38,6 +38,7 @@ impl Connection {
             RequestError::Refused(refusal) => Failure::Refused(refusal),
             RequestError::TooLarge { bytes, .. } => Failure::TooLarge { bytes },
             RequestError::Timeout(after) => Failure::Timeout(after),
+            RequestError::QueueFull => Failure::QueueFull,
             other => Failure::Gone(other.to_string()),
         })
     }

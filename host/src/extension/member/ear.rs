@@ -25,7 +25,9 @@ impl Listener for Ear {
             FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
             FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
             FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
-            FromExtension::Submit(submit) if !submit.text.trim().is_empty() => {
+            FromExtension::Submit(submit)
+                if self.shared.interactive && !submit.text.trim().is_empty() =>
+            {
                 hooks.submit(&self.name, &submit.text);
             }
             FromExtension::CallTool(call) => {
@@ -49,11 +51,14 @@ impl Listener for Ear {
     fn changed(&self) {
         if let Some(member) = self.member.upgrade() {
             member.catch_up(&self.shared);
-            member.offers.notify_one();
-            if let Stage::Ended(why) = &*member.connection.stage().borrow() {
+            if member.is_ready() {
+                member.offers.notify_one();
+            }
+            let stage = member.connection.stage().borrow().clone();
+            if let Stage::Ended(why) = stage {
                 member.calls.cancel_all();
                 if !member.connection.is_leaving() {
-                    self.shared.hooks.note(&self.name, NoteLevel::Error, why);
+                    self.shared.hooks.note(&self.name, NoteLevel::Error, &why);
                     self.shared.hooks.gone(&self.name);
                 }
             }

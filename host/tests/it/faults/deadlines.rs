@@ -152,7 +152,7 @@ async fn a_crash_at_link_two_of_three() {
     assert!(
         matches!(&outcome.links[1].verdict, Verdict::FailedOpen(Failure::Gone(why)) if why.contains("SIGSEGV"))
     );
-    trial.told("two", "two ended: killed by SIGSEGV").await;
+    trial.told("two", "ended: killed by SIGSEGV").await;
     let outcome = within("a chain", stage.host.intercept(bash("ls"))).await;
     assert_eq!(outcome.links.len(), 2, "it is not asked again");
     trial.hold().await;
@@ -188,11 +188,11 @@ async fn a_guard_guards_from_its_start_to_its_end() {
         Ok(bash("ls #late"))
     );
 
-    trial.told("dead", "dead ended: exit status 1").await;
+    trial.told("dead", "ended: exit status 1").await;
     let event = TurnStartIntercept::new(1).into();
     let block = stage.host.intercept(event).await.result;
     let block = block.expect_err("refused, not waved through");
-    let why = "dead could not be asked: dead ended: exit status 1";
+    let why = "dead could not be asked: ended: exit status 1";
     assert!(block.reason.starts_with(why), "{}", block.reason);
 
     let event = UserMessageIntercept::new("hi").into();
@@ -205,7 +205,7 @@ async fn a_guard_guards_from_its_start_to_its_end() {
     let block = block.expect_err("refused once it has crashed");
     assert_eq!(
         block.reason,
-        "late could not be asked: late ended: killed by SIGSEGV"
+        "late could not be asked: ended: killed by SIGSEGV"
     );
     let event = AssistantMessageIntercept::new("hi").into();
     let outcome = stage.host.intercept(event).await;

@@ -93,7 +93,7 @@ async fn a_grandchild_that_holds_the_pipes_hides_no_end_and_does_not_stay() {
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
     let grandchild = stage.answer("leave_grandchild").await;
-    trial.told("odd", "odd ended: exit status 3").await;
+    trial.told("odd", "ended: exit status 3").await;
     until("it is ended with its parent", || !is_alive(&grandchild)).await;
     trial.hold().await;
 }

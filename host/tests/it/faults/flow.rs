@@ -37,7 +37,7 @@ async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
     assert_eq!(state(&trial, "deaf"), ExtensionState::Ready);
     trial.the_other_answers().await;
     trial
-        .told("deaf", "deaf was disconnected: it read nothing for 2s")
+        .told("deaf", "was disconnected: it read nothing for 2s")
         .await;
     assert_eq!(state(&trial, "deaf"), ExtensionState::Failed);
     trial.hold().await;
@@ -53,10 +53,7 @@ async fn one_with_a_full_queue_is_disconnected_at_once() {
         trial.stage.host.tell(&TurnStart::new(step).into());
     }
     trial
-        .told(
-            "deaf",
-            "deaf was disconnected: it does not read what it is sent",
-        )
+        .told("deaf", "was disconnected: it does not read what it is sent")
         .await;
     assert!(resident_kib() - before < 8 << 10, "the queue is bounded");
     trial.hold().await;
@@ -173,8 +170,8 @@ async fn a_closed_standard_output_ends_it() {
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     let pid = trial.stage.answer("pid").await;
     let error = trial.stage.call("close_stdout").await.unwrap_err();
-    assert_eq!(error.to_string(), "odd: odd closed its standard output");
-    trial.told("odd", "odd closed its standard output").await;
+    assert_eq!(error.to_string(), "odd: closed its standard output");
+    trial.told("odd", "closed its standard output").await;
     until("it does not stay", || !is_alive(&pid)).await;
     trial.hold().await;
 }
@@ -204,7 +201,7 @@ async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
     let last = stage.call("answers_echo").await;
     for (name, outcome) in [("silent", pending), ("silent", next), ("answers", last)] {
         let error = outcome.unwrap_err().to_string();
-        let says = error.starts_with(&format!("{name}: {name} "));
+        let says = error.starts_with(&format!("{name}: "));
         assert!(
             says && error.ends_with("closed its standard input"),
             "{error}"

@@ -78,9 +78,9 @@ async fn an_end_before_hello_says_how_and_the_last_words() {
     assert_eq!(
         reasons,
         [
-            "quits ended: exit status 0 before hello",
-            "raises ended: exit status 1 before hello: ValueError: no such luck",
-            r#"eager was ended: its first frame is "ready", not "hello""#,
+            "ended: exit status 0 before hello",
+            "ended: exit status 1 before hello: ValueError: no such luck",
+            r#"was ended: its first frame is "ready", not "hello""#,
         ]
     );
     trial.told("quits", reasons[0]).await;
@@ -125,12 +125,8 @@ async fn one_that_never_says_hello_is_ended_at_the_deadline() {
         ])
         .await;
     the_other_joins(&trial).await;
-    trial
-        .told("silent", "silent was ended: no hello within 2s")
-        .await;
-    trial
-        .told("slowly", "slowly was ended: no hello within 2s")
-        .await;
+    trial.told("silent", "was ended: no hello within 2s").await;
+    trial.told("slowly", "was ended: no hello within 2s").await;
     for name in ["silent", "slowly"] {
         let waited = |note: &&String| note.starts_with(&format!("[{name}] Info: "));
         let notes = trial.stage.notes.all();
@@ -155,12 +151,8 @@ async fn one_that_only_makes_noise_is_ended_at_the_deadline() {
         ])
         .await;
     the_other_joins(&trial).await;
-    trial
-        .told("blank", "blank was ended: no hello within 1s")
-        .await;
-    trial
-        .told("zeros", "zeros was ended: no hello within 1s")
-        .await;
+    trial.told("blank", "was ended: no hello within 1s").await;
+    trial.told("zeros", "was ended: no hello within 1s").await;
     trial.hold().await;
 }
 
@@ -198,7 +190,7 @@ async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
     assert!(log.contains("its tool `echo` is shadowed by"), "{log}");
 
     assert!(stage.call("crash").await.is_err());
-    trial.told("one", "one ended: killed by SIGSEGV").await;
+    trial.told("one", "ended: killed by SIGSEGV").await;
     until("the next one rises", || {
         has_echo().as_deref() == Some("two")
     })

@@ -112,7 +112,7 @@ async fn an_unterminated_last_line_is_a_line() {
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     assert_eq!(trial.stage.answer("last_line").await, "bye");
-    trial.told("odd", "odd ended: exit status 0").await;
+    trial.told("odd", "ended: exit status 0").await;
     trial.hold().await;
 }
 
@@ -290,7 +290,7 @@ async fn garbage_without_end_disconnects() {
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     assert_eq!(trial.stage.answer("garbage").await, "after garbage");
     let garbage = trial.stage.call_with("garbage", json!({"lines": 100_000}));
-    let why = "odd was disconnected: 100 lines in a row are not JSON";
+    let why = "was disconnected: 100 lines in a row are not JSON";
     assert_eq!(
         garbage.await.unwrap_err().to_string(),
         format!("odd: {why}")

@@ -1,0 +1,210 @@
+//! Reads one extension to its end, and keeps the time of all that may become due meanwhile.
+
+use std::{collections::HashSet, io, time::Duration};
+
+use tokio::{io::AsyncRead, pin, task::yield_now, time::Instant};
+use zot_protocol::{HelloAck, NoteLevel};
+
+use super::{Connection, alarm::Alarm, lock};
+use crate::extension::{pending::RequestError, wire::LineReader};
+
+/// How long its output is still waited for when a process has exited; a descendant may hold it open.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
+/// How long its status is waited for when its output has ended. Longer, because a crash ends the output first, and the
+/// process after it has written its core.
+const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
+/// So many lines are handled before everything else has a turn.
+const LINES_AT_A_TURN: usize = 16;
+
+/// What the reading side keeps between lines.
+pub(super) struct Reading {
+    /// What `hello` is answered with; `None` once it is.
+    pub(super) ack: Option<HelloAck>,
+    hello_by: Instant,
+    /// When it is no longer waited for in silence: for `hello`, then for `ready`.
+    pub(super) patience: Option<Instant>,
+    /// Lines in a row that are not JSON.
+    pub(super) garbage: usize,
+    pub(super) unknown_types: HashSet<String>,
+    /// It has registered something since its owner was told.
+    pub(super) changed: bool,
+    stall_counted_from: Instant,
+}
+
+/// What is known of the process's end while the rest of it is waited for.
+#[derive(Default)]
+struct Ending {
+    status: Option<String>,
+    output_ended: bool,
+    over_at: Option<Instant>,
+}
+
+impl Ending {
+    fn expect_within(&mut self, time: Duration) {
+        let at = Instant::now() + time;
+        self.over_at.get_or_insert(at);
+    }
+
+    fn in_words(&mut self) -> String {
+        match self.status.take() {
+            Some(status) => format!("ended: {status}"),
+            // Alive, and nothing more will be heard of it, or can be said to it.
+            None if self.output_ended => "closed its standard output".to_owned(),
+            None => "closed its standard input".to_owned(),
+        }
+    }
+}
+
+impl Connection {
+    /// Reads to the end, and returns why it is the end: as `Err` where it was this side that broke off.
+    pub(super) async fn read(
+        &self,
+        ack: HelloAck,
+        stdout: impl AsyncRead + Unpin,
+        exit: impl Future<Output = String>,
+    ) -> Result<String, String> {
+        let mut lines = LineReader::new(stdout, self.limits.frame_bytes);
+        let start = Instant::now();
+        let mut reading = Reading {
+            ack: Some(ack),
+            hello_by: start + self.limits.hello,
+            patience: Some(start + self.limits.hello.min(self.limits.hello_notice)),
+            garbage: 0,
+            unknown_types: HashSet::new(),
+            changed: false,
+            stall_counted_from: start,
+        };
+        let mut process = Ending::default();
+        let mut written = false;
+        let mut alarm = Alarm::new();
+        let writing = self.outbox.drive();
+        pin!(exit, writing);
+        loop {
+            if let Some(why) = lock(&self.stop_reason).take() {
+                return Err(why);
+            }
+            let more = self.hear(&mut lines, &mut reading)?;
+            if lines.has_ended() && !more && !process.output_ended {
+                process.output_ended = true;
+                process.expect_within(EXIT_AFTER_OUTPUT);
+            }
+            if process.output_ended && process.status.is_some() {
+                return Ok(process.in_words());
+            }
+            alarm.set(self.next_alarm(&reading, &process));
+            // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
+            tokio::select! {
+                biased;
+                () = alarm.rings() => self.alarmed(&mut reading, &mut process)?,
+                status = &mut exit, if process.status.is_none() => {
+                    process.status = Some(status);
+                    process.expect_within(OUTPUT_AFTER_EXIT);
+                }
+                result = &mut writing, if !written => {
+                    written = true;
+                    if let Err(error) = result {
+                        self.input_closed(&error);
+                        process.expect_within(OUTPUT_AFTER_EXIT);
+                    }
+                }
+                () = self.look.notified() => {}
+                () = yield_now(), if more => {}
+                read = lines.fill(), if !more && !process.output_ended => {
+                    read.map_err(|error| format!("could not be read from: {error}"))?;
+                }
+            }
+        }
+    }
+
+    /// Handles what has been read, some lines at a time; `true` if there is more.
+    fn hear(
+        &self,
+        lines: &mut LineReader<impl AsyncRead + Unpin>,
+        reading: &mut Reading,
+    ) -> Result<bool, String> {
+        let mut more = true;
+        for _ in 0..LINES_AT_A_TURN {
+            match lines.buffered() {
+                Some(line) => self.heard(line, reading)?,
+                None => {
+                    more = false;
+                    break;
+                }
+            }
+        }
+        if std::mem::take(&mut reading.changed) {
+            self.listener.changed();
+        }
+        Ok(more)
+    }
+
+    /// When something is due that no other event will tell.
+    fn next_alarm(&self, reading: &Reading, process: &Ending) -> Option<Instant> {
+        let due = [
+            reading.patience,
+            process.over_at,
+            self.stall(reading),
+            self.pending.alarm(),
+        ];
+        due.into_iter().flatten().min()
+    }
+
+    /// When it has taken nothing for too long, if it takes nothing from now on.
+    fn stall(&self, reading: &Reading) -> Option<Instant> {
+        let stalled = self.outbox.stalled_since()?;
+        let counted = reading.stall_counted_from.max(self.pending.settled_at());
+        Some(stalled.max(counted) + self.limits.write_stall)
+    }
+
+    /// Something may be due.
+    fn alarmed(&self, reading: &mut Reading, process: &mut Ending) -> Result<(), String> {
+        let now = Instant::now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if is_due(self.pending.alarm()) {
+            self.pending.expire(now);
+        }
+        if is_due(process.over_at) {
+            return Err(process.in_words());
+        }
+        if is_due(reading.patience) {
+            self.out_of_patience(reading)?;
+        }
+        if is_due(self.stall(reading)) {
+            if self.pending.is_empty() {
+                let limit = self.limits.write_stall;
+                return Err(format!("was disconnected: it read nothing for {limit:?}"));
+            }
+            // It may be too busy with a request to read; that time does not count.
+            reading.stall_counted_from = now;
+        }
+        Ok(())
+    }
+
+    fn input_closed(&self, error: &io::Error) {
+        self.listener
+            .log(&format!("its standard input is closed: {error}"));
+        let closed = RequestError::Closed("has closed its standard input".to_owned());
+        self.pending.fail_all(&closed);
+    }
+
+    /// `hello` has not come in time, or no `ready` has come and nothing else either.
+    fn out_of_patience(&self, reading: &mut Reading) -> Result<(), String> {
+        if reading.ack.is_none() {
+            reading.patience = None;
+            self.become_ready();
+            return Ok(());
+        }
+        if Instant::now() >= reading.hello_by {
+            let limit = self.limits.hello;
+            return Err(format!("was ended: no hello within {limit:?}"));
+        }
+        reading.patience = Some(reading.hello_by);
+        let waiting = format!(
+            "has not said hello for {:?}; it is waited for until {:?} are over",
+            self.limits.hello_notice, self.limits.hello
+        );
+        self.listener.log(&waiting);
+        self.listener.note(NoteLevel::Info, &waiting);
+        Ok(())
+    }
+}
