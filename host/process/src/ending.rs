@@ -18,6 +18,9 @@ const AFTER_KILL: Duration = Duration::from_secs(1);
 /// in a tree that runs away: that one is killed as far as it is known, and looked for again.
 const STOPPING: Duration = Duration::from_secs(1);
 
+/// How long that may take for more processes than can be held at a time.
+const MANY: Duration = Duration::from_secs(10);
+
 /// How a tree ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,16 +101,26 @@ impl Ending {
     /// SIGKILL to all; whether there was anybody.
     async fn force(&mut self) -> bool {
         let mut forced = false;
-        let until = Instant::now() + STOPPING;
+        let start = Instant::now();
+        let until = start + STOPPING;
         loop {
             // Whoever is stopped cannot fork, and cannot leave children behind that are no longer found as such. So
             // all are stopped first, until a look finds nobody new.
             self.tree.signal(Signal::STOP);
-            while !self.stop().await && Instant::now() < until {}
+            while !self.stop().await && !self.tree.is_short() && Instant::now() < until {}
             forced |= !self.is_gone();
             self.tree.signal(Signal::KILL);
             let gone = tokio::time::timeout(AFTER_KILL, self.gone()).await;
-            if gone.is_err() || self.is_settled().await || Instant::now() > until {
+            if gone.is_err() || self.is_settled().await {
+                return forced;
+            }
+            // Those that could not be held before are next, which may take a few rounds.
+            let until = if self.tree.is_short() {
+                start + MANY
+            } else {
+                until
+            };
+            if Instant::now() > until {
                 return forced;
             }
         }

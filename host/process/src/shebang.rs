@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
 /// What the first line of a script names, read as the kernel reads it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shebang {
@@ -25,9 +27,11 @@ impl Shebang {
     pub(crate) fn read(script: &Path) -> Option<Self> {
         // The kernel looks at this many bytes.
         let mut head = Vec::with_capacity(256);
-        File::open(script)
-            .and_then(|file| file.take(256).read_to_end(&mut head))
-            .ok()?;
+        // Whatever the chain of scripts names is opened: not a FIFO, which would block, nor the terminal.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(openat(CWD, script, flags, Mode::empty()).ok()?);
+        file.metadata().ok()?.is_file().then_some(())?;
+        file.take(256).read_to_end(&mut head).ok()?;
         let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
         let is_blank = |b: &u8| matches!(b, b' ' | b'\t' | 0);
         let start = line.iter().position(|b| !is_blank(b))?;
@@ -40,15 +44,24 @@ impl Shebang {
         })
     }
 
-    /// The name that `env` will look up in `PATH`, where it is the interpreter.
+    /// The name that `env` will look up in `PATH`, where it is the interpreter: `None` too with options that are not
+    /// understood here, some of which take an argument that is no program.
     #[cfg(target_os = "linux")]
     pub(crate) fn looked_up(&self) -> Option<&OsStr> {
         (Path::new(&self.interpreter).file_name()? == "env").then_some(())?;
-        self.argument
-            .as_bytes()
-            .split(u8::is_ascii_whitespace)
-            .find(|word| !word.is_empty() && !word.starts_with(b"-") && !word.contains(&b'='))
-            .map(OsStr::from_bytes)
+        let words = self.argument.as_bytes().split(u8::is_ascii_whitespace);
+        let mut words = words.filter(|word| !word.is_empty()).peekable();
+        words.next_if(|word| *word == b"-S");
+        let name = words.find(|word| !word.contains(&b'=') || word.starts_with(b"-"))?;
+        // A path is not looked up, and an option is no name.
+        let is_name = !name.starts_with(b"-") && !name.contains(&b'/');
+        is_name.then(|| OsStr::from_bytes(name))
+    }
+
+    /// Whether the interpreter is `env`, which runs something else.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_env(&self) -> bool {
+        Path::new(&self.interpreter).file_name() == Some(OsStr::new("env"))
     }
 }
 
@@ -74,7 +87,24 @@ mod tests {
         assert_eq!(read("#!/bin/sh\r\n"), plain("/bin/sh\r"));
         assert_eq!(read("#! /usr/bin/env python3\nx"), by_env("python3"));
         assert_eq!(read("#!/usr/bin/env -S A=1 node -x\n"), by_env("node"));
+        // What these name is no program, and must not be granted as one.
+        for line in [
+            "-S -u /etc/shadow python3",
+            "-S /etc/shadow",
+            "--chdir /root python3",
+            "-S A=1 -u /etc/shadow",
+            "/etc/shadow",
+        ] {
+            assert_eq!(
+                read(&format!("#!/usr/bin/env {line}\n")),
+                plain("/usr/bin/env"),
+                "{line}"
+            );
+        }
         assert_eq!(read("#!\n/bin/sh\n"), None);
         assert_eq!(read("\u{7f}ELF"), None);
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert_eq!(Shebang::read(&fifo), None, "and does not wait for a writer");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getpid, getrlimit, waitid};
 
 use crate::leader::Group;
 use crate::marker::TreeId;
@@ -20,6 +20,15 @@ pub struct Descendant {
     /// The name the system has for it: its program's file name, cut to 15 bytes. The command line is left out on
     /// purpose, since people pass secrets there.
     pub name: String,
+}
+
+impl Descendant {
+    fn of(pid: i32, name: &str) -> Option<Self> {
+        Some(Self {
+            pid: u32::try_from(pid).ok()?,
+            name: name.to_owned(),
+        })
+    }
 }
 
 impl std::fmt::Display for Descendant {
@@ -85,8 +94,13 @@ impl Root {
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Root,
-    /// Without the leader. Those that have ended stay, to be reaped at the end if they turn out to be ours.
+    /// Without the leader.
     members: Vec<Member>,
+    /// Those that have ended, by id and start, to be reaped at the end if they turn out to be ours. They are not held
+    /// any more: a descriptor each would be missing for those that live.
+    dead: Vec<(i32, u64)>,
+    /// Those that were seen and not held, because as many are held as may be.
+    unheld: Vec<Descendant>,
     /// How many looks have yet to find nobody until nobody is taken to be there.
     restless: u8,
     /// How many looks more may be in doubt whether a process without an environment belongs to the tree.
@@ -120,6 +134,8 @@ impl Tree {
         Self {
             root,
             members: Vec::new(),
+            dead: Vec::new(),
+            unheld: Vec::new(),
             restless: QUIET,
             doubts: DOUBTS,
         }
@@ -127,6 +143,9 @@ impl Tree {
 
     /// Adds the living processes that were not known.
     pub(crate) fn look(&mut self, table: &Table) -> Look<'_> {
+        self.let_go_of_the_dead();
+        self.unheld.clear();
+        let most = most_held();
         let known = self.members.len();
         let own = std::process::id();
         let mut missed = false;
@@ -142,6 +161,10 @@ impl Tree {
             if self.members.iter().any(is_known) {
                 continue;
             }
+            if self.members.len() >= most && !row.zombie {
+                self.unheld.extend(Descendant::of(row.pid, &row.name));
+                continue;
+            }
             match Member::of(row).filter(|member| !member.is_gone()) {
                 Some(member) => self.members.push(member),
                 None => missed |= !row.zombie,
@@ -155,8 +178,25 @@ impl Tree {
         }
         Look {
             new,
-            settled: new.is_empty() && !unsure && self.restless == 0,
+            settled: new.is_empty() && !unsure && self.restless == 0 && self.unheld.is_empty(),
         }
+    }
+
+    /// Whether there are more than can be held at a time: those that are must end first.
+    pub(crate) fn is_short(&self) -> bool {
+        !self.unheld.is_empty()
+    }
+
+    fn let_go_of_the_dead(&mut self) {
+        let dead = &mut self.dead;
+        self.members.retain(|member| {
+            let gone = member.is_gone();
+            // An error says that it was not our child; it may become one.
+            if gone && member.reap().is_err() {
+                dead.push((member.pid, member.start));
+            }
+            !gone
+        });
     }
 
     /// Signals the group at once, where it has its leader, and every known process outside of it.
@@ -202,13 +242,9 @@ impl Tree {
             .members
             .iter()
             .filter(|member| !member.is_gone())
-            .filter_map(|member| {
-                Some(Descendant {
-                    pid: u32::try_from(member.pid).ok()?,
-                    name: member.name.clone(),
-                })
-            })
+            .filter_map(|member| Descendant::of(member.pid, &member.name))
             .collect();
+        living.extend(self.unheld.iter().cloned());
         living.sort_by_key(|descendant| descendant.pid);
         living
     }
@@ -219,5 +255,25 @@ impl Tree {
             // An error says that it was not our child.
             let _ = member.reap();
         }
+        let own = getpid().as_raw_pid();
+        for &(pid, start) in &self.dead {
+            let row = Row::read(pid).filter(|row| row.start == start);
+            if row.is_some_and(|row| row.zombie && row.parent == own)
+                && let Some(pid) = Pid::from_raw(pid)
+            {
+                // A zombie that is our child keeps its number until it is reaped.
+                let _ = waitid(
+                    WaitId::Pid(pid),
+                    WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+                );
+            }
+        }
     }
+}
+
+/// So many are held at a time: half of the descriptors that this program may have, which leaves it the other half.
+fn most_held() -> usize {
+    const FEWEST: u64 = 32;
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from((limit / 2).max(FEWEST)).unwrap_or(usize::MAX)
 }

@@ -42,7 +42,8 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Resu
         };
         rules.add(path, access)?;
     }
-    for path in program::needs(spec) {
+    let granted = [&confinement.read[..], &confinement.write[..]].concat();
+    for path in program::needs(spec, &granted) {
         rules.add(&path, rules.read)?;
     }
     let mut missing = Vec::new();

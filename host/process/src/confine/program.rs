@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::system;
@@ -20,8 +21,9 @@ const PARTS: [&str; 7] = [
     "pyvenv.cfg",
 ];
 
-/// The program's file, its interpreters', and the installations that these belong to.
-pub(super) fn needs(spec: &Spec) -> Vec<PathBuf> {
+/// The program's file, its interpreters', and the installations that these belong to; but for what lies in `granted`,
+/// which needs no more, and whose folders its author may have called what they like.
+pub(super) fn needs(spec: &Spec, granted: &[PathBuf]) -> Vec<PathBuf> {
     let mut needs = Vec::new();
     let mut next = std::path::absolute(spec.program()).ok();
     // The kernel follows four scripts that interpret each other, then gives up; `env` may add one to each.
@@ -30,11 +32,12 @@ pub(super) fn needs(spec: &Spec) -> Vec<PathBuf> {
         let real = program.canonicalize().unwrap_or_else(|_| program.clone());
         let shebang = Shebang::read(&real);
         if real != program {
-            add(&mut needs, real);
+            add(&mut needs, real, granted);
         }
-        add(&mut needs, program);
+        add(&mut needs, program, granted);
         next = shebang.and_then(|shebang| match shebang.looked_up() {
             Some(name) => look_up(name, spec),
+            None if shebang.is_env() => None,
             None => Some(match spec.working_directory() {
                 Some(cwd) => cwd.join(shebang.interpreter),
                 None => shebang.interpreter.into(),
@@ -44,12 +47,22 @@ pub(super) fn needs(spec: &Spec) -> Vec<PathBuf> {
     needs
 }
 
-fn add(needs: &mut Vec<PathBuf>, program: PathBuf) {
-    if system::is_program(&program) {
+fn add(needs: &mut Vec<PathBuf>, program: PathBuf, granted: &[PathBuf]) {
+    let mut folders = granted
+        .iter()
+        .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()]);
+    let is_granted = folders.any(|folder| folder.is_some_and(|it| program.starts_with(it)));
+    if is_granted || system::is_program(&program) || !is_executable(&program) {
         return;
     }
     needs.extend(installation(&program));
     needs.push(program);
+}
+
+/// What cannot be executed is not needed to execute.
+fn is_executable(program: &Path) -> bool {
+    let metadata = program.metadata();
+    metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 /// For `…/bin/x`, where `…` has a `lib` beside it: the [parts](PARTS) of `…`. For `…/shims/x`: all of `…`, which is a
@@ -97,12 +110,41 @@ mod tests {
     use super::*;
 
     fn granted(program: &Path) -> Vec<PathBuf> {
-        needs(&Spec::new(program))
+        needs(&Spec::new(program), &[])
     }
 
     fn file(path: &Path, text: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_program_in_a_granted_folder_opens_nothing_beside_that() {
+        let dir = tempfile::tempdir().unwrap();
+        let extensions = dir.path().canonicalize().unwrap();
+        file(&extensions.join("lib/x"), "");
+        for name in ["shims", "bin"] {
+            let own = extensions.join(name);
+            let program = own.join("main");
+            file(&program, "");
+            assert_eq!(
+                needs(&Spec::new(&program), &[own]),
+                [] as [&Path; 0],
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_executed_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let (key, script) = (home.join(".ssh/id_rsa"), home.join("x/main"));
+        file(&key, "");
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        file(&script, &format!("#!{}\n", key.display()));
+        assert_eq!(granted(&script), [script]);
     }
 
     #[test]
@@ -135,7 +177,7 @@ mod tests {
         file(&shim, "#!/bin/sh\n");
         file(&script, "#!/usr/bin/env python3\n");
         let spec = Spec::new(&script).env("PATH", home.join(".pyenv/shims"));
-        assert_eq!(needs(&spec), [script, home.join(".pyenv"), shim]);
+        assert_eq!(needs(&spec, &[]), [script, home.join(".pyenv"), shim]);
     }
 
     #[test]

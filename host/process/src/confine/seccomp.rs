@@ -89,6 +89,7 @@ pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     code.extend([skip_unless(JGE, X32, 1), deny(EPERM)]);
     let mut cases: Vec<_> = DOORS.map(|door| Case::new(door, vec![deny(EPERM)])).into();
     cases.push(Case::new(libc::SYS_prlimit64, limits()));
+    cases.push(Case::new(libc::SYS_fcntl, leases()));
     if *net != Net::All {
         cases.extend([
             Case::new(libc::SYS_socket, sockets(net)),
@@ -147,6 +148,16 @@ fn limits() -> Vec<sock_filter> {
         skip_unless(JEQ, 0, 1),
         ALLOW,
         deny(EPERM),
+    ]
+}
+
+/// Not a lease, which holds up whoever opens the file next: the host, at the start of another extension.
+fn leases() -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(1)),
+        skip_unless(JEQ, word(libc::F_SETLEASE), 1),
+        deny(EPERM),
+        ALLOW,
     ]
 }
 
@@ -321,6 +332,12 @@ mod tests {
                 assert_eq!(verdict(&filter, arch ^ 1, call, [0; 6]), refused);
                 assert_eq!(verdict(&filter, arch, call | X32, [0; 6]), refused);
             }
+            let fcntl = |command: c_int| {
+                let arguments = [3, word(command), 1, 0, 0, 0];
+                verdict(&filter, arch, number(libc::SYS_fcntl), arguments)
+            };
+            assert_eq!(fcntl(libc::F_SETLEASE), refused);
+            assert_eq!(fcntl(libc::F_SETLKW), allowed);
         }
     }
 }

@@ -1,11 +1,12 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use zot_process::{Confinement, Exit, Spawner, Spec, Support};
 
-use crate::support::{LONG, line, lines, sh, spawner, within};
+use crate::support::{LONG, alone, children, is_alive, line, lines, sh, spawner, until, within};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_start_and_end_side_by_side() {
@@ -136,4 +137,28 @@ async fn spawned(spawner: &Spawner, spec: &Spec, count: u32) -> Duration {
         process.kill().await;
     }
     took
+}
+
+/// More daemons than this program can hold at a time: they are ended in rounds, and none is forgotten.
+#[tokio::test]
+async fn more_processes_than_descriptors_are_all_ended() {
+    if !alone("swarm::more_processes_than_descriptors_are_all_ended") {
+        return;
+    }
+    let script = "trap '' TERM; for i in $(seq 150); do setsid sleep 1000 & done; echo up; wait";
+    let spawner = spawner();
+    let mut process = spawner.spawn(sh(script)).await.unwrap();
+    line(&mut lines(&mut process)).await;
+    let all = process.descendants().await;
+    assert_eq!(all.len(), 150);
+    // From here on: half of these are held at a time.
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = Some(100);
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let ended = within(process.end(Duration::from_millis(100))).await;
+    assert!(ended.forced, "{ended:?}");
+    assert_eq!(ended.survivors, []);
+    let alive = all.iter().filter(|it| is_alive(it.pid)).count();
+    assert_eq!(alive, 0);
+    until("no children", || children().is_empty()).await;
 }
