@@ -12,12 +12,13 @@ pub const FRAME_BYTES: usize = 4 * MIB;
 pub const RPC_LINE_BYTES: usize = 16 * MIB;
 /// What is left of the text or content of an event that would make too large a frame.
 pub const EVENT_TEXT_BYTES: usize = 256 * KIB;
-/// The largest answer to a `call_tool`.
+/// The largest answer to a `call_tool`, and the largest arguments of one.
 pub const CALL_TOOL_BYTES: usize = 256 * KIB;
 /// How deep `call_tool` may nest.
 pub const CALL_TOOL_DEPTH: usize = 4;
-/// How many `call_tool` of one extension may run at once.
-pub const CALL_TOOLS: usize = 64;
+/// How many `call_tool` of one extension may run at once. With the bound on their arguments, what interceptors are sent
+/// about them fits into half of a queue: nobody's calls get somebody else disconnected.
+pub const CALL_TOOLS: usize = 16;
 
 /// How many commands, and how many tools, one extension may register.
 pub const REGISTRATIONS: usize = 1_000;

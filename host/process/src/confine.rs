@@ -1,6 +1,6 @@
 //! What a process and all that it starts may touch, enforced by the kernel.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 mod jail;
@@ -86,9 +86,37 @@ pub use support::{Enforced, Support};
 #[derive(Debug, Clone)]
 pub struct Confinement {
     support: Support,
-    read: Vec<PathBuf>,
-    write: Vec<PathBuf>,
+    read: Vec<Granted>,
+    write: Vec<Granted>,
     net: Net,
+}
+
+/// A path that is granted.
+#[derive(Debug, Clone)]
+struct Granted {
+    /// No link in the path may lead out of this folder.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nothing is opened there")
+    )]
+    beneath: Option<PathBuf>,
+    path: PathBuf,
+}
+
+impl Granted {
+    fn anywhere(path: PathBuf) -> Self {
+        Self {
+            beneath: None,
+            path,
+        }
+    }
+
+    fn beneath(folder: PathBuf, rest: &Path) -> Self {
+        Self {
+            path: folder.join(rest),
+            beneath: Some(folder),
+        }
+    }
 }
 
 /// Which part of the network a confined process may use.
@@ -122,7 +150,16 @@ impl Confinement {
     /// looked at: the process could have put a link in its place.
     #[must_use]
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
-        self.read.push(path.into());
+        self.read.push(Granted::anywhere(path.into()));
+        self
+    }
+
+    /// As [`read`](Self::read), of what is at the relative path `rest` in `folder`, and only if it is in there: a link that
+    /// leads out of it is not followed, and the path counts as missing. For folders that somebody else filled.
+    #[must_use]
+    pub fn read_beneath(mut self, folder: impl Into<PathBuf>, rest: impl AsRef<Path>) -> Self {
+        self.read
+            .push(Granted::beneath(folder.into(), rest.as_ref()));
         self
     }
 
@@ -130,7 +167,15 @@ impl Confinement {
     /// removed. Otherwise as [`read`](Self::read).
     #[must_use]
     pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
-        self.write.push(path.into());
+        self.write.push(Granted::anywhere(path.into()));
+        self
+    }
+
+    /// As [`write`](Self::write), with the care of [`read_beneath`](Self::read_beneath).
+    #[must_use]
+    pub fn write_beneath(mut self, folder: impl Into<PathBuf>, rest: impl AsRef<Path>) -> Self {
+        self.write
+            .push(Granted::beneath(folder.into(), rest.as_ref()));
         self
     }
 

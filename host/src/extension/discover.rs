@@ -15,7 +15,7 @@
 
 mod digest;
 mod exec;
-mod file;
+pub(crate) mod file;
 mod found;
 mod manifest;
 mod shown;

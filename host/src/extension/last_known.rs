@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use super::{
     connection::{Connection, Stage},
+    discover::file::{Follow, open_regular},
     registered::Registered,
 };
 
@@ -74,7 +75,7 @@ impl LastKnown {
     /// What the file says; `None` where there is none that can be read, since it is only what was once known.
     pub fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
-        let file = fs::File::open(path).ok()?;
+        let file = open_regular(path, Follow::Never).ok()??;
         file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -92,7 +93,9 @@ impl LastKnown {
             path.file_name().unwrap_or_default().display(),
             std::process::id()
         ));
-        let written = fs::File::create(&own)
+        // What an earlier one left behind, or somebody put there, is not written to.
+        let _ = fs::remove_file(&own);
+        let written = fs::File::create_new(&own)
             .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(self)?))
             .and_then(|()| fs::rename(&own, path));
         if written.is_err() {

@@ -113,9 +113,8 @@ pub(crate) fn apply(
     let temporary = std::env::temp_dir();
     let mut writable = permissions.fs.write.iter();
     if !writable.any(|granted| {
-        places
-            .find(granted)
-            .is_some_and(|it| temporary.starts_with(it))
+        let place = places.find(granted);
+        place.is_some_and(|it| temporary.starts_with(it.path()))
     }) {
         // What cannot be written to is of no use for temporary files.
         for name in ["TMPDIR", "TMP", "TEMP"] {
@@ -144,16 +143,49 @@ impl<'l> Places<'l> {
     }
 
     /// Where a granted path is. The manifest's schema has seen to its form.
-    fn find(&self, granted: &str) -> Option<PathBuf> {
+    fn find(&self, granted: &str) -> Option<Place<'_>> {
         let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
-        let start = match start {
-            "~" => self.home.as_deref()?,
-            "$cwd" => self.cwd,
-            "$data" => &self.data,
-            "." => self.own,
-            _ => Path::new("/"),
-        };
-        Some(start.join(rest.trim_start_matches('/')))
+        let rest = rest.trim_start_matches('/');
+        let within = |folder| Some(Place::Within(folder, rest.into()));
+        match start {
+            // The project and what the extension brought are others' work: a link in there leads nowhere else.
+            "$cwd" => within(self.cwd),
+            "$data" => within(&self.data),
+            "." => within(self.own),
+            "~" => Some(Place::At(self.home.as_deref()?.join(rest))),
+            _ => Some(Place::At(Path::new("/").join(rest))),
+        }
+    }
+}
+
+/// Where a granted path is.
+#[derive(Debug, PartialEq)]
+enum Place<'l> {
+    At(PathBuf),
+    /// In a folder, and not where a link leads out of it.
+    Within(&'l Path, PathBuf),
+}
+
+impl Place<'_> {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::At(path) => path.clone(),
+            Self::Within(folder, rest) => folder.join(rest),
+        }
+    }
+
+    fn read(self, confinement: Confinement) -> Confinement {
+        match self {
+            Self::At(path) => confinement.read(path),
+            Self::Within(folder, rest) => confinement.read_beneath(folder, rest),
+        }
+    }
+
+    fn write(self, confinement: Confinement) -> Confinement {
+        match self {
+            Self::At(path) => confinement.write(path),
+            Self::Within(folder, rest) => confinement.write_beneath(folder, rest),
+        }
     }
 }
 
@@ -176,9 +208,10 @@ fn confinement(
         .write(launch.data_dir());
     let find = |granted: &String| places.find(granted);
     let read = permissions.fs.read.iter().filter_map(find);
-    let confinement = read.fold(confinement, Confinement::read);
+    let confinement = read.fold(confinement, |confinement, place| place.read(confinement));
     let write = permissions.fs.write.iter().filter_map(find);
-    network(write.fold(confinement, Confinement::write), permissions)
+    let confinement = write.fold(confinement, |confinement, place| place.write(confinement));
+    network(confinement, permissions)
 }
 
 fn network(confinement: Confinement, permissions: &Permissions) -> Confinement {
@@ -229,7 +262,8 @@ mod tests {
             ("./lib", "/ext/lib"),
             ("//etc", "/etc"),
         ] {
-            assert_eq!(places.find(granted), Some(path.into()), "{granted}");
+            let place = places.find(granted).map(|place| place.path());
+            assert_eq!(place, Some(path.into()), "{granted}");
         }
         let homeless = Places {
             home: None,

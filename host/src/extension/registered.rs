@@ -112,7 +112,12 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            return Taken::Partly(format!("no such event: {}", unknown.join(", ")));
+            // They may be many, and long.
+            let names = unknown.iter().take(10);
+            let names: Vec<String> = names
+                .map(|name| name.escape_debug().take(80).collect())
+                .collect();
+            return Taken::Partly(format!("no such event: {}", names.join(", ")));
         }
         if self.events.len() + self.intercepts.len() > before {
             Taken::New

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use zot_protocol::{CallTool, CallToolResult, Capability, ToolStatus};
+use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus};
 
-use super::{Host, ToolOutcome};
+use super::{Host, HostError, ToolOutcome};
 use crate::{
     extension::{CallChain, event::cut_content, member::Member},
     hooks::ToolRequest,
@@ -14,28 +14,30 @@ impl Host {
     /// An extension has sent `call_tool`. Whatever becomes of the call, the extension gets one answer, unless it takes
     /// the call back or ends first.
     pub(super) fn called(self, caller: &Arc<Member>, call: CallTool) {
-        let chain = match self.admit(caller, &call) {
+        let admitted = self.admit(caller, &call);
+        let CallTool { id, name, args, .. } = call;
+        let chain = match admitted {
             Ok(chain) => chain,
             Err(why) => {
                 let refused = ToolOutcome::error(ToolStatus::Blocked, why);
-                return self.answer(caller, &call, refused);
+                return self.answer(caller, id, &name, refused);
             }
         };
         // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
-        if !caller.calls.begin(&call.id, &chain) {
+        if !caller.calls.begin(&id, &chain) {
             caller.log(&format!(
                 "ignored call_tool: the id {:?} is in use",
-                call.id.as_str()
+                id.as_str()
             ));
             return;
         }
         let caller = Arc::clone(caller);
         tokio::spawn(async move {
             let hooks = Arc::clone(&self.0.shared.hooks);
-            let request = ToolRequest::new(caller.name(), chain.clone(), call.args.clone());
+            let request = ToolRequest::new(caller.name(), chain, args);
             let outcome = hooks.run_tool(&self, request).await;
-            if caller.calls.end(&call.id) {
-                self.answer(&caller, &call, outcome);
+            if caller.calls.end(&id) {
+                self.answer(&caller, id, &name, outcome);
             }
         });
     }
@@ -54,6 +56,17 @@ impl Host {
                 caller.name()
             ));
         }
+        if self.registry().tool(&call.name).is_none() && !self.0.builtins.tools.contains(&call.name)
+        {
+            return Err(HostError::NoSuchTool(call.name.clone()).to_string());
+        }
+        let bytes = serde_json::to_string(&call.args).map_or(0, |args| args.len());
+        if bytes > limits.call_tool_bytes {
+            return Err(format!(
+                "the arguments have {bytes} bytes, more than the {} of a call_tool",
+                limits.call_tool_bytes
+            ));
+        }
         let Some(parent) = &call.parent_id else {
             return Ok(CallChain::new(&call.name));
         };
@@ -69,11 +82,10 @@ impl Host {
             .map_err(|refused| refused.to_string())
     }
 
-    fn answer(&self, caller: &Member, call: &CallTool, outcome: ToolOutcome) {
+    fn answer(&self, caller: &Member, id: Id, name: &str, outcome: ToolOutcome) {
         let mut content = outcome.content;
         let truncated = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
-        let mut result =
-            CallToolResult::new(call.id.clone(), &call.name, content, outcome.is_error);
+        let mut result = CallToolResult::new(id, name, content, outcome.is_error);
         result.truncated = truncated;
         // Who has gone meanwhile needs no answer.
         let _ = caller.connection.send(&result.into());

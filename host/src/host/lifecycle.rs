@@ -24,12 +24,18 @@ impl Host {
     ///
     /// Once begun it goes on to its end, also if the caller stops waiting. After a shutdown it starts nothing.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
+        self.reload(|| launches).await
+    }
+
+    /// As [`load`](Self::load), with what `find` finds once those that were loaded before have ended: none of them can
+    /// meddle with it.
+    pub async fn reload(&self, find: impl FnOnce() -> Vec<Launch> + Send + 'static) -> ReloadStats {
         let host = self.clone();
-        let loading = tokio::spawn(async move { host.reload(launches).await });
+        let loading = tokio::spawn(async move { host.replace_all(find).await });
         loading.await.expect("a reload does not panic")
     }
 
-    async fn reload(&self, launches: Vec<Launch>) -> ReloadStats {
+    async fn replace_all(&self, find: impl FnOnce() -> Vec<Launch> + Send) -> ReloadStats {
         // One reload after the other.
         let _one = self.0.reloading.lock().await;
         let mut stats = ReloadStats::default();
@@ -42,7 +48,7 @@ impl Host {
         if *self.0.over.borrow() {
             return stats;
         }
-        let slots = start_all(launches, &self.0.shared).await;
+        let slots = start_all(find(), &self.0.shared).await;
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);

@@ -1,7 +1,7 @@
 //! Tools that call tools.
 
 use serde_json::json;
-use zot_host::extension::Launch;
+use zot_host::extension::{CallChain, Launch};
 use zot_protocol::{Content, ToolResult, limits::Limits};
 
 use crate::support::{Stage, args, no_args, patient, until};
@@ -73,8 +73,6 @@ async fn a_tool_calls_another_which_goes_the_ordinary_way() {
             "tool_result echo completed",
             "tool_call echo",
             "tool_result echo blocked",
-            "tool_call no_such_tool",
-            "tool_result no_such_tool failed",
         ]
     );
     stage.host.shutdown().await;
@@ -134,6 +132,49 @@ async fn a_large_result_is_cut_and_says_so() {
     let stage = five().await;
     let result = call(&stage, "via_a", json!({"path": ["b_big"]})).await;
     assert!(text(&result).ends_with("é [cut]"), "{}", text(&result));
+    stage.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn arguments_are_bounded_as_answers_are() {
+    let stage = five().await;
+    let asked = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
+    let result = call(&stage, "via_a", asked).await;
+    let said = "a got the arguments have 262155 bytes, more than the 262144 of a call_tool";
+    assert_eq!(text(&result), said);
+    stage.host.shutdown().await;
+}
+
+/// Many calls with all that they may carry, past a guard that takes its time: it is slow, and it goes on guarding.
+#[tokio::test]
+async fn nobody_is_disconnected_for_anothers_calls() {
+    let stage = Stage::new();
+    let launches = vec![
+        caller(&stage, "storm", &["tool=unused"]),
+        caller(&stage, "other", &["tool=unused_too"]),
+        caller(&stage, "guard", &["tool=unused_either", "guard", "slow"]),
+    ];
+    assert_eq!(stage.host.load(launches).await.ready, 3);
+    let ids: Vec<String> = (0..60).map(|n| format!("x{n}")).collect();
+    let asked = json!({"ids": ids, "tool": "other_big", "size": 200_000});
+    call(&stage, "storm_start", asked).await;
+    let answered = async {
+        while seen(&stage, "storm")
+            .await
+            .iter()
+            .filter(|it| it.starts_with("answer"))
+            .count()
+            < 60
+        {}
+    };
+    crate::support::within("sixty answers", answered).await;
+    let secret = args(json!({"word": "secret"}));
+    let still = stage
+        .host
+        .run_tool(CallChain::new("other_big"), secret, |_| {});
+    let still = still.await;
+    assert_eq!(still.content, [Content::text("no secrets")]);
+    assert_eq!(noted(&stage, "Error"), 0, "{:?}", stage.notes.all());
     stage.host.shutdown().await;
 }
 

@@ -204,6 +204,32 @@ async fn files_that_are_granted_are_no_more_than_those() {
 }
 
 #[tokio::test]
+async fn a_link_in_the_project_leads_nowhere_else() {
+    if !enforces() {
+        return;
+    }
+    // As a repository could bring it, or another extension leave it.
+    let user = User::new(|_| {});
+    let links = [
+        (user.path("secrets"), user.path("project/out")),
+        ("notes".to_owned(), user.path("project/alias")),
+    ];
+    for (to, link) in links {
+        std::os::unix::fs::symlink(to, link).expect("linked");
+    }
+    let granted = json!({"fs": {"read": ["$cwd/out", "$cwd/alias", "$cwd/../secrets"]}});
+    let launch = user.launch("reach.py", "python3", &granted);
+    let stats = user.stage.host.load(vec![launch]).await;
+    assert_eq!(stats.ready, 1, "{stats:?}");
+    user.is_denied("read", &user.path("secrets/key")).await;
+    user.is_denied("read", &user.path("project/out/key")).await;
+    user.is_granted("read", &user.path("project/alias")).await;
+    let (_, report) = &user.stage.host.permissions()[0];
+    assert_eq!(report.missing.len(), 2, "{report:?}");
+    user.end().await;
+}
+
+#[tokio::test]
 async fn temporary_files_have_a_place() {
     if !enforces() {
         return;

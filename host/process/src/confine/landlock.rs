@@ -8,11 +8,11 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::system::{self, Grant};
-use super::{Confinement, Net, program};
+use super::{Confinement, Granted, Net, program};
 use crate::Spec;
 
 /// The version of the kernel's interface, as far as the rules make use of it; 0 without Landlock.
@@ -42,24 +42,40 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Resu
         };
         rules.add(path, access)?;
     }
-    let granted = [&confinement.read[..], &confinement.write[..]].concat();
+    let granted = confinement.read.iter().chain(&confinement.write);
+    let granted: Vec<PathBuf> = granted.map(|granted| granted.path.clone()).collect();
     for path in program::needs(spec, &granted) {
         rules.add(&path, rules.read)?;
     }
     let mut missing = Vec::new();
     let writable = Writable::new(&confinement.write);
     let (read, write) = (rules.read, rules.write);
-    let read = confinement.read.iter().map(|path| (path, read));
-    let write = confinement.write.iter().map(|path| (path, write));
-    for (path, access) in read.chain(write) {
-        if !writable.covers(path) && !rules.add(path, access)? {
-            missing.push(path.clone());
+    let read = confinement.read.iter().map(|granted| (granted, read));
+    let write = confinement.write.iter().map(|granted| (granted, write));
+    for (granted, access) in read.chain(write) {
+        if !writable.covers(&granted.path) && !rules.add_opened(open(granted), access)? {
+            missing.push(granted.path.clone());
         }
     }
     rules.add_ports(&confinement.net)?;
     let set: Option<OwnedFd> = rules.set.into();
     let set = set.ok_or_else(|| io::Error::from(Errno::OPNOTSUPP))?;
     Ok(Rules { set, missing })
+}
+
+/// To be named in a rule, not to be read.
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+fn open(granted: &Granted) -> rustix::io::Result<OwnedFd> {
+    let rest = granted.beneath.as_deref().and_then(|folder| {
+        let rest = granted.path.strip_prefix(folder).ok()?;
+        Some((folder, rest)).filter(|_| !rest.as_os_str().is_empty())
+    });
+    let Some((folder, rest)) = rest else {
+        return openat(CWD, &granted.path, FLAGS, Mode::empty());
+    };
+    let folder = openat(CWD, folder, FLAGS | OFlags::DIRECTORY, Mode::empty())?;
+    openat2(folder, rest, FLAGS, Mode::empty(), ResolveFlags::BENEATH)
 }
 
 struct Builder {
@@ -110,8 +126,16 @@ impl Builder {
 
     /// Whether there is something at this path.
     fn add(&mut self, path: &Path, access: BitFlags<AccessFs>) -> io::Result<bool> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let fd = match openat(CWD, path, flags, Mode::empty()) {
+        self.add_opened(openat(CWD, path, FLAGS, Mode::empty()), access)
+    }
+
+    /// Whether there was something to be opened.
+    fn add_opened(
+        &mut self,
+        opened: rustix::io::Result<OwnedFd>,
+        access: BitFlags<AccessFs>,
+    ) -> io::Result<bool> {
+        let fd = match opened {
             Ok(fd) => fd,
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
             // What cannot be reached needs no rule.
@@ -141,8 +165,9 @@ impl Builder {
 struct Writable(Vec<PathBuf>);
 
 impl Writable {
-    fn new(granted: &[PathBuf]) -> Self {
-        let real = granted.iter().filter_map(|path| path.canonicalize().ok());
+    fn new(granted: &[Granted]) -> Self {
+        let paths = granted.iter().map(|granted| &granted.path);
+        let real = paths.filter_map(|path| path.canonicalize().ok());
         Self(real.collect())
     }
 

@@ -13,7 +13,10 @@ impl Jail {
         let granted = confinement.read.iter().chain(&confinement.write);
         let confined = Confined {
             enforced: confinement.enforced(),
-            missing: granted.filter(|path| !path.exists()).cloned().collect(),
+            missing: granted
+                .map(|granted| granted.path.clone())
+                .filter(|path| !path.exists())
+                .collect(),
         };
         Ok((Self, confined))
     }

@@ -8,7 +8,7 @@ use std::{
 
 /// Opens a regular file for reading, or gives `None` for anything else. A FIFO without a writer does not block, and a
 /// device is not read.
-pub(super) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
+pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -37,7 +37,7 @@ pub(super) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<Fil
 
 /// Whether a symlink at the path's end is followed.
 #[derive(Clone, Copy)]
-pub(super) enum Follow {
+pub(crate) enum Follow {
     Yes,
     Never,
 }
