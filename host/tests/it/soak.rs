@@ -1,6 +1,7 @@
 //! What must hold however long and however much: reloads under load, and order. `.ci/full` runs them longer.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use zot_host::{Host, HostError};
 use zot_protocol::{
-    Intercept, ToolCallEvent, ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
+    Intercept, InterceptName, InterceptPolicies, InterceptPolicy, OnFailure, ToolCallEvent,
+    ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
 };
 
 use crate::support::{HANG, Trial, alone, args, bash, patient, soak, text, until, within};
@@ -80,12 +82,20 @@ async fn run_commands(host: Host, tally: Arc<Tally>) {
     }
 }
 
-/// Whoever is there marks it, in load order; one that has just gone is left out.
+/// Whoever is there marks it, in load order; one that has just gone is left out. But nothing passes the guard, which is
+/// the first, unasked: there is no moment at which nobody guards.
 async fn intercept(host: Host, tally: Arc<Tally>) {
     while tally.begin().is_some() {
         let outcome = within("a chain", host.intercept(bash("ls"))).await;
-        let Ok(Intercept::ToolCall(call)) = outcome.result else {
-            panic!("nobody blocks: {outcome:?}");
+        let call = match outcome.result {
+            Ok(Intercept::ToolCall(call)) => call,
+            Ok(other) => panic!("another event: {other:?}"),
+            Err(block) => {
+                let refused = format!("{} could not be asked: was shut down", NAMES[0]);
+                assert_eq!(block.reason, refused);
+                tally.failed.fetch_add(1, Ordering::SeqCst);
+                continue;
+            }
         };
         let command = call.tool_args["command"].as_str().expect("a text");
         let marks: Vec<&str> = command.split(" #").skip(1).collect();
@@ -94,6 +104,7 @@ async fn intercept(host: Host, tally: Arc<Tally>) {
             .filter(|name| marks.contains(name))
             .collect();
         assert_eq!(marks, expected);
+        assert_eq!(marks.first(), Some(&NAMES[0]), "past the guard");
         tally.end(Ok(()));
     }
 }
@@ -115,7 +126,11 @@ async fn reloads_under_load_lose_no_call_and_leave_nothing() {
     let host = trial.stage.host.clone();
     let launches = || {
         let words = ["only", "own-names"];
-        NAMES.map(|name| trial.stage.odd(name, &words)).to_vec()
+        let mut launches = NAMES.map(|name| trial.stage.odd(name, &words));
+        let block = InterceptPolicy::new(OnFailure::Block);
+        launches[0].manifest.intercept =
+            InterceptPolicies(BTreeMap::from([(InterceptName::ToolCall, block)]));
+        launches.to_vec()
     };
     trial.load(launches()).await;
 
