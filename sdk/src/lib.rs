@@ -1,5 +1,76 @@
 //! Write a zot extension in Rust.
 //!
-//! Nothing is here yet; the frames themselves are in `zot-protocol`.
+//! ```no_run
+//! use std::process::ExitCode;
+//! use zot_sdk::{Extension, Reply};
+//!
+//! fn main() -> ExitCode {
+//!     Extension::new("hello", "1.0.0")
+//!         .command("hello", "greets you", |name, _| Reply::prompt(format!("Greet {name} in one sentence.")))
+//!         .run()
+//! }
+//! ```
+//!
+//! An extension is a program that a host starts and talks with over stdin and stdout. This crate is that talk: [`Extension`]
+//! registers what there is to offer, and [`run`](Extension::run) answers until the host ends it. It is not a host, and has no runtime: every
+//! request has a thread of its own, and async handlers are run on it.
+//!
+//! Beside the program there is an `extension.json`, which says how to start it and, in `permissions`, what it may touch:
+//!
+//! ```json
+//! {"name": "hello", "version": "1.0.0", "exec": "bin/hello", "permissions": {}}
+//! ```
+//!
+//! # What to offer
+//!
+//! * [`Extension::command`]: a slash command for the user, which answers with a [`Reply`].
+//! * [`Extension::tool`]: a tool for the model, with a type for its arguments, which answers with a [`ToolOutput`].
+//! * [`Extension::on`]: hears of one of the [events](event).
+//! * [`Extension::intercept_tool_call`] and its siblings: a guard, which answers with a [`Decision`].
+//! * [`Extension::panel`]: a few lines on the screen, and the keys pressed there.
+//! * [`Extension::on_hello`]: more of these, depending on the host.
+//!
+//! # What goes wrong
+//!
+//! A handler that panics answers all the same: a command and a tool with an error, a guard with a refusal (as long as the
+//! program is not built with `panic = "abort"`). What is printed goes to the log, `$ZOT_HOME/logs/ext-<name>.log`.
+//! [`testing`] drives an extension in memory.
 
 #![warn(missing_docs)]
+
+mod answer;
+mod call;
+mod context;
+mod decision;
+mod extension;
+mod lane;
+mod offers;
+mod once;
+mod output;
+mod reply;
+mod request;
+mod runtime;
+mod stdio;
+mod tool;
+mod wire;
+
+pub mod event;
+pub mod testing;
+
+pub use answer::{Answer, Handled, Later, Now};
+pub use call::{CallError, CallTool};
+pub use context::{Cancelled, Context, ToolContext};
+pub use decision::{Blocks, Change, Decision, Rewrites};
+pub use event::EventKind;
+pub use extension::{BeforeRun, Extension, OnHello};
+pub use offers::PanelEvent;
+pub use output::{ToolOutput, text_of};
+pub use reply::Reply;
+pub use tool::{NoArgs, ToolOptions};
+
+pub use zot_protocol::{
+    AssistantMessageIntercept, BeforeAgentStart, CallToolResult, Content, Event, FromExtension,
+    FromHost, HelloAck, Intercept, Key, NoteLevel, Object, Panel, PanelId, Tagged,
+    ToolCallIntercept, ToolResultIntercept, TurnStartIntercept, UserMessageIntercept,
+};
+pub use {schemars, serde, serde_json};

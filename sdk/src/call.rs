@@ -1,0 +1,143 @@
+//! Calling another tool: `call_tool`, and the answer to it.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{self, Poll},
+};
+
+use zot_protocol::{CallToolCancel, CallToolResult, Capability, Id, Object};
+
+use crate::{
+    context::{Context, Shared},
+    once::Once,
+    output::text_of,
+};
+
+/// Why a call of another tool had no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The host is too old for it.
+    #[error("this host does not run tools for extensions")]
+    Unsupported,
+    /// The call is too large, or the connection has ended.
+    #[error("the call could not be sent: {0}")]
+    Unsent(String),
+    /// The connection ended before the answer came.
+    #[error("the connection ended before the tool answered")]
+    Closed,
+    /// The tool has run, and its result is an error.
+    #[error("{0}")]
+    Failed(String),
+}
+
+type Outcome = Result<CallToolResult, CallError>;
+
+/// The calls that wait for an answer.
+#[derive(Default)]
+pub(crate) struct Calls {
+    next: AtomicU64,
+    waiting: Mutex<HashMap<Id, Once<Outcome>>>,
+}
+
+impl Calls {
+    fn take(&self, id: &Id) -> Option<Once<Outcome>> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.remove(id)
+    }
+
+    pub(crate) fn answered(&self, result: CallToolResult) {
+        if let Some(waiting) = self.take(&result.id) {
+            waiting.set(Ok(result));
+        }
+    }
+
+    /// No call will have an answer any more.
+    pub(crate) fn close(&self) {
+        let waiting = self.waiting.lock();
+        let all = std::mem::take(&mut *waiting.unwrap_or_else(PoisonError::into_inner));
+        for outcome in all.into_values() {
+            outcome.set(Err(CallError::Closed));
+        }
+    }
+}
+
+/// A call of another tool, under way. [Wait](Self::wait) for it or await it; dropped before its answer, it is cancelled.
+#[must_use = "a call that is dropped is cancelled"]
+pub struct CallTool {
+    id: Id,
+    shared: Arc<Shared>,
+    outcome: Once<Outcome>,
+}
+
+impl CallTool {
+    pub(crate) fn start(context: &Context, name: String, args: Object) -> Self {
+        let shared = Arc::clone(&context.shared);
+        let number = shared.calls.next.fetch_add(1, Ordering::Relaxed);
+        let id = Id::from(format!("call-{number}"));
+        let outcome = Once::new();
+        if shared.host().capabilities.contains(&Capability::CallTool) {
+            let mut call = zot_protocol::CallTool::new(id.clone(), name, args);
+            call.parent_id.clone_from(&context.parent);
+            let waiting = shared.calls.waiting.lock();
+            waiting
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(id.clone(), outcome.clone());
+            if let Err(unsent) = shared.wire.send(call) {
+                outcome.set(Err(CallError::Unsent(unsent.to_string())));
+            }
+        } else {
+            outcome.set(Err(CallError::Unsupported));
+        }
+        Self {
+            id,
+            shared,
+            outcome,
+        }
+    }
+
+    /// Waits for the answer. An error result of the tool is [`CallError::Failed`].
+    pub fn wait(self) -> Result<CallToolResult, CallError> {
+        judge(self.outcome.wait())
+    }
+}
+
+fn judge(outcome: Outcome) -> Outcome {
+    let result = outcome?;
+    if result.is_error {
+        return Err(CallError::Failed(text_of(&result.content)));
+    }
+    Ok(result)
+}
+
+impl Future for CallTool {
+    type Output = Result<CallToolResult, CallError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.outcome.poll(context).map(judge)
+    }
+}
+
+impl Drop for CallTool {
+    fn drop(&mut self) {
+        // Whoever was answered is not waiting.
+        if self.shared.calls.take(&self.id).is_some() && self.outcome.get().is_none() {
+            let _ = self.shared.wire.send(CallToolCancel::new(self.id.clone()));
+        }
+    }
+}
+
+impl std::fmt::Debug for CallTool {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("CallTool")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! What an extension offers: its registrations, and the handlers behind them.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use zot_protocol::{
+    Capability, Event, EventInterceptResponse, EventName, FromExtension, Id, Intercept,
+    InterceptName, Key, Object, PanelId, RegisterCommand, RegisterTool, Subscribe,
+};
+
+use crate::{
+    answer::Handled,
+    context::{Context, ToolContext},
+    output::ToolOutput,
+    reply::Reply,
+};
+
+pub(crate) type CommandHandler = Arc<dyn Fn(String, Context) -> Reply + Send + Sync>;
+pub(crate) type ToolHandler = Arc<dyn Fn(Object, ToolContext) -> ToolOutput + Send + Sync>;
+pub(crate) type EventHandler = Arc<dyn Fn(Event, Context) -> Handled + Send + Sync>;
+pub(crate) type PanelHandler = Arc<dyn Fn(PanelEvent, Context) -> Handled + Send + Sync>;
+/// `None` for an event of another kind, which a host does not send.
+pub(crate) type InterceptHandler =
+    Arc<dyn Fn(Id, Intercept, Context) -> Option<EventInterceptResponse> + Send + Sync>;
+
+/// What happens in a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PanelEvent {
+    /// A key was pressed.
+    Key(Key),
+    /// A text was typed or pasted.
+    Text(String),
+    /// The panel has this much room, once after it was opened and whenever that changes.
+    Resize {
+        /// Columns for a line of the body.
+        width: u32,
+        /// Lines of the body that are visible.
+        height: u32,
+    },
+    /// The user has closed it.
+    Closed,
+}
+
+/// Everything registered so far.
+#[derive(Default)]
+pub(crate) struct Offers {
+    frames: Vec<FromExtension>,
+    pub(crate) commands: HashMap<String, CommandHandler>,
+    pub(crate) tools: HashMap<String, ToolHandler>,
+    pub(crate) events: BTreeMap<EventName, Vec<EventHandler>>,
+    pub(crate) intercepts: BTreeMap<InterceptName, InterceptHandler>,
+    pub(crate) panels: HashMap<PanelId, PanelHandler>,
+}
+
+impl Offers {
+    #[track_caller]
+    pub(crate) fn command(&mut self, name: &str, description: &str, handler: CommandHandler) {
+        assert!(
+            !name.is_empty() && !name.starts_with('/') && !name.contains(char::is_whitespace),
+            "`{name}` is no name for a command: it has no leading `/` and no white space"
+        );
+        // The host compares names without regard to case.
+        let old = self.commands.insert(name.to_lowercase(), handler);
+        assert!(old.is_none(), "the command `{name}` is registered twice");
+        let mut frame = RegisterCommand::new(name);
+        frame.description = said(description);
+        self.frames.push(frame.into());
+    }
+
+    #[track_caller]
+    pub(crate) fn tool(&mut self, frame: RegisterTool, handler: ToolHandler) {
+        let name = &frame.name;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        assert!(
+            (1..=64).contains(&name.len()) && name.bytes().all(fits),
+            "`{name}` is no name for a tool: it has letters, digits, `_` and `-`, at most 64"
+        );
+        let kind = frame.schema.get("type");
+        assert!(
+            kind.is_none_or(|kind| kind == "object"),
+            "the arguments of `{name}` are not an object, but {}",
+            kind.map(ToString::to_string).unwrap_or_default()
+        );
+        let old = self.tools.insert(name.clone(), handler);
+        assert!(old.is_none(), "the tool `{name}` is registered twice");
+        self.frames.push(frame.into());
+    }
+
+    pub(crate) fn event(&mut self, name: EventName, handler: EventHandler) {
+        let frame = Subscribe::new([name.clone()], []);
+        let handlers = self.events.entry(name).or_default();
+        if handlers.is_empty() {
+            self.frames.push(frame.into());
+        }
+        handlers.push(handler);
+    }
+
+    #[track_caller]
+    pub(crate) fn intercept(&mut self, name: InterceptName, handler: InterceptHandler) {
+        self.frames.push(Subscribe::new([], [name.clone()]).into());
+        let message = format!("`{name}` is intercepted twice");
+        let old = self.intercepts.insert(name, handler);
+        assert!(old.is_none(), "{message}");
+    }
+
+    #[track_caller]
+    pub(crate) fn panel(&mut self, id: PanelId, handler: PanelHandler) {
+        let message = format!("the panel `{id}` has two handlers");
+        let old = self.panels.insert(id, handler);
+        assert!(old.is_none(), "{message}");
+    }
+
+    /// What is to be sent for what was registered since the last time.
+    pub(crate) fn take_frames(&mut self) -> Vec<FromExtension> {
+        std::mem::take(&mut self.frames)
+    }
+
+    /// What `hello` says of it.
+    pub(crate) fn capabilities(&self) -> Vec<Capability> {
+        let offered = [
+            (Capability::Commands, !self.commands.is_empty()),
+            (Capability::Tools, !self.tools.is_empty()),
+            (
+                Capability::Events,
+                !self.events.is_empty() || !self.intercepts.is_empty(),
+            ),
+            (Capability::Panels, !self.panels.is_empty()),
+            (Capability::ToolCancel, true),
+            (Capability::CallTool, true),
+            (Capability::Errors, true),
+        ];
+        let offered = offered.into_iter().filter(|(_, is_so)| *is_so);
+        offered.map(|(capability, _)| capability).collect()
+    }
+}
+
+/// No description is better than an empty one.
+pub(crate) fn said(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,120 @@
+//! What a slash command answers.
+
+use std::fmt::Display;
+
+use zot_protocol::{Action, CommandResponse, Id, Panel};
+
+/// What a slash command answers: exactly one of these.
+///
+/// A handler may also return `()`, which is [`Reply::noop`], or a `Result`, whose error is [`Reply::error`].
+///
+/// ```
+/// use zot_sdk::{Extension, Panel, Reply};
+///
+/// let extension = Extension::new("notes", "1.0.0")
+///     .command("ask", "asks the model", |about, _| Reply::prompt(format!("What is {about}?")))
+///     .command("draft", "puts text into the editor", |_, _| Reply::insert("Dear "))
+///     .command("count", "counts words", |text, _| Reply::display(text.split_whitespace().count().to_string()))
+///     .command("forget", "does its work in silence", |_, _| Reply::noop())
+///     .command("list", "opens the list", |_, _| Reply::open_panel(Panel::new("list")))
+///     .command("fail", "says why it cannot", |_, _| Reply::error("there are no notes"));
+/// # let host = zot_sdk::testing::TestHost::start(extension);
+/// # assert_eq!(host.command("ask", "zot").prompt.unwrap(), "What is zot?");
+/// # assert_eq!(host.command("draft", "").insert.unwrap(), "Dear ");
+/// # assert_eq!(host.command("count", "a b").display.unwrap(), "2");
+/// # assert!(host.command("forget", "").error.is_none());
+/// # assert_eq!(host.command("list", "").open_panel.unwrap().id.as_str(), "list");
+/// # assert_eq!(host.command("fail", "").error.unwrap(), "there are no notes");
+/// ```
+///
+/// One command, one answer; there is no way to say two:
+///
+/// ```compile_fail,E0599
+/// # use zot_sdk::Reply;
+/// Reply::prompt("do it").insert("and this");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply(Kind);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Prompt(String),
+    Insert(String),
+    Display(String),
+    Noop,
+    OpenPanel(Panel),
+    Error(String),
+}
+
+impl Reply {
+    /// Submits a text as the user's next message: the model answers it.
+    pub fn prompt(text: impl Into<String>) -> Self {
+        Self(Kind::Prompt(text.into()))
+    }
+
+    /// Puts a text into the editor at the cursor.
+    pub fn insert(text: impl Into<String>) -> Self {
+        Self(Kind::Insert(text.into()))
+    }
+
+    /// Shows a text once, in the chat but not in the transcript. The model does not see it.
+    pub fn display(text: impl Into<String>) -> Self {
+        Self(Kind::Display(text.into()))
+    }
+
+    /// Changes nothing.
+    pub fn noop() -> Self {
+        Self(Kind::Noop)
+    }
+
+    /// Opens a panel. Its keys go to the handler that [`Extension::panel`](crate::Extension::panel) gave its id.
+    pub fn open_panel(panel: Panel) -> Self {
+        Self(Kind::OpenPanel(panel))
+    }
+
+    /// Shows a red line: it could not be done, and why.
+    pub fn error(why: impl Display) -> Self {
+        Self(Kind::Error(why.to_string()))
+    }
+
+    pub(crate) fn frame(self, id: Id) -> CommandResponse {
+        let mut frame = CommandResponse::new(id);
+        match self.0 {
+            Kind::Prompt(text) => {
+                frame.action = Some(Action::Prompt);
+                frame.prompt = Some(text);
+            }
+            Kind::Insert(text) => {
+                frame.action = Some(Action::Insert);
+                frame.insert = Some(text);
+            }
+            Kind::Display(text) => {
+                frame.action = Some(Action::Display);
+                frame.display = Some(text);
+            }
+            Kind::Noop => frame.action = Some(Action::Noop),
+            Kind::OpenPanel(panel) => {
+                frame.action = Some(Action::OpenPanel);
+                frame.open_panel = Some(panel);
+            }
+            Kind::Error(why) => {
+                frame.action = Some(Action::Noop);
+                // An empty error is none to a host.
+                frame.error = Some(if why.is_empty() { "failed".into() } else { why });
+            }
+        }
+        frame
+    }
+}
+
+impl From<()> for Reply {
+    fn from((): ()) -> Self {
+        Self::noop()
+    }
+}
+
+impl<T: Into<Reply>, E: Display> From<Result<T, E>> for Reply {
+    fn from(result: Result<T, E>) -> Self {
+        result.map_or_else(Self::error, Into::into)
+    }
+}

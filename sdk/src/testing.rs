@@ -1,0 +1,389 @@
+//! Drives an extension in memory, without a process, in its author's own tests.
+//!
+//! The extension runs as it would under a host: the same threads, the same frames, through the same bytes.
+//!
+//! ```
+//! use zot_sdk::{Extension, Reply, testing::TestHost};
+//!
+//! fn extension() -> Extension {
+//!     Extension::new("hello", "1.0.0")
+//!         .command("hello", "greets you", |name, _| Reply::display(format!("Hello {name}")))
+//! }
+//!
+//! let host = TestHost::start(extension());
+//! assert_eq!(host.commands()[0].name, "hello");
+//! assert_eq!(host.command("hello", "Ada").display.as_deref(), Some("Hello Ada"));
+//! ```
+
+use std::{
+    io::{self, BufReader, Read, Write},
+    ops::Deref,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use zot_protocol::{
+    CallToolResult, Capability, CommandInvoked, CommandResponse, Event, EventIntercept,
+    EventInterceptResponse, FromExtension, FromHost, HelloAck, Id, Intercept, Key, Object,
+    PROTOCOL_VERSION, PanelClose, PanelId, PanelKey, PanelResize, RegisterCommand, RegisterTool,
+    Shutdown, ToolCall, ToolCancel, ToolResult,
+};
+
+use crate::{Extension, output::ToolOutput, text_of};
+
+/// How long an extension may take for anything; only a hang reaches it.
+const HANG: Duration = Duration::from_secs(30);
+
+type AnswerCall = Box<dyn Fn(&zot_protocol::CallTool) -> ToolOutput + Send>;
+
+/// A host for one extension, in a test. It panics where the extension does not answer; when it is dropped, the extension is ended.
+pub struct TestHost {
+    input: Option<Sender<Vec<u8>>>,
+    heard: Arc<Heard>,
+    next: AtomicU64,
+    running: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Heard {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    frames: Vec<FromExtension>,
+    ended: bool,
+    answer_call: Option<AnswerCall>,
+}
+
+impl Heard {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TestHost {
+    /// Starts an extension, and waits until it is ready.
+    pub fn start(extension: Extension) -> Self {
+        Self::start_with(extension, |_| {})
+    }
+
+    /// Starts an extension under a host that says something else of itself.
+    ///
+    /// ```
+    /// use zot_sdk::{Extension, Reply, testing::TestHost};
+    ///
+    /// let extension = Extension::new("where", "1.0.0").command("where", "says where", |_, ctx| {
+    ///     Reply::display(format!("{}", ctx.data_dir().unwrap().display()))
+    /// });
+    /// let host = TestHost::start_with(extension, |ack| ack.data_dir = Some("/tmp/data".into()));
+    /// assert_eq!(host.command("where", "").display.as_deref(), Some("/tmp/data"));
+    /// ```
+    pub fn start_with(extension: Extension, change: impl FnOnce(&mut HelloAck)) -> Self {
+        let (input, lines) = mpsc::channel();
+        let heard = Arc::new(Heard::default());
+        let output = Output {
+            heard: Arc::clone(&heard),
+            input: input.clone(),
+            line: Vec::new(),
+        };
+        let running = thread::spawn(move || {
+            // Its clone of the input would keep the extension from ever reaching the end.
+            let ended = Arc::clone(&output.heard);
+            let input = BufReader::new(Input::new(lines));
+            extension.start(output).run(input);
+            ended.state().ended = true;
+            ended.changed.notify_all();
+        });
+        let host = Self {
+            input: Some(input),
+            heard,
+            next: AtomicU64::new(1),
+            running: Some(running),
+        };
+        let mut ack = HelloAck::new(PROTOCOL_VERSION, "0.0.0", "provider", "model", "/project");
+        ack.capabilities = vec![
+            Capability::ToolCancel,
+            Capability::CallTool,
+            Capability::Errors,
+        ];
+        change(&mut ack);
+        host.send(ack);
+        host.wait_for(|frame| matches!(frame, FromExtension::Ready(_)).then_some(()));
+        host
+    }
+
+    /// Everything the extension has said so far.
+    pub fn said(&self) -> Vec<FromExtension> {
+        self.heard.state().frames.clone()
+    }
+
+    /// The commands that it offers.
+    pub fn commands(&self) -> Vec<RegisterCommand> {
+        self.all(|frame| match frame {
+            FromExtension::RegisterCommand(command) => Some(command.clone()),
+            _ => None,
+        })
+    }
+
+    /// The tools that it offers.
+    pub fn tools(&self) -> Vec<RegisterTool> {
+        self.all(|frame| match frame {
+            FromExtension::RegisterTool(tool) => Some(tool.clone()),
+            _ => None,
+        })
+    }
+
+    fn all<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> Vec<T> {
+        self.heard.state().frames.iter().filter_map(pick).collect()
+    }
+
+    /// Waits until the extension has said something that `pick` picks, now or earlier.
+    pub fn wait_for<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> T {
+        let start = Instant::now();
+        let mut state = self.heard.state();
+        loop {
+            if let Some(found) = state.frames.iter().find_map(&pick) {
+                return found;
+            }
+            let left = HANG.saturating_sub(start.elapsed());
+            assert!(
+                !left.is_zero() && !state.ended,
+                "never said, but: {:#?}",
+                state.frames
+            );
+            let waited = self.heard.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Sends any frame.
+    pub fn send(&self, frame: impl Into<FromHost>) {
+        let line = serde_json::to_vec(&frame.into()).expect("a frame is JSON");
+        if let Some(input) = &self.input {
+            // An extension that has ended is told by what it does not say.
+            let _ = input.send([line, b"\n".to_vec()].concat());
+        }
+    }
+
+    fn id(&self, kind: &str) -> Id {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        Id::from(format!("{kind}-{number}"))
+    }
+
+    /// Runs a command.
+    pub fn command(&self, name: &str, args: &str) -> CommandResponse {
+        let id = self.id("command");
+        self.send(CommandInvoked::new(id.clone(), name, args));
+        self.wait_for(|frame| match frame {
+            FromExtension::CommandResponse(response) if response.id == id => Some(response.clone()),
+            _ => None,
+        })
+    }
+
+    /// Calls a tool, with its arguments as JSON, and waits for its result.
+    pub fn tool(&self, name: &str, args: &str) -> TestResult {
+        self.result(&self.begin_tool(name, args))
+    }
+
+    /// Calls a tool without waiting for it.
+    pub fn begin_tool(&self, name: &str, args: &str) -> Id {
+        let args: Object = serde_json::from_str(args).expect("the arguments are a JSON object");
+        let id = self.id("tool");
+        self.send(ToolCall::new(id.clone(), name, args));
+        id
+    }
+
+    /// Cancels a tool call.
+    pub fn cancel(&self, id: &Id) {
+        self.send(ToolCancel::new(id.clone()));
+    }
+
+    /// Waits for the result of a tool call.
+    pub fn result(&self, id: &Id) -> TestResult {
+        self.wait_for(|frame| match frame {
+            FromExtension::ToolResult(result) if result.id == *id => {
+                Some(TestResult(result.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Asks an interceptor.
+    pub fn intercept(&self, event: impl Into<Intercept>) -> EventInterceptResponse {
+        let id = self.id("intercept");
+        self.send(EventIntercept::new(id.clone(), event.into()));
+        self.wait_for(|frame| match frame {
+            FromExtension::EventInterceptResponse(response) if response.id == id => {
+                Some(response.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// Tells of an event. Nobody answers: [wait](Self::wait_for) for what the extension makes of it.
+    pub fn tell(&self, event: impl Into<Event>) {
+        self.send(FromHost::Event(event.into()));
+    }
+
+    /// Presses a key in a panel.
+    pub fn key(&self, panel: &str, key: Key) {
+        self.send(PanelKey::new(panel, key));
+    }
+
+    /// Types a text in a panel, as one key.
+    pub fn text(&self, panel: &str, text: &str) {
+        let mut key = PanelKey::new(PanelId::from(panel), Key::Rune);
+        key.text = Some(text.to_owned());
+        self.send(key);
+    }
+
+    /// Says how much room a panel has.
+    pub fn resize(&self, panel: &str, width: u32, height: u32) {
+        self.send(PanelResize::new(panel, width, height));
+    }
+
+    /// Closes a panel, as its user does.
+    pub fn close_panel(&self, panel: &str) {
+        self.send(PanelClose::new(panel));
+    }
+
+    /// Answers the extension's own [`call_tool`](crate::Context::call_tool) from here on. Until then nobody does.
+    pub fn answer_calls(
+        &self,
+        answer: impl Fn(&zot_protocol::CallTool) -> ToolOutput + Send + 'static,
+    ) {
+        self.heard.state().answer_call = Some(Box::new(answer));
+    }
+
+    /// Asks the extension to end, and waits until it has; gives back all that it ever said.
+    pub fn shutdown(mut self) -> Vec<FromExtension> {
+        self.send(Shutdown::default());
+        self.end();
+        self.said()
+    }
+
+    fn end(&mut self) {
+        if let Some(input) = self.input.take() {
+            let _ = input.send(Vec::new());
+        }
+        if let Some(running) = self.running.take() {
+            let ended = running.join();
+            if !thread::panicking() {
+                ended.expect("the extension does not panic");
+            }
+        }
+    }
+}
+
+impl Drop for TestHost {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl std::fmt::Debug for TestHost {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("TestHost").finish_non_exhaustive()
+    }
+}
+
+/// What a tool has answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestResult(ToolResult);
+
+impl TestResult {
+    /// Its texts, one per line.
+    pub fn text(&self) -> String {
+        text_of(&self.content)
+    }
+}
+
+impl Deref for TestResult {
+    type Target = ToolResult;
+
+    fn deref(&self) -> &ToolResult {
+        &self.0
+    }
+}
+
+/// What the extension reads; an empty line of bytes is the end.
+struct Input {
+    lines: Receiver<Vec<u8>>,
+    rest: Vec<u8>,
+    read: usize,
+    ended: bool,
+}
+
+impl Input {
+    fn new(lines: Receiver<Vec<u8>>) -> Self {
+        Self {
+            lines,
+            rest: Vec::new(),
+            read: 0,
+            ended: false,
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.rest.len() && !self.ended {
+            self.read = 0;
+            self.rest = self.lines.recv().unwrap_or_default();
+            self.ended = self.rest.is_empty();
+        }
+        let rest = &self.rest[self.read..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.read += count;
+        Ok(count)
+    }
+}
+
+/// What the extension writes.
+struct Output {
+    heard: Arc<Heard>,
+    input: Sender<Vec<u8>>,
+    line: Vec<u8>,
+}
+
+impl Output {
+    fn hear(&self, line: &[u8]) {
+        let frame: FromExtension = serde_json::from_slice(line).expect("a frame per line");
+        let mut state = self.heard.state();
+        if let FromExtension::CallTool(call) = &frame
+            && let Some(answer) = &state.answer_call
+        {
+            let result = answer(call).frame(call.id.clone());
+            let (id, name) = (result.id, call.name.clone());
+            let answer = CallToolResult::new(id, name, result.content, result.is_error);
+            let line = serde_json::to_vec(&FromHost::ToolResult(answer)).expect("JSON");
+            let _ = self.input.send([line, b"\n".to_vec()].concat());
+        }
+        state.frames.push(frame);
+        drop(state);
+        self.heard.changed.notify_all();
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend(bytes);
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            self.hear(&line);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! How a tool is offered: its name, its options, and the schema of its arguments.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use zot_protocol::Object;
+
+/// A tool's name and what goes beyond the ordinary. A plain name is one without.
+///
+/// ```
+/// use zot_sdk::{Extension, NoArgs, ToolOptions, ToolOutput, schemars::JsonSchema, serde::Serialize};
+///
+/// #[derive(Serialize, JsonSchema)]
+/// # #[serde(crate = "zot_sdk::serde")]
+/// # #[schemars(crate = "zot_sdk::schemars")]
+/// struct Sum {
+///     total: u64,
+/// }
+///
+/// let extension = Extension::new("adder", "1.0.0")
+///     .tool(ToolOptions::new("sum").returns::<Sum>(), "adds up", |_: NoArgs, _| {
+///         ToolOutput::structured(&Sum { total: 3 })
+///     })
+///     .tool(ToolOptions::new("ask").interactive().strict(), "asks the user", |_: NoArgs, _| "yes");
+/// # let host = zot_sdk::testing::TestHost::start(extension);
+/// # assert_eq!(host.tool("sum", "{}").structured_content.clone().unwrap()["total"], 3);
+/// # let tools = host.tools();
+/// # assert_eq!(tools[0].output_schema.as_ref().unwrap()["required"][0], "total");
+/// # assert!(tools[1].interactive && tools[1].strict);
+/// ```
+#[derive(Debug, Clone)]
+pub struct ToolOptions {
+    pub(crate) name: String,
+    pub(crate) interactive: bool,
+    pub(crate) strict: bool,
+    pub(crate) output_schema: Option<Object>,
+}
+
+impl ToolOptions {
+    /// A tool of this name: letters, digits, `_` and `-`, at most 64.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            interactive: false,
+            strict: false,
+            output_schema: None,
+        }
+    }
+
+    /// It talks with the user: the host sets it no deadline, and offers it only where there is a user.
+    #[must_use]
+    pub fn interactive(mut self) -> Self {
+        self.interactive = true;
+        self
+    }
+
+    /// The host checks the arguments by the schema before it calls.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// It answers with [`ToolOutput::structured`](crate::ToolOutput::structured) values of this type, and the host checks that.
+    #[must_use]
+    pub fn returns<T: JsonSchema>(mut self) -> Self {
+        self.output_schema = Some(schema_of::<T>());
+        self
+    }
+}
+
+impl From<&str> for ToolOptions {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for ToolOptions {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+/// The arguments of a tool that has none.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+pub struct NoArgs {}
+
+/// The schema of a type, whole: models do badly with references.
+pub(crate) fn schema_of<T: JsonSchema>() -> Object {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut schema = match schema.to_value() {
+        Value::Object(schema) => schema,
+        _ => Object::new(),
+    };
+    // The name of a Rust type says nothing to a model.
+    schema.shift_remove("title");
+    schema
+}
+
+/// The arguments as their type, or what is wrong with them, in words for the model.
+pub(crate) fn arguments<T: DeserializeOwned>(args: Object) -> Result<T, String> {
+    serde_path_to_error::deserialize(Value::Object(args)).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner();
+        match path.as_str() {
+            "." => format!("the arguments do not fit: {reason}"),
+            path => format!("the arguments do not fit: `{path}`: {reason}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only decoded")]
+    struct Place {
+        /// Where.
+        city: String,
+        at: Option<Vec<Point>>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only decoded")]
+    struct Point {
+        x: i32,
+    }
+
+    #[test]
+    fn a_schema_is_whole_and_says_what_the_fields_mean() {
+        let schema = Value::Object(schema_of::<Place>());
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["required"], json!(["city"]));
+        assert_eq!(schema["properties"]["city"]["description"], "Where.");
+        let text = schema.to_string();
+        assert!(!text.contains("$ref") && !text.contains("title"), "{text}");
+        assert_eq!(schema_of::<NoArgs>()["type"], "object");
+    }
+
+    #[test]
+    fn a_mismatch_says_where() {
+        let wrong = |args: Value| match args {
+            Value::Object(args) => arguments::<Place>(args).expect_err("wrong"),
+            other => panic!("{other}"),
+        };
+        assert_eq!(
+            wrong(json!({})),
+            "the arguments do not fit: missing field `city`"
+        );
+        assert_eq!(
+            wrong(json!({"city": "Berlin", "at": [{"x": 1}, {"x": "2"}]})),
+            "the arguments do not fit: `at[1].x`: invalid type: string \"2\", expected i32"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! The one writer: whole lines, one at a time, whoever says them.
+
+use std::{
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use zot_protocol::{FromExtension, limits::FRAME_BYTES};
+
+/// Why a frame was not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unsent {
+    #[error("{0} bytes, and a frame has at most {FRAME_BYTES}")]
+    TooLarge(usize),
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    #[error("the connection has ended")]
+    Closed,
+}
+
+/// Where frames go.
+pub(crate) struct Wire(Mutex<Out>);
+
+struct Out {
+    write: Box<dyn Write + Send>,
+    closed: bool,
+}
+
+impl Wire {
+    pub(crate) fn new(write: impl Write + Send + 'static) -> Self {
+        Self(Mutex::new(Out {
+            write: Box::new(write),
+            closed: false,
+        }))
+    }
+
+    /// Writes a frame, or nothing of it.
+    pub(crate) fn send(&self, frame: impl Into<FromExtension>) -> Result<(), Unsent> {
+        self.send_all(&[frame.into()])
+    }
+
+    /// Writes several frames in one go.
+    pub(crate) fn send_all(&self, frames: &[FromExtension]) -> Result<(), Unsent> {
+        let lines = lines(frames)?;
+        self.out().write(&lines)
+    }
+
+    /// Writes a last frame; what is said after it is not sent.
+    pub(crate) fn send_last(&self, frame: impl Into<FromExtension>) {
+        let mut out = self.out();
+        if let Ok(line) = lines(&[frame.into()]) {
+            // Nobody is left to be told.
+            let _ = out.write(&line);
+        }
+        out.closed = true;
+    }
+
+    fn out(&self) -> MutexGuard<'_, Out> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Out {
+    fn write(&mut self, lines: &[u8]) -> Result<(), Unsent> {
+        if self.closed {
+            return Err(Unsent::Closed);
+        }
+        let written = self
+            .write
+            .write_all(lines)
+            .and_then(|()| self.write.flush());
+        written.map_err(|_| {
+            // Half a line may be out, so that nothing after it could be read.
+            self.closed = true;
+            Unsent::Closed
+        })
+    }
+}
+
+fn lines(frames: &[FromExtension]) -> Result<Vec<u8>, Unsent> {
+    let mut lines = Vec::with_capacity(256);
+    for frame in frames {
+        let start = lines.len();
+        serde_json::to_writer(&mut lines, frame)
+            .map_err(|error| Unsent::NotJson(error.to_string()))?;
+        let bytes = lines.len() - start;
+        if bytes > FRAME_BYTES {
+            return Err(Unsent::TooLarge(bytes));
+        }
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use zot_protocol::{Ready, ShutdownAck, Submit};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(std::sync::Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("not poisoned").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_follows_the_last_frame() {
+        let kept = Kept::default();
+        let wire = Wire::new(kept.clone());
+        assert_eq!(wire.send(Ready::default()), Ok(()));
+        wire.send_last(ShutdownAck::default());
+        assert_eq!(wire.send(Ready::default()), Err(Unsent::Closed));
+        let said = String::from_utf8(kept.0.lock().expect("not poisoned").clone());
+        assert_eq!(
+            said.expect("UTF-8"),
+            "{\"type\":\"ready\"}\n{\"type\":\"shutdown_ack\"}\n"
+        );
+    }
+
+    #[test]
+    fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
+        let kept = Kept::default();
+        let wire = Wire::new(kept.clone());
+        let around = r#"{"type":"submit","text":""}"#.len();
+        let fits = "x".repeat(FRAME_BYTES - around);
+        let over = format!("{fits}x");
+        assert_eq!(
+            wire.send(Submit::new(over)),
+            Err(Unsent::TooLarge(FRAME_BYTES + 1))
+        );
+        assert!(
+            kept.0.lock().expect("not poisoned").is_empty(),
+            "nothing of it"
+        );
+        assert_eq!(wire.send(Submit::new(fits)), Ok(()));
+    }
+}
