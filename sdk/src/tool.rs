@@ -1,6 +1,8 @@
 //! How a tool is offered: its name, its options, and the schema of its arguments.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use zot_protocol::Object;
@@ -82,8 +84,19 @@ impl From<String> for ToolOptions {
 }
 
 /// The arguments of a tool that has none.
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct NoArgs {}
+
+// By hand, since a model has no use for the comment above.
+impl JsonSchema for NoArgs {
+    fn schema_name() -> Cow<'static, str> {
+        "NoArgs".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "object", "properties": {} })
+    }
+}
 
 /// The schema of a type, whole: models do badly with references.
 pub(crate) fn schema_of<T: JsonSchema>() -> Object {

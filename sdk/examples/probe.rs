@@ -1,0 +1,121 @@
+//! What the tests against a real process start: an extension whose handlers do what handlers should not.
+
+use std::{
+    process::{Command, ExitCode},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use zot_sdk::{
+    Decision, Extension, NoArgs, NoteLevel, Object, PanelEvent, Reply, ToolOutput, event,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    /// What to say.
+    text: String,
+    /// How long to think about it.
+    #[serde(default)]
+    ms: u64,
+}
+
+/// Parks for ever, whatever it is told.
+fn hang() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
+fn main() -> ExitCode {
+    let typed = Arc::new(Mutex::new(String::new()));
+    let same = Arc::clone(&typed);
+    Extension::new("probe", "1.0.0")
+        .command("typed", "what was typed in the panel", move |_, _| {
+            Reply::display(same.lock().expect("not poisoned").clone())
+        })
+        .command("panic", "panics", |_, _| -> Reply {
+            panic!("at the disco")
+        })
+        .command("fail", "fails", |_, _| Err::<Reply, _>("no luck"))
+        .command("print", "prints", |_, _| println!("{{\"type\":\"ready\"}}"))
+        .tool("echo", "says it again", |args: Echo, _| {
+            thread::sleep(Duration::from_millis(args.ms));
+            args.text
+        })
+        .tool("later", "says it again", async |args: Echo, ctx| {
+            thread::sleep(Duration::from_millis(args.ms));
+            ctx.progress("nearly");
+            args.text
+        })
+        .tool("panic", "panics", |_: NoArgs, _| -> ToolOutput {
+            panic!("{} of 3", 2)
+        })
+        .tool(
+            "panic_later",
+            "panics in its future",
+            async |_: NoArgs, _| {
+                std::future::ready(()).await;
+                let odd = std::env::var("NO_SUCH_VARIABLE").ok();
+                odd.expect("an oddity")
+            },
+        )
+        .tool("fail", "fails", |_: NoArgs, _| {
+            std::fs::read_to_string("/no/such/file")
+        })
+        .tool("huge", "answers more than fits", |_: NoArgs, _| {
+            "x".repeat(5 << 20)
+        })
+        .tool("hang", "never answers", |_: NoArgs, _| -> ToolOutput {
+            hang()
+        })
+        .tool(
+            "patient",
+            "ends when it is cancelled",
+            async |_: NoArgs, ctx| {
+                ctx.cancelled().await;
+                ToolOutput::error("cancelled")
+            },
+        )
+        .tool("print", "prints", |_: NoArgs, _| {
+            print!("half a line");
+            println!(" and the rest\n{{\"type\":\"shutdown_ack\"}}");
+            "printed"
+        })
+        .tool(
+            "child",
+            "starts a child that prints and reads",
+            |_: NoArgs, _| {
+                // It inherits all there is to inherit.
+                let script = "echo noise; cat; ls /proc/self/fd | wc -l >&2";
+                Command::new("sh")
+                    .args(["-c", script])
+                    .status()
+                    .map(|it| it.to_string())
+            },
+        )
+        .tool("call", "calls another tool", |_: NoArgs, ctx| {
+            ctx.call_tool("other", Object::new()).wait()
+        })
+        .panel("keys", move |event, _| {
+            if let PanelEvent::Text(text) = event {
+                typed.lock().expect("not poisoned").push_str(&text);
+            }
+        })
+        .on(event::TURN_END, |end, ctx| {
+            ctx.notify(NoteLevel::Info, end.stop.to_string());
+        })
+        .on(event::TURN_START, |turn, _| -> Result<(), String> {
+            assert_ne!(turn.step, 13, "an unlucky step");
+            Err("a handler's error".into())
+        })
+        .intercept_tool_call(|call, _| match call.tool_name.as_str() {
+            "panic" => panic!("the guard is gone"),
+            "fail" => Err("the guard has failed"),
+            "bash" => Ok(Decision::block("no shells")),
+            _ => Ok(Decision::allow()),
+        })
+        .run()
+}

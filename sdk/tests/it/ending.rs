@@ -1,0 +1,103 @@
+//! Ends in time, whatever its handlers do.
+
+use std::{
+    os::unix::process::ExitStatusExt,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+
+use crate::driver::{Driven, ack, probe, text};
+
+#[test]
+fn shutdown_answers_what_is_open_and_then_acknowledges() {
+    let mut probe = Driven::probe();
+    probe.call("1", "hang", &json!({}));
+    probe.call("2", "patient", &json!({}));
+    probe.call("3", "echo", &json!({"text": "just in time", "ms": 300}));
+    let ended = probe.shutdown();
+    assert!(
+        ended.status.success() && ended.took < Duration::from_secs(2),
+        "{:?}",
+        ended.took
+    );
+    let said = |id: &str| {
+        let mut replies = ended.rest.iter().filter(|frame| frame["id"] == id);
+        let reply = replies.next().expect("a reply");
+        assert!(replies.next().is_none(), "one reply");
+        text(reply).to_owned()
+    };
+    assert_eq!(said("1"), "the extension has ended");
+    assert_eq!(said("2"), "cancelled");
+    assert_eq!(said("3"), "just in time");
+    assert_eq!((ended.rest.len(), ended.rest.last()), (4, Some(&ack())));
+}
+
+#[test]
+fn the_end_of_input_is_an_end() {
+    let mut probe = Driven::probe();
+    probe.call("1", "echo", &json!({"text": "still said", "ms": 100}));
+    probe.close();
+    let ended = probe.end();
+    assert_eq!(text(&ended.rest[0]), "still said");
+    assert!(
+        ended.status.success() && ended.rest.len() == 1,
+        "{:?}",
+        ended.rest
+    );
+    assert!(ended.took < Duration::from_secs(2), "{:?}", ended.took);
+}
+
+#[test]
+fn a_call_of_another_tool_fails_at_the_end() {
+    let mut probe = Driven::probe();
+    probe.call("1", "call", &json!({}));
+    probe.hear(|it| it["type"] == "call_tool");
+    let ended = probe.shutdown();
+    assert_eq!(
+        text(&ended.rest[0]),
+        "the connection ended before the tool answered"
+    );
+    ended.well(&[ended.rest[0].clone(), ack()]);
+}
+
+#[test]
+fn a_signal_ends_it_at_once() {
+    let mut probe = Driven::probe();
+    probe.call("1", "hang", &json!({}));
+    kill_process(probe.pid(), Signal::TERM).expect("it lives");
+    let ended = probe.end();
+    assert_eq!(ended.status.signal(), Some(15));
+    assert!(ended.took < Duration::from_secs(1), "{:?}", ended.took);
+}
+
+#[test]
+fn a_host_that_does_not_read_cannot_keep_it() {
+    let mut child = Command::new(probe())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    // More than a pipe holds.
+    let args = json!({"text": "x".repeat(50_000)});
+    for number in 0..10 {
+        let call =
+            json!({"type": "tool_call", "id": number.to_string(), "name": "echo", "args": args});
+        std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes()).expect("it reads");
+    }
+    drop(stdin);
+    let start = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        start.elapsed()
+    );
+}

@@ -1,0 +1,43 @@
+//! What is said first, and to whom.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::driver::{Driven, ack, probe};
+
+#[test]
+fn all_is_registered_before_the_host_has_said_a_word() {
+    let mut driven = Driven::start(Command::new(probe()));
+    driven.hear(|frame| frame["type"] == "ready");
+    let ended = driven.shutdown();
+    let kinds: Vec<_> = ended
+        .rest
+        .iter()
+        .map(|frame| frame["type"].clone())
+        .collect();
+    assert_eq!(kinds[0], "hello");
+    assert_eq!(kinds.last(), Some(&json!("shutdown_ack")));
+    assert_eq!(
+        ended.rest[0],
+        json!({
+            "type": "hello", "name": "probe", "version": "1.0.0",
+            "capabilities": ["commands", "tools", "events", "panels", "tool_cancel", "call_tool", "errors"],
+        })
+    );
+    ended.well(&ended.rest);
+    assert_eq!(ended.rest.last(), Some(&ack()));
+}
+
+#[test]
+fn an_older_host_runs_no_tools_for_it() {
+    let mut driven = Driven::start(Command::new(probe()));
+    driven.send(&json!({
+        "type": "hello_ack", "protocol_version": 1, "zot_version": "0", "provider": "p", "model": "m", "cwd": "/",
+    }));
+    let result = driven.result("call");
+    assert_eq!(
+        result["content"][0]["text"],
+        "this host does not run tools for extensions"
+    );
+}
