@@ -3,6 +3,8 @@
 mod concurrency;
 mod driver;
 mod ending;
+mod examples;
 mod handshake;
 mod replies;
+mod stage;
 mod stdout;

@@ -1,0 +1,72 @@
+//! Refuses shell commands that cannot be undone, and says why, so that the model can find another way.
+//!
+//! Its manifest says `on_failure: block`: while it is not there, no tool runs.
+
+mod rules;
+
+use std::{
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use zot_sdk::{Decision, Extension, NoteLevel, Reply};
+
+fn extension() -> Extension {
+    let refused = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&refused);
+    Extension::new("guard", "1.0.0")
+        .command("guard", "how many commands were refused", move |_, _| {
+            Reply::display(format!("refused so far: {}", count.load(Ordering::Relaxed)))
+        })
+        .intercept_tool_call(move |call, ctx| {
+            if call.tool_name != "bash" {
+                return Decision::allow();
+            }
+            // A shell call without a command is no reason to look away.
+            let Some(command) = call.tool_args.get("command").and_then(|it| it.as_str()) else {
+                return Decision::block("guard: there is no command to look at");
+            };
+            match rules::danger(command) {
+                None => Decision::allow(),
+                Some(why) => {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    ctx.notify(NoteLevel::Warn, format!("refused, {why}: {command}"));
+                    Decision::block(format!(
+                        "guard: refused, {why}. Find a way that can be undone, or ask the user to do it."
+                    ))
+                }
+            }
+        })
+}
+
+fn main() -> ExitCode {
+    extension().run()
+}
+
+#[cfg(test)]
+mod tests {
+    use zot_sdk::{Object, ToolCallIntercept, testing::TestHost};
+
+    use super::*;
+
+    #[test]
+    fn refuses_what_cannot_be_undone_and_nothing_else() {
+        let host = TestHost::start(extension());
+        let ask = |tool: &str, command: Option<&str>| {
+            let args: Object = command
+                .map(|command| ("command".to_owned(), command.into()))
+                .into_iter()
+                .collect();
+            host.intercept(ToolCallIntercept::new(tool, args)).block
+        };
+        assert!(ask("bash", Some("rm -rf /")));
+        assert!(ask("bash", None));
+        assert!(!ask("bash", Some("ls")));
+        assert!(!ask("read", None));
+        let shown = host.command("guard", "").display;
+        assert_eq!(shown.as_deref(), Some("refused so far: 1"));
+    }
+}

@@ -1,0 +1,76 @@
+// Notes that outlive a session: the model writes and reads them with two tools, the user with /pad.
+
+import { createInterface } from "node:readline";
+
+import { Pad } from "./pad.js";
+import { say, type FromHost } from "./wire.js";
+
+let pad: Pad | undefined;
+
+function open(): Pad {
+  if (pad === undefined) throw new Error("this host keeps no data for extensions");
+  return pad;
+}
+
+const because = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const string = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function call(name: string, args: Record<string, unknown>): string {
+  const title = string(args.title);
+  return name === "pad_write" ? open().write(title, string(args.text)) : open().read(title);
+}
+
+function handle(frame: FromHost): void {
+  switch (frame.type) {
+    case "hello_ack":
+      if (frame.data_dir !== undefined) pad = new Pad(frame.data_dir);
+      break;
+    case "command_invoked":
+      try {
+        const display = open().read(frame.args ?? "");
+        say({ type: "command_response", id: frame.id, action: "display", display });
+      } catch (error) {
+        say({ type: "command_response", id: frame.id, error: because(error) });
+      }
+      break;
+    case "tool_call":
+      try {
+        const text = call(frame.name, frame.args);
+        say({ type: "tool_result", id: frame.id, content: [{ type: "text", text }] });
+      } catch (error) {
+        const content = [{ type: "text" as const, text: because(error) }];
+        say({ type: "tool_result", id: frame.id, content, is_error: true });
+      }
+      break;
+    case "shutdown":
+      say({ type: "shutdown_ack" });
+      process.exit(0);
+  }
+}
+
+say({ type: "hello", name: "scratchpad", version: "1.0.0", capabilities: ["commands", "tools"] });
+say({ type: "register_command", name: "pad", description: "your notes; with a title, that one" });
+const title = { type: "string", description: "The note's title." };
+say({
+  type: "register_tool",
+  name: "pad_write",
+  description: "Writes a note that is still there in later sessions. An empty text removes it.",
+  schema: {
+    type: "object",
+    properties: { title: { ...title, minLength: 1 }, text: { type: "string", description: "The whole note." } },
+    required: ["title", "text"],
+  },
+  strict: true,
+});
+say({
+  type: "register_tool",
+  name: "pad_read",
+  description: "Reads a note; without a title, lists their titles.",
+  schema: { type: "object", properties: { title } },
+  strict: true,
+});
+say({ type: "ready" });
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => handle(JSON.parse(line) as FromHost))
+  .on("close", () => process.exit(0));

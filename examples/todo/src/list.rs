@@ -1,0 +1,75 @@
+//! The list itself, and its file.
+
+use std::{fmt, fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+/// What is to be done, in the order in which it was added.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct List {
+    pub(crate) items: Vec<Item>,
+}
+
+/// One thing to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Item {
+    pub(crate) text: String,
+    pub(crate) done: bool,
+}
+
+impl List {
+    /// An empty list where there is no file yet.
+    pub(crate) fn read(file: &Path) -> Result<Self, String> {
+        match fs::read(file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("{} is damaged: {error}", file.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(format!("{}: {error}", file.display())),
+        }
+    }
+
+    /// Whole or not at all: a full disk does not lose the list.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), String> {
+        let bytes = serde_json::to_vec_pretty(self).map_err(|error| error.to_string())?;
+        let new = file.with_extension("new");
+        fs::write(&new, bytes)
+            .and_then(|()| fs::rename(&new, file))
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    pub(crate) fn add(&mut self, text: &str) -> Result<(), String> {
+        let text = text.trim().to_owned();
+        if text.is_empty() {
+            return Err("there is nothing to add".into());
+        }
+        self.items.push(Item { text, done: false });
+        Ok(())
+    }
+
+    /// By its number, counted from 1.
+    pub(crate) fn item(&mut self, number: usize) -> Result<&mut Item, String> {
+        let count = self.items.len();
+        let item = number.checked_sub(1).and_then(|at| self.items.get_mut(at));
+        item.ok_or_else(|| format!("there is no number {number}; the list has {count}"))
+    }
+
+    pub(crate) fn remove(&mut self, number: usize) -> Result<(), String> {
+        self.item(number)?;
+        self.items.remove(number - 1);
+        Ok(())
+    }
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.items.is_empty() {
+            return formatter.write_str("nothing to do");
+        }
+        for (at, item) in self.items.iter().enumerate() {
+            let line_end = if at == 0 { "" } else { "\n" };
+            let mark = if item.done { 'x' } else { ' ' };
+            write!(formatter, "{line_end}{}. [{mark}] {}", at + 1, item.text)?;
+        }
+        Ok(())
+    }
+}

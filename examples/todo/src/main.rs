@@ -1,0 +1,132 @@
+//! A to-do list that the user edits in a panel and the model through a tool. It is kept in the extension's data directory.
+
+mod list;
+mod view;
+
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use zot_sdk::{Context, Extension, Key, NoteLevel, PanelEvent, Reply};
+
+use list::List;
+use view::View;
+
+/// What the model may do with the list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Add,
+    Done,
+    Remove,
+    Show,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Change {
+    /// What to do. Each answers with the list as it is afterwards.
+    action: Action,
+    /// With `add`: what is to be done.
+    #[serde(default)]
+    text: String,
+    /// With `done` and `remove`: which one, counted from 1.
+    #[serde(default)]
+    number: usize,
+}
+
+/// The list and what is seen of it.
+#[derive(Default)]
+struct Todo {
+    file: Option<PathBuf>,
+    list: List,
+    view: View,
+}
+
+/// The list, read from its file when it is first needed.
+fn open<'t>(todo: &'t Mutex<Todo>, ctx: &Context) -> Result<MutexGuard<'t, Todo>, String> {
+    let mut todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
+    if todo.file.is_none() {
+        let folder = ctx
+            .data_dir()
+            .ok_or("this host keeps no data for extensions")?;
+        let file = folder.join("todo.json");
+        todo.list = List::read(&file)?;
+        todo.file = Some(file);
+    }
+    Ok(todo)
+}
+
+impl Todo {
+    fn save(&self) -> Result<(), String> {
+        self.file
+            .as_ref()
+            .map_or(Ok(()), |file| self.list.write(file))
+    }
+
+    fn change(&mut self, change: &Change) -> Result<String, String> {
+        match change.action {
+            Action::Add => self.list.add(&change.text)?,
+            Action::Done => self.list.item(change.number)?.done = true,
+            Action::Remove => self.list.remove(change.number)?,
+            Action::Show => {}
+        }
+        self.save()?;
+        Ok(self.list.to_string())
+    }
+}
+
+fn extension() -> Extension {
+    let todo = Arc::new(Mutex::new(Todo::default()));
+    let (by_command, by_tool) = (Arc::clone(&todo), Arc::clone(&todo));
+    Extension::new("todo", "1.0.0")
+        .command(
+            "todo",
+            "the to-do list; with a text, adds to it",
+            move |text, ctx| {
+                let mut todo = open(&by_command, &ctx)?;
+                if text.is_empty() {
+                    return Ok(Reply::open_panel(todo.view.panel(&todo.list)));
+                }
+                todo.list.add(&text)?;
+                todo.save()?;
+                Ok::<_, String>(Reply::display(todo.list.to_string()))
+            },
+        )
+        .tool(
+            "todo",
+            "The user's to-do list: add, done, remove or show.",
+            move |change: Change, ctx| {
+                let mut todo = open(&by_tool, &ctx)?;
+                let answer = todo.change(&change)?;
+                // Where the panel is open, the user sees the change at once.
+                ctx.render(&todo.view.panel(&todo.list));
+                Ok::<_, String>(answer)
+            },
+        )
+        .panel(view::ID, move |event, ctx| {
+            if let PanelEvent::Closed = event {
+                return Ok(());
+            }
+            let mut guard = open(&todo, &ctx)?;
+            if event == PanelEvent::Key(Key::Esc) && !guard.view.is_typing() {
+                ctx.close_panel(view::ID);
+                return Ok(());
+            }
+            let Todo { list, view, .. } = &mut *guard;
+            if view.handle(event, list)
+                && let Err(error) = guard.save()
+            {
+                ctx.notify(NoteLevel::Error, error);
+            }
+            ctx.render(&guard.view.panel(&guard.list));
+            Ok::<_, String>(())
+        })
+}
+
+fn main() -> ExitCode {
+    extension().run()
+}

@@ -1,0 +1,277 @@
+//! The real host, with an example as it would be installed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex, OnceLock},
+    time::Duration,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use zot_host::{
+    Hooks, Host, HostConfig,
+    extension::{
+        Launch,
+        chain::Outcome,
+        discover::{Search, TrustProject, discover},
+    },
+    home::Home,
+};
+use zot_protocol::{
+    CommandResponse, HelloAck, Intercept, NoteLevel, Object, PanelClose, PanelRender, ToolResult,
+    limits::Limits,
+};
+
+use crate::driver::HANG;
+
+/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+pub(crate) fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    assert!(
+        std::env::var_os("ZOT_CI").is_none(),
+        "not to be skipped on CI: {why}"
+    );
+}
+
+/// Whether a program is there; said aloud when it is not.
+pub(crate) fn has(program: &str) -> bool {
+    let asked = Command::new("sh")
+        .args(["-c", "command -v \"$0\"", program])
+        .output()
+        .expect("sh");
+    if !asked.status.success() {
+        skipped(&format!("{program} not found"));
+    }
+    asked.status.success()
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the SDK is in the workspace")
+}
+
+/// The program of an example in Rust; all of them are built when the first is asked for.
+pub(crate) fn program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let test = std::env::current_exe().expect("a test is a file");
+        let target = test.ancestors().nth(3).expect("target/profile/deps/test");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--locked", "--target-dir"])
+            .arg(target)
+            .current_dir(workspace());
+        for example in ["guard", "hello", "redact", "todo", "weather"] {
+            cargo.args(["-p", &format!("zot-example-{example}")]);
+        }
+        let built = cargo.output().expect("cargo");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{said}");
+        target.join("debug")
+    });
+    folder.join(name)
+}
+
+/// What the host was told.
+#[derive(Default)]
+pub(crate) struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    fn push(&self, what: String) {
+        self.0.lock().expect("not poisoned").push(what);
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().expect("not poisoned").clone()
+    }
+}
+
+impl Hooks for Told {
+    fn note(&self, _: &str, level: NoteLevel, message: &str) {
+        self.push(format!("{level:?}: {message}"));
+    }
+
+    fn render_panel(&self, _: &str, render: PanelRender) {
+        self.push(render.lines.unwrap_or_default().join("\n"));
+    }
+
+    fn close_panel(&self, _: &str, close: PanelClose) {
+        self.push(format!("closed {}", close.panel_id));
+    }
+}
+
+/// A host with one example, in a folder of its own.
+pub(crate) struct Stage {
+    pub(crate) host: Host,
+    pub(crate) told: Arc<Told>,
+    name: String,
+    folder: TempDir,
+}
+
+impl Stage {
+    /// An example as it is in its folder.
+    pub(crate) async fn of(name: &str) -> Self {
+        Self::changed(name, |_| {}).await
+    }
+
+    /// An example in Rust, with its program where its manifest looks for it.
+    pub(crate) async fn rust(name: &str) -> Self {
+        Self::changed(name, |folder| install(name, folder)).await
+    }
+
+    /// An example whose copy is changed before it starts.
+    pub(crate) async fn changed(name: &str, change: impl FnOnce(&Path)) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let copy = folder.path().join(name);
+        copy_folder(&workspace().join("examples").join(name), &copy);
+        change(&copy);
+        let told = Arc::new(Told::default());
+        let stage = Self {
+            host: host(&told),
+            told,
+            name: name.to_owned(),
+            folder,
+        };
+        stage.load().await;
+        stage
+    }
+
+    /// Starts it, again where it runs already: as a reload does.
+    pub(crate) async fn load(&self) {
+        let home = Home::at(self.folder.path().join("home"));
+        let search = Search {
+            home: home.clone(),
+            cwd: self.folder.path().to_owned(),
+            explicit: vec![self.folder.path().join(&self.name)],
+            no_ext: true,
+            trust: TrustProject::Remembered(Default::default()),
+        };
+        let found = discover(&search);
+        let launches: Result<Vec<_>, _> = found
+            .to_start()
+            .map(|found| Launch::of(found, &home))
+            .collect();
+        let launches = launches.expect("a data directory");
+        let manifest = &launches[0].manifest;
+        assert!(
+            manifest.permissions.is_some(),
+            "every example declares them"
+        );
+        let stats = self.host.load(launches).await;
+        let log = self.log();
+        assert_eq!(
+            (stats.ready, stats.errors.len()),
+            (1, 0),
+            "{stats:?}: {log}"
+        );
+        assert!(!log.contains("[zot]"), "nothing to complain of: {log}");
+    }
+
+    pub(crate) fn log(&self) -> String {
+        let log = format!("home/logs/ext-{}.log", self.name);
+        fs::read_to_string(self.folder.path().join(log)).unwrap_or_default()
+    }
+
+    /// A file in its data directory.
+    pub(crate) fn data(&self, file: &str) -> PathBuf {
+        let folder = self.folder.path().join("home/extension-data");
+        folder.join(&self.name).join(file)
+    }
+
+    pub(crate) async fn command(&self, name: &str, args: &str) -> CommandResponse {
+        let response = self.host.command(name, args).await;
+        response.unwrap_or_else(|error| panic!("{error}: {}", self.log()))
+    }
+
+    /// What a command shows.
+    pub(crate) async fn shown(&self, name: &str, args: &str) -> String {
+        let response = self.command(name, args).await;
+        assert_eq!(response.error, None);
+        response.display.expect("shows something")
+    }
+
+    pub(crate) async fn tool(&self, name: &str, args: Value) -> ToolResult {
+        let result = self.host.tool(name, object(args), |_| {}).await;
+        result.unwrap_or_else(|error| panic!("{error}: {}", self.log()))
+    }
+
+    pub(crate) async fn ask(&self, event: impl Into<Intercept>) -> Outcome {
+        self.host.intercept(event.into()).await
+    }
+
+    /// Waits until the host was told something that has these words.
+    pub(crate) async fn told(&self, words: &str) {
+        let waiting = async {
+            while !self.told.all().iter().any(|it| it.contains(words)) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let told = tokio::time::timeout(HANG, waiting).await;
+        assert!(
+            told.is_ok(),
+            "{words}: {:?}; {}",
+            self.told.all(),
+            self.log()
+        );
+    }
+
+    /// Ends it; it has not been complained of.
+    pub(crate) async fn end(self) {
+        let start = std::time::Instant::now();
+        self.host.shutdown().await;
+        assert!(start.elapsed() < Duration::from_secs(2), "ends by itself");
+        let log = self.log();
+        assert!(!log.contains("[zot]"), "nothing to complain of: {log}");
+    }
+}
+
+fn host(told: &Arc<Told>) -> Host {
+    let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/home/you/project");
+    let mut config = HostConfig::new(ack);
+    // A busy machine may take its time.
+    config.limits = Limits {
+        startup: HANG,
+        auto_ready: HANG,
+        ..Limits::default()
+    };
+    config.hooks = Arc::<Told>::clone(told);
+    Host::new(config).expect("a host")
+}
+
+/// Puts the program of an example where its manifest looks for it.
+pub(crate) fn install(name: &str, folder: &Path) {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    fs::copy(program(name), bin.join(name)).expect("a program");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("an example") {
+        let entry = entry.expect("a folder");
+        let name = entry.file_name();
+        // What a developer has built there is not what is tested.
+        if ["node_modules", "dist", "bin"].iter().any(|it| name == *it) {
+            continue;
+        }
+        if entry.file_type().expect("a file").is_dir() {
+            copy_folder(&entry.path(), &to.join(name));
+        } else {
+            fs::copy(entry.path(), to.join(name)).expect("a file");
+        }
+    }
+}
+
+pub(crate) fn object(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+pub(crate) fn text(result: &ToolResult) -> String {
+    zot_sdk::text_of(&result.content)
+}
