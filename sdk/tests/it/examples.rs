@@ -66,7 +66,9 @@ async fn weather() {
             return json!({});
         }
         if path.contains("name=") {
-            assert!(path.contains("name=S%C3%A3o%20Paulo"), "{path}");
+            // How a space is written depends on the version of curl.
+            let lower = path.to_lowercase().replace("%20", "+");
+            assert!(lower.contains("name=s%c3%a3o+paulo"), "{path}");
             return json!({"results": [{"name": "São Paulo", "country": "Brazil", "latitude": -23.5, "longitude": -46.6}]});
         }
         assert!(path.contains("latitude=-23.5"), "{path}");

@@ -4,6 +4,7 @@ mod concurrency;
 mod driver;
 mod ending;
 mod examples;
+mod figures;
 mod handshake;
 mod replies;
 mod stage;

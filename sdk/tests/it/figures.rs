@@ -1,0 +1,115 @@
+//! What an extension costs its author, measured outside of the workspace:
+//!
+//! ```sh
+//! cargo test -p zot-sdk --test it -- --ignored --nocapture figures
+//! ```
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// What an author writes.
+const MAIN: &str = r#"
+use schemars::JsonSchema;
+use serde::Deserialize;
+use zot_sdk::{Decision, Extension, Reply};
+
+#[derive(Deserialize, JsonSchema)]
+struct City {
+    /// The city.
+    city: String,
+}
+
+fn main() -> std::process::ExitCode {
+    Extension::new("figures", "1.0.0")
+        .command("hello", "greets", |name, _| Reply::display(format!("Hello {name}")))
+        .tool("weather", "The weather.", async |args: City, _| format!("{}: fog", args.city))
+        .intercept_tool_call(|call, _| match call.tool_name.as_str() {
+            "bash" => Decision::block("no shells"),
+            _ => Decision::allow(),
+        })
+        .run()
+}
+"#;
+
+fn project(folder: &Path) {
+    let sdk = env!("CARGO_MANIFEST_DIR");
+    let manifest = format!(
+        "[package]\nname = \"figures\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\nschemars = \"1\"\nserde = \"1\"\nzot-sdk = {{ path = {sdk:?} }}\n\n\
+         [profile.release]\nstrip = true\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
+    fs::create_dir(folder.join("src")).expect("a folder");
+    fs::write(folder.join("src/main.rs"), MAIN).expect("a file");
+    // The versions that are tested here.
+    let lockfile = Path::new(sdk).join("../Cargo.lock");
+    fs::copy(lockfile, folder.join("Cargo.lock")).expect("a file");
+}
+
+fn cargo(folder: &Path, args: &[&str]) {
+    let status = Command::new(env!("CARGO"))
+        .args(args)
+        .arg("--quiet")
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .status();
+    assert!(status.expect("cargo").success(), "cargo {args:?}");
+}
+
+/// From before its start to its last registration.
+fn start(program: &Path) -> Duration {
+    let start = Instant::now();
+    let mut child = Command::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let ready = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("ready"));
+    let took = start.elapsed();
+    assert!(ready.is_some(), "it never is");
+    drop(child.stdin.take());
+    child.wait().expect("it ends");
+    took
+}
+
+#[test]
+#[ignore = "builds from nothing; its figures need a quiet machine"]
+fn figures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    project(folder.path());
+    cargo(folder.path(), &["fetch"]);
+
+    let start_of_build = Instant::now();
+    cargo(folder.path(), &["build", "--release", "--jobs", "2"]);
+    let build = start_of_build.elapsed();
+    let program = folder.path().join("target/release/figures");
+    let bytes = fs::metadata(&program).expect("a program").len();
+    let mut starts: Vec<Duration> = (0..101).map(|_| start(&program)).collect();
+    starts.sort();
+    let median = starts[starts.len() / 2];
+
+    println!(
+        "fresh release build, two jobs   {:6.1} s    goal 60 s",
+        build.as_secs_f64()
+    );
+    println!(
+        "stripped binary                 {:6} kB   goal 1500 kB",
+        bytes / 1000
+    );
+    println!(
+        "start to ready, median of 101   {:6.2} ms   goal 5 ms (p99 {:.2} ms)",
+        median.as_secs_f64() * 1e3,
+        starts[99].as_secs_f64() * 1e3
+    );
+    assert!(build < Duration::from_secs(60), "{build:?}");
+    assert!(bytes <= 1_500_000, "{bytes}");
+    assert!(median < Duration::from_millis(5), "{median:?}");
+}
