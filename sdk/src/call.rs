@@ -20,6 +20,21 @@ use crate::{
 };
 
 /// Why a call of another tool had no answer.
+///
+/// ```
+/// use zot_sdk::{CallError, Extension, NoArgs, Object, ToolOutput};
+///
+/// let extension = Extension::new("caller", "1.0.0").tool("count", "counts lines", |_: NoArgs, ctx| {
+///     match ctx.call_tool("read", Object::new()).wait() {
+///         Ok(result) => ToolOutput::text(zot_sdk::text_of(&result.content).lines().count().to_string()),
+///         Err(CallError::Failed(why)) => ToolOutput::error(format!("it could not be read: {why}")),
+///         Err(error) => ToolOutput::error(error),
+///     }
+/// });
+/// # let host = zot_sdk::testing::TestHost::start(extension);
+/// # host.answer_calls(|_| ToolOutput::error("no such file"));
+/// # assert_eq!(host.tool("count", "{}").text(), "it could not be read: no such file");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {

@@ -160,6 +160,7 @@ impl std::fmt::Debug for Context {
 ///     while !ctx.wait_cancelled(Duration::from_millis(10)) {
 ///         ctx.progress("still waiting");
 ///     }
+///     assert!(ctx.is_cancelled());
 ///     ToolOutput::error("given up")
 /// });
 /// # let host = zot_sdk::testing::TestHost::start(extension);
@@ -187,7 +188,7 @@ impl ToolContext {
         self.context.say(ToolProgress::new(self.id.clone(), text));
     }
 
-    /// Whether the answer is of no use any more: the user gave up, the time is over, or the extension is about to end.
+    /// Whether the answer is of no use any more, for a handler that looks now and then: the user gave up, the time is over, or the extension is about to end.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.get().is_some()
     }
@@ -197,7 +198,20 @@ impl ToolContext {
         self.cancelled.wait_for(at_most).is_some()
     }
 
-    /// Ends when the call is cancelled.
+    /// Ends when the call is cancelled, for a handler that is async.
+    ///
+    /// ```
+    /// use zot_sdk::{Extension, NoArgs, ToolOutput};
+    ///
+    /// let extension = Extension::new("patient", "1.0.0").tool("wait", "waits", async |_: NoArgs, ctx| {
+    ///     ctx.cancelled().await;
+    ///     ToolOutput::error("given up")
+    /// });
+    /// # let host = zot_sdk::testing::TestHost::start(extension);
+    /// # let id = host.begin_tool("wait", "{}");
+    /// # host.cancel(&id);
+    /// # assert_eq!(host.result(&id).text(), "given up");
+    /// ```
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(self.cancelled.clone())
     }

@@ -77,16 +77,12 @@ enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// Of a tool call.
-    #[doc(hidden)]
     Args(Object),
     /// Of a message.
-    #[doc(hidden)]
     Text(String),
     /// Of a tool's result.
-    #[doc(hidden)]
     Content(Vec<Content>),
     /// Of a session.
-    #[doc(hidden)]
     SystemPrompt(String),
 }
 

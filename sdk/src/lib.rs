@@ -60,7 +60,7 @@ pub mod testing;
 pub use answer::{Answer, Handled, Later, Now};
 pub use call::{CallError, CallTool};
 pub use context::{Cancelled, Context, ToolContext};
-pub use decision::{Blocks, Change, Decision, Rewrites};
+pub use decision::{Blocks, Decision, Rewrites};
 pub use event::EventKind;
 pub use extension::{BeforeRun, Extension, OnHello};
 pub use offers::PanelEvent;

@@ -141,3 +141,58 @@ impl Offers {
 pub(crate) fn said(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Decision, Extension, NoArgs};
+
+    fn empty() -> Extension {
+        Extension::new("x", "1")
+    }
+
+    #[test]
+    #[should_panic(expected = "`/go` is no name for a command")]
+    fn a_command_has_no_slash() {
+        let _ = empty().command("/go", "", |_, _| ());
+    }
+
+    #[test]
+    #[should_panic(expected = "the command `Go` is registered twice")]
+    fn a_command_is_registered_once_whatever_its_case() {
+        let _ = empty()
+            .command("go", "", |_, _| ())
+            .command("Go", "", |_, _| ());
+    }
+
+    #[test]
+    #[should_panic(expected = "`a tool` is no name for a tool")]
+    fn a_tool_has_a_name_that_providers_accept() {
+        let _ = empty().tool("a tool", "", |_: NoArgs, _| "");
+    }
+
+    #[test]
+    #[should_panic(expected = "the tool `go` is registered twice")]
+    fn a_tool_is_registered_once() {
+        let twice = empty().tool("go", "", |_: NoArgs, _| "");
+        let _ = twice.tool("go", "", |_: NoArgs, _| "");
+    }
+
+    #[test]
+    #[should_panic(expected = "the arguments of `go` are not an object, but \"string\"")]
+    fn arguments_are_an_object() {
+        let _ = empty().tool("go", "", |_: String, _| "");
+    }
+
+    #[test]
+    #[should_panic(expected = "`tool_call` is intercepted twice")]
+    fn an_event_has_one_guard() {
+        let guarded = empty().intercept_tool_call(|_, _| Decision::allow());
+        let _ = guarded.intercept_tool_call(|_, _| Decision::allow());
+    }
+
+    #[test]
+    #[should_panic(expected = "the panel `p` has two handlers")]
+    fn a_panel_has_one_handler() {
+        let _ = empty().panel("p", |_, _| ()).panel("p", |_, _| ());
+    }
+}

@@ -53,16 +53,16 @@ impl Requests {
     }
 
     /// A request has come; `None` when one of its id is open already.
-    pub(crate) fn open(self: &Arc<Self>, id: Id, kind: Kind, wire: &Arc<Wire>) -> Option<Request> {
+    pub(crate) fn open(self: &Arc<Self>, id: &Id, kind: Kind, wire: &Arc<Wire>) -> Option<Request> {
         let cancelled = Once::new();
         let mut state = self.state();
-        if state.open.contains_key(&id) {
+        if state.open.contains_key(id) {
             return None;
         }
         state.open.insert(id.clone(), (kind, cancelled.clone()));
         drop(state);
         Some(Request {
-            id,
+            id: id.clone(),
             kind,
             cancelled,
             wire: Arc::clone(wire),
@@ -173,5 +173,95 @@ impl Drop for Request {
         // Nothing happens here after a reply: the right to it is used up.
         let why = "the extension dropped the request without an answer".to_owned();
         self.send(self.kind.failure(self.id.clone(), why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use zot_protocol::{Tagged, ToolResult};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Said(Arc<Mutex<Vec<u8>>>);
+
+    impl Said {
+        fn frames(&self) -> Vec<FromExtension> {
+            let bytes = self.0.lock().expect("not poisoned");
+            let lines = bytes
+                .split(|byte| *byte == b'\n')
+                .filter(|it| !it.is_empty());
+            lines
+                .map(|line| serde_json::from_slice(line).expect("a frame"))
+                .collect()
+        }
+    }
+
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("not poisoned").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn opened(kind: Kind) -> (Said, Arc<Requests>, Request) {
+        let said = Said::default();
+        let requests = Arc::new(Requests::default());
+        let wire = Arc::new(Wire::new(said.clone()));
+        let request = requests
+            .open(&"1".into(), kind, &wire)
+            .expect("the first of its id");
+        assert!(
+            requests.open(&"1".into(), kind, &wire).is_none(),
+            "not twice"
+        );
+        (said, requests, request)
+    }
+
+    #[test]
+    fn one_that_is_dropped_is_answered() {
+        let reply = |kind| {
+            let (said, requests, request) = opened(kind);
+            drop(request);
+            requests.wait_until_idle(Duration::from_secs(60));
+            let [frame] = &said.frames()[..] else {
+                panic!("one reply")
+            };
+            frame.clone()
+        };
+        let why = "the extension dropped the request without an answer";
+        match reply(Kind::Command) {
+            FromExtension::CommandResponse(it) => assert_eq!(it.error.as_deref(), Some(why)),
+            other => panic!("{}", other.name()),
+        }
+        match reply(Kind::Tool) {
+            FromExtension::ToolResult(it) => assert!(it.is_error),
+            other => panic!("{}", other.name()),
+        }
+        match reply(Kind::Intercept) {
+            FromExtension::EventInterceptResponse(it) => assert!(it.block),
+            other => panic!("{}", other.name()),
+        }
+    }
+
+    #[test]
+    fn one_that_is_answered_is_not_answered_again() {
+        let (said, requests, request) = opened(Kind::Tool);
+        request.reply(ToolResult::new("1", vec![]));
+        assert_eq!(said.frames(), [ToolResult::new("1", vec![]).into()]);
+        assert!(requests.take_open().is_empty());
+    }
+
+    #[test]
+    fn one_that_the_end_has_answered_is_not_answered_late() {
+        let (said, requests, request) = opened(Kind::Tool);
+        assert_eq!(requests.take_open(), [("1".into(), Kind::Tool)]);
+        request.reply(ToolResult::new("1", vec![]));
+        assert_eq!(said.frames(), []);
     }
 }

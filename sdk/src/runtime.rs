@@ -279,7 +279,7 @@ impl Runtime {
 
     fn open(&self, id: &Id, kind: Kind) -> Option<Request> {
         let shared = &self.shared;
-        let request = shared.requests.open(id.clone(), kind, &shared.wire);
+        let request = shared.requests.open(id, kind, &shared.wire);
         if request.is_none() {
             eprintln!("a second request of the id `{id}`");
         }

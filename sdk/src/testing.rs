@@ -164,6 +164,15 @@ impl TestHost {
     }
 
     /// Sends any frame.
+    ///
+    /// ```
+    /// use zot_sdk::{Extension, FromHost, serde_json::{from_value, json}, testing::TestHost};
+    ///
+    /// let host = TestHost::start(Extension::new("calm", "1.0.0"));
+    /// let news: FromHost = from_value(json!({"type": "news", "from": "the future"})).unwrap();
+    /// host.send(news);
+    /// assert_eq!(host.shutdown().len(), 3, "hello, ready, shutdown_ack");
+    /// ```
     pub fn send(&self, frame: impl Into<FromHost>) {
         let line = serde_json::to_vec(&frame.into()).expect("a frame is JSON");
         if let Some(input) = &self.input {
@@ -227,7 +236,27 @@ impl TestHost {
         })
     }
 
-    /// Tells of an event. Nobody answers: [wait](Self::wait_for) for what the extension makes of it.
+    /// Tells of an event.
+    ///
+    /// ```
+    /// use zot_sdk::{Extension, FromExtension, NoteLevel, event, testing::TestHost};
+    /// use zot_protocol::TurnStart;
+    ///
+    /// let extension = Extension::new("counter", "1.0.0")
+    ///     .on(event::TURN_START, |turn, ctx| ctx.notify(NoteLevel::Info, format!("step {}", turn.step)));
+    /// let host = TestHost::start(extension);
+    /// host.tell(TurnStart::new(3));
+    /// let note = host.wait_for(|frame| match frame {
+    ///     FromExtension::Notify(note) => Some(note.message.clone()),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(note, "step 3");
+    ///
+    /// let said = host.shutdown();
+    /// assert!(matches!(said.last(), Some(FromExtension::ShutdownAck(_))));
+    /// ```
+    ///
+    /// Nobody answers: [wait](Self::wait_for) for what the extension makes of it.
     pub fn tell(&self, event: impl Into<Event>) {
         self.send(FromHost::Event(event.into()));
     }

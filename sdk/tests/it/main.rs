@@ -1,6 +1,7 @@
 //! Extensions made with the SDK as real processes: driven by hand, and under the real host.
 
 mod concurrency;
+mod documents;
 mod driver;
 mod ending;
 mod examples;
