@@ -89,6 +89,8 @@ fn a_host_that_does_not_read_cannot_keep_it() {
             json!({"type": "tool_call", "id": number.to_string(), "name": "echo", "args": args});
         std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes()).expect("it reads");
     }
+    // Its last word would wait behind all the others.
+    std::io::Write::write_all(&mut stdin, b"{\"type\":\"shutdown\"}\n").expect("it reads");
     drop(stdin);
     let start = Instant::now();
     while child.try_wait().expect("a child").is_none() {

@@ -100,6 +100,21 @@ async fn weather() {
     stage.end().await;
 }
 
+/// What its manifest asks for is not more than it needs.
+#[tokio::test]
+async fn weather_without_the_network() {
+    let stage = Stage::changed("weather", |folder| {
+        install("weather", folder);
+        change_manifest(folder, |manifest| {
+            manifest["permissions"] = json!({});
+        });
+    })
+    .await;
+    let result = stage.tool("weather", json!({"city": "Berlin"})).await;
+    assert!(result.is_error, "{result:?}");
+    stage.end().await;
+}
+
 /// The pipes of the user's own instructions for looking at an extension without a host.
 #[test]
 fn weather_by_hand() {
