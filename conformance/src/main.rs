@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
-use zot_conform::{Finding, Sender, Summary};
+use zot_conform::{Sender, StreamFinding, StreamSummary};
 
 /// Does this extension keep the zot extension protocol?
 #[derive(Debug, Parser)]
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         From::Host => Sender::Host,
     };
     match validate(from, &file) {
-        Ok(Summary { frames: 0, .. }) => {
+        Ok(StreamSummary { frames: 0, .. }) => {
             eprintln!("error: no frames in `{}`", file.display());
             ExitCode::from(2)
         }
@@ -60,15 +60,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn validate(from: Sender, file: &Path) -> anyhow::Result<Summary> {
+fn validate(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     let mut stdout = io::stdout().lock();
     // Who closes the pipe early, such as `head`, still gets the exit code.
     let report = |finding| {
         let _ = match finding {
-            Finding::Refused { line, why } => {
+            StreamFinding::Refused { line, why } => {
                 writeln!(stdout, "✗ {}:{line}: {why}", file.display())
             }
-            Finding::Unknown { line, name } => {
+            StreamFinding::Unknown { line, name } => {
                 writeln!(
                     stdout,
                     "! {}:{line}: unknown type {name:?}, which a reader ignores",

@@ -19,7 +19,7 @@ pub enum Sender {
 
 /// What there is to say about one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum StreamFinding {
     /// It is no valid frame.
     Refused {
         /// Its number, from 1.
@@ -38,7 +38,7 @@ pub enum Finding {
 
 /// How a stream fared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct StreamSummary {
     /// Lines that were looked at; blank ones are not counted.
     pub frames: usize,
     /// Those of them that were refused.
@@ -49,8 +49,8 @@ pub struct Summary {
 pub fn validate(
     stream: impl BufRead,
     from: Sender,
-    report: impl FnMut(Finding),
-) -> io::Result<Summary> {
+    report: impl FnMut(StreamFinding),
+) -> io::Result<StreamSummary> {
     match from {
         Sender::Extension => validate_as::<FromExtension>(stream, report),
         Sender::Host => validate_as::<FromHost>(stream, report),
@@ -59,9 +59,9 @@ pub fn validate(
 
 fn validate_as<F: Validated>(
     mut stream: impl BufRead,
-    mut report: impl FnMut(Finding),
-) -> io::Result<Summary> {
-    let mut summary = Summary::default();
+    mut report: impl FnMut(StreamFinding),
+) -> io::Result<StreamSummary> {
+    let mut summary = StreamSummary::default();
     let mut buffer = Vec::new();
     for line in 1.. {
         buffer.clear();
@@ -82,7 +82,7 @@ fn validate_as<F: Validated>(
             match validate::frame::<F>(text) {
                 Ok(frame) => {
                     if !F::NAMES.contains(&frame.name()) {
-                        report(Finding::Unknown {
+                        report(StreamFinding::Unknown {
                             line,
                             name: frame.name().to_owned(),
                         });
@@ -94,7 +94,7 @@ fn validate_as<F: Validated>(
         };
         if let Some(why) = refused {
             summary.refused += 1;
-            report(Finding::Refused { line, why });
+            report(StreamFinding::Refused { line, why });
         }
     }
     Ok(summary)
