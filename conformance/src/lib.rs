@@ -6,7 +6,9 @@
 
 mod exchange;
 mod report;
+mod session;
 mod stream;
+mod target;
 mod verdict;
 
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
