@@ -21,6 +21,10 @@ pub struct Report {
     pub took: Duration,
     /// Whether a warning fails the run.
     pub strict: bool,
+    /// The check whose failure left nothing to try: it could not be started, or did not shake hands.
+    pub unreachable: Option<String>,
+    /// What went wrong in the harness itself.
+    pub fault: Option<String>,
 }
 
 /// How often each verdict was given.
@@ -58,6 +62,47 @@ impl Report {
             } += 1;
         }
         counts
+    }
+}
+
+/// What a run says to the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It conforms.
+    Conforms = 0,
+    /// It does not.
+    Fails = 1,
+    /// Nothing was exercised, so nothing was proved.
+    Nothing = 2,
+    /// It could not be started, or did not shake hands.
+    Unreachable = 3,
+    /// The harness itself is at fault.
+    Harness = 4,
+    /// The baseline names what passes by now.
+    Stale = 5,
+}
+
+impl Report {
+    /// What this run says to the shell.
+    pub fn exit(&self) -> Exit {
+        let Counts {
+            pass,
+            fail,
+            warn,
+            not_exercised,
+            ..
+        } = self.counts();
+        if self.fault.is_some() {
+            Exit::Harness
+        } else if self.unreachable.is_some() {
+            Exit::Unreachable
+        } else if self.outcomes.iter().any(|it| it.is_failure(self.strict)) {
+            Exit::Fails
+        } else if pass + fail + warn + not_exercised == 0 {
+            Exit::Nothing
+        } else {
+            Exit::Conforms
+        }
     }
 }
 

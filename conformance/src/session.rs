@@ -5,6 +5,7 @@ mod judge;
 mod pipes;
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -34,6 +35,9 @@ use crate::{
 
 /// How long a write may make no progress before the extension counts as one that does not read.
 const WRITE_STALL: Duration = Duration::from_secs(5);
+/// How many frames, and how large, are kept for sending them again.
+const SENT: usize = 100;
+const SENT_BYTES: usize = 512 << 10;
 /// How many moments of an exchange are kept; a flood is counted and not kept.
 const ENTRIES: usize = 20_000;
 
@@ -44,6 +48,8 @@ pub struct Collected {
     pub exchanges: Vec<Exchange>,
     /// Which rules their frames broke.
     pub violations: Vec<Violation>,
+    /// How many frames of each type came; `image` and `panel` count what is within others.
+    pub seen: HashMap<String, usize>,
 }
 
 /// Where sessions leave what they have seen when they end.
@@ -63,6 +69,8 @@ pub struct Start {
     pub scale: f64,
     /// Told of every moment as it passes.
     pub onlooker: Option<Onlooker>,
+    /// The directories of an earlier process; without them it has new ones.
+    pub directories: Option<Arc<TempDir>>,
 }
 
 /// A running process of the extension.
@@ -75,6 +83,8 @@ pub struct Session {
     #[cfg(target_os = "linux")]
     handle: Option<rustix::fd::OwnedFd>,
     started: Instant,
+    /// The frames that were sent since the handshake, as far as they are small enough to be sent again.
+    sent: Vec<Value>,
     heard: Vec<Heard>,
     /// How many of `heard` have been given to whoever reads them one by one.
     taken: usize,
@@ -86,7 +96,7 @@ pub struct Session {
     answers_calls: bool,
     onlooker: Option<Onlooker>,
     sink: Sink,
-    directories: TempDir,
+    directories: Arc<TempDir>,
 }
 
 /// Why nothing came.
@@ -105,18 +115,13 @@ pub enum Silence {
 impl Session {
     /// Starts a process, which has the session's temporary directories as its `cwd` and `data_dir`.
     pub async fn start(target: &Target, how: &Start, sink: Sink) -> Result<Self, SpawnError> {
-        let directories = tempfile::Builder::new()
-            .prefix("zot-conform-")
-            .tempdir()
-            .and_then(|directories| {
-                std::fs::create_dir(directories.path().join("cwd"))?;
-                std::fs::create_dir(directories.path().join("data"))?;
-                Ok(directories)
-            })
-            .map_err(|source| SpawnError::Other {
+        let directories = match &how.directories {
+            Some(directories) => Arc::clone(directories),
+            None => new_directories().map_err(|source| SpawnError::Other {
                 program: "a temporary directory".into(),
                 source,
-            })?;
+            })?,
+        };
         let root = directories.path();
         let spec = target.spec(&root.join("cwd"), &root.join("data"), how.confined);
         let mut process = how.spawner.spawn(spec).await?;
@@ -133,6 +138,7 @@ impl Session {
             reader,
             stderr,
             started,
+            sent: Vec::new(),
             heard: Vec::new(),
             taken: 0,
             judge: Judge::default(),
@@ -161,6 +167,11 @@ impl Session {
         self.directories.path().join("data")
     }
 
+    /// Its directories, for a process that is to find what this one leaves.
+    pub fn directories(&self) -> Arc<TempDir> {
+        Arc::clone(&self.directories)
+    }
+
     /// A duration of the harness's own, scaled.
     pub fn scaled(&self, duration: Duration) -> Duration {
         duration.mul_f64(self.scale)
@@ -184,9 +195,22 @@ impl Session {
     pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), Silence> {
         self.judge.asked(frame);
         let mut line = frame.to_string();
+        if self.sent.len() < SENT && line.len() < SENT_BYTES {
+            self.sent.push(frame.clone());
+        }
         self.remember(Party::Host, line_deed(&line));
         line.push('\n');
         self.write(line.as_bytes()).await
+    }
+
+    /// The frames that were sent since the handshake.
+    pub fn sent(&self) -> &[Value] {
+        &self.sent
+    }
+
+    /// What was sent so far was the handshake.
+    pub fn forget_sent(&mut self) {
+        self.sent.clear();
     }
 
     /// Tells the judge of a frame that is about to be sent as bytes.
@@ -429,7 +453,19 @@ impl Drop for Session {
         let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.judge.take());
+        for heard in &self.heard {
+            for what in heard.contents() {
+                *collected.seen.entry(what).or_default() += 1;
+            }
+        }
     }
+}
+
+fn new_directories() -> std::io::Result<Arc<TempDir>> {
+    let directories = tempfile::Builder::new().prefix("zot-conform-").tempdir()?;
+    std::fs::create_dir(directories.path().join("cwd"))?;
+    std::fs::create_dir(directories.path().join("data"))?;
+    Ok(Arc::new(directories))
 }
 
 fn line_deed(line: &str) -> Deed {

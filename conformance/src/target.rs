@@ -16,6 +16,7 @@ use zot_protocol::{
 };
 
 pub use exec::ExecError;
+pub(crate) use rights::can_hold;
 
 /// What a manifest's file is called.
 pub const MANIFEST: &str = "extension.json";

@@ -94,6 +94,15 @@ impl Finding {
         }
     }
 
+    /// What an error says, its `hint:` line apart.
+    pub fn from_error(error: &impl fmt::Display) -> Self {
+        let text = error.to_string();
+        match text.split_once("\nhint: ") {
+            Some((what, hint)) => Self::new(what).hint(hint),
+            None => Self::new(text),
+        }
+    }
+
     /// With what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -69,6 +69,22 @@ impl Heard {
         self.value.get("id").and_then(Value::as_str)
     }
 
+    /// Its type, and what it holds that rules are about: an image, a panel.
+    pub(super) fn contents(&self) -> Vec<String> {
+        let Some(kind) = self.value.get("type").and_then(Value::as_str) else {
+            return Vec::new();
+        };
+        let mut contents = vec![kind.to_owned()];
+        let blocks = self.value.get("content").and_then(Value::as_array);
+        if blocks.is_some_and(|blocks| blocks.iter().any(|it| it["type"] == "image")) {
+            contents.push("image".to_owned());
+        }
+        if kind == "command_response" && self.value.get("open_panel").is_some() {
+            contents.push("panel".to_owned());
+        }
+        contents
+    }
+
     /// As JSON; null where it is not.
     pub fn value(&self) -> &Value {
         &self.value
