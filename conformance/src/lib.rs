@@ -4,6 +4,7 @@
 //! registers, and explains what it finds. It shares types with the host and nothing else: a harness that shares the
 //! host's code vouches for its mistakes.
 
+pub mod arguments;
 mod exchange;
 mod report;
 mod stream;
