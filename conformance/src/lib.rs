@@ -4,12 +4,14 @@
 //! registers, and explains what it finds. It shares types with the host and nothing else: a harness that shares the
 //! host's code vouches for its mistakes.
 
+mod clean;
 mod exchange;
 mod report;
 mod stream;
 mod verdict;
 
+pub use clean::{console, visible};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
-pub use report::{Counts, Report};
+pub use report::{Counts, Form, Look, Report};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
 pub use verdict::{Finding, Level, Outcome, Verdict};

@@ -1,6 +1,21 @@
 //! All that a run has found, and the forms in which it is told.
 
-use std::time::Duration;
+mod frame;
+mod github;
+mod group;
+mod html;
+mod json;
+mod junit;
+mod paint;
+mod pretty;
+mod tap;
+mod wording;
+mod wrap;
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use crate::verdict::{Level, Outcome, Verdict};
 
@@ -42,11 +57,72 @@ pub struct Counts {
     pub not_exercised: usize,
 }
 
+/// The forms in which a report is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For a person at a terminal: what fails comes last, in full.
+    Pretty,
+    /// One document with all there is.
+    Json,
+    /// For build servers: a suite per group.
+    Junit,
+    /// The Test Anything Protocol, version 14.
+    Tap,
+    /// Workflow commands, which GitHub shows beside the code.
+    Github,
+    /// One page that needs nothing but a browser.
+    Html,
+}
+
+/// How [`Form::Pretty`] looks. The other forms look the same everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Whether to colour. It is never the only sign of anything.
+    pub colour: bool,
+    /// The columns there are.
+    pub width: usize,
+}
+
+impl Default for Look {
+    /// For a file or a pipe.
+    fn default() -> Self {
+        Self {
+            colour: false,
+            width: 100,
+        }
+    }
+}
+
 impl Report {
+    /// Writes the report, whole, in one of its forms.
+    pub fn write(&self, form: Form, out: &mut impl Write, look: Look) -> io::Result<()> {
+        match form {
+            Form::Pretty => pretty::write(self, out, look),
+            Form::Json => json::write(self, out),
+            Form::Junit => junit::write(self, out),
+            Form::Tap => tap::write(self, out),
+            Form::Github => github::write(self, out),
+            Form::Html => html::write(self, out),
+        }
+    }
+
+    /// Whether the extension conforms, as far as it was tried. A run that ran nothing has proved nothing.
+    pub fn conforms(&self) -> bool {
+        let failed = |outcome: &Outcome| outcome.is_failure(self.strict);
+        !self.outcomes.is_empty() && !self.outcomes.iter().any(failed)
+    }
+
     /// How often each verdict was given.
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for outcome in &self.outcomes {
+        Counts::of(&self.outcomes)
+    }
+}
+
+impl Counts {
+    /// Counts the verdicts of these.
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
+        let mut counts = Self::default();
+        for outcome in outcomes {
             *match outcome.verdict {
                 Verdict::Pass => &mut counts.pass,
                 Verdict::Fail => &mut counts.fail,
