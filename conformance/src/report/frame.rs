@@ -193,7 +193,7 @@ impl Page {
             ("[", "]")
         };
         let text = format!("{indent}{key}{open}");
-        let mark = (!through).then(|| indent.len()..text.len());
+        let mark = (!through).then_some(indent.len()..text.len());
         self.rows.push(Row { text, mark });
         self.put_members(&members, value.is_object(), path.unwrap_or_default(), depth);
         self.rows.push(unmarked(format!("{indent}{close}{end}")));
@@ -222,9 +222,10 @@ impl Page {
                 continue;
             }
             self.leave_out(&mut left_out, depth);
-            let label = match named {
-                true => format!("{}: ", scalar(&Value::from(key.as_str()))),
-                false => String::new(),
+            let label = if named {
+                format!("{}: ", scalar(&Value::from(key.as_str())))
+            } else {
+                String::new()
             };
             let end = if at + 1 == members.len() { "" } else { "," };
             let path = below(Some(path), key);
@@ -246,13 +247,18 @@ impl Page {
     fn close(&mut self, mut row: Row, fits: bool, end: &str) {
         if !fits {
             let room = self.width.saturating_sub(end.len() + 1).max(8);
-            row.text.truncate(fitting(&row.text, room));
+            let kept = fitting(&row.text, room);
+            row.text.truncate(kept);
             row.text.push('…');
-            let cut = row.text.len();
+            let whole = row.text.len();
             row.mark = row
                 .mark
-                .map(|mark| mark.start.min(cut)..mark.end.min(cut))
-                .filter(|mark| !mark.is_empty());
+                .filter(|mark| mark.start < kept)
+                // What is cut off is marked as the sign that stands for it.
+                .map(|mark| match mark.end {
+                    end if end > kept => mark.start..whole,
+                    _ => mark,
+                });
         }
         row.text.push_str(end);
         self.rows.push(row);
@@ -261,7 +267,11 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
     use super::rows;
+    use crate::clean::is_unseen;
 
     fn shown(line: &str, pointer: Option<&str>, width: usize) -> String {
         let mut text = String::from("\n");
@@ -349,5 +359,58 @@ mod tests {
             "\nLoading\\u{1b}[2J…\n"
         );
         assert_eq!(shown(&"y".repeat(100), None, 10).lines().count(), 5);
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,24}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec(("[a-e~/é]{1,4}", inner), 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// A pointer into the value, by a choice at each step.
+    fn pointer(mut value: &Value, choices: &[usize]) -> String {
+        let mut pointer = String::new();
+        for choice in choices {
+            let (step, next) = match value {
+                Value::Object(members) if !members.is_empty() => {
+                    let at = choice % members.len();
+                    let (key, next) = members.iter().nth(at).expect("there are as many");
+                    (key.replace('~', "~0").replace('/', "~1"), next)
+                }
+                Value::Array(items) if !items.is_empty() => {
+                    let at = choice % items.len();
+                    (at.to_string(), &items[at])
+                }
+                _ => break,
+            };
+            pointer.push('/');
+            pointer.push_str(&step);
+            value = next;
+        }
+        pointer
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_can_be_marked(
+            value in json(),
+            choices in prop::collection::vec(any::<usize>(), 0..5),
+            width in 8_usize..60,
+        ) {
+            let pointer = pointer(&value, &choices);
+            let shown = rows(&value.to_string(), Some(&pointer), width);
+            let marked = shown.iter().filter(|row| row.under().is_some()).count();
+            prop_assert!(marked <= 1, "one place, one mark");
+            prop_assert!(shown.iter().all(|row| !row.text.contains(is_unseen)));
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! JUnit's XML, in the dialect that Jenkins publishes a schema for: a suite per group, a case per check.
+//! `JUnit`'s XML, in the dialect that Jenkins publishes a schema for: a suite per group, a case per check.
 //!
-//! JUnit knows no warning. One is a case that passes and says so in its output; under `--strict` it is a failure.
+//! `JUnit` knows no warning. One is a case that passes and says so in its output; under `--strict` it is a failure.
 
 use std::{
     borrow::Cow,
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// The ends that JUnit knows.
+/// The ends that `JUnit` knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Passed,

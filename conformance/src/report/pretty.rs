@@ -1,6 +1,9 @@
 //! What a person reads on a terminal: calm where all is well, and what fails at the end, next to the last line.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -18,6 +21,8 @@ use crate::{
 
 /// Before a line that belongs to the one above it.
 const INDENT: &str = "  ";
+/// A check that takes this long is said to.
+const SLOW: Duration = Duration::from_secs(1);
 
 pub(super) fn write(report: &Report, out: &mut impl Write, look: Look) -> io::Result<()> {
     Pretty {
@@ -54,9 +59,10 @@ impl<W: Write> Pretty<'_, W> {
         for outcome in warnings.into_iter().chain(failures) {
             self.in_full(outcome)?;
         }
-        let ink = match report.conforms() {
-            true => Ink::Strong,
-            false => Ink::Bad,
+        let ink = if report.conforms() {
+            Ink::Strong
+        } else {
+            Ink::Bad
         };
         let summary = report.summary();
         let (verdict, counts) = summary.split_at(report.verdict().len());
@@ -160,7 +166,14 @@ impl<W: Write> Pretty<'_, W> {
     fn in_full(&mut self, outcome: &Outcome) -> io::Result<()> {
         let (sign, ink) = signed(outcome, self.report.strict);
         let id = format!("{} ", one_line(&outcome.id));
-        let title = format!("{} ({})", outcome.title, seconds(outcome.took));
+        let mut title = outcome.title.clone();
+        // How long it took is worth a word where it was long.
+        if outcome.took >= SLOW {
+            title.push_str(&format!(
+                " ({})",
+                seconds(outcome.took).replace(' ', "\u{a0}")
+            ));
+        }
         writeln!(self.out)?;
         self.hanging("", &[(ink, &sign), (Ink::Strong, &id)], Ink::Strong, &title)?;
         if outcome.verdict == Verdict::NotExercised {

@@ -1,5 +1,7 @@
 //! The forms of a report, by the one sample that has everything.
 
+mod page;
+
 use std::{fs, path::Path, process::Command};
 
 use zot_conform::{Form, Look, Report};
