@@ -1,41 +1,5 @@
-//! One document with all that the report holds.
-//!
-//! The names of the fields are stable; there may be more of them in a later version. Times are in milliseconds, with
-//! fractions. What is absent is left out.
-//!
-//! ```json
-//! {
-//!   "format": 1,
-//!   "zot_conform": "0.1.0",
-//!   "target": "./weather", "name": "weather", "profile": "safe", "strict": false,
-//!   "seed": "42",                              // a text: it may be larger than a JavaScript number is exact
-//!   "conforms": false, "took_ms": 3210.5,
-//!   "counts": {"pass": 61, "fail": 1, "warn": 2, "not_applicable": 7, "withheld": 5, "blocked": 0, "not_exercised": 0},
-//!   "outcomes": [{
-//!     "id": "TOL-02", "group": "Tools",
-//!     "level": "must",                         // "must", "should", "info"
-//!     "title": "content is a list of known blocks",
-//!     "verdict": "fail",                       // "pass", "fail", "warn", "not_applicable", "withheld", "blocked", "not_exercised"
-//!     "blocked_by": "HEL-01",                  // for "blocked"
-//!     "failure": true,                         // whether this alone keeps the extension from conforming
-//!     "took_ms": 12.5,
-//!     "findings": [{
-//!       "what": "…", "frame": {"line": "{…}", "pointer": "/content/0/type"},
-//!       "hint": "…", "stderr": "…", "input": "…", "repeat": "…"
-//!     }],
-//!     "exchanges": [{
-//!       "entries": [
-//!         {"at_ms": 0.4, "who": "extension", "line": "{…}", "bytes": 57},  // "who": "host", "extension"
-//!         {"at_ms": 9.1, "who": "host", "note": "closed stdin"}
-//!       ],
-//!       "stderr": "…"
-//!     }]
-//!   }]
-//! }
-//! ```
-//!
-//! A line that is longer than `line` tells so by `bytes`. Texts are as they were; what a terminal or a page could take
-//! for a command is written as a JSON escape.
+//! One document with all that the report holds. Its fields are told at [`Form::Json`](crate::Form::Json), where its
+//! readers look.
 
 use std::{
     fmt::Write as _,

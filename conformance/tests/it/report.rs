@@ -69,14 +69,8 @@ fn github() {
 
 #[test]
 fn no_form_lets_a_control_through() {
-    for form in [
-        Form::Pretty,
-        Form::Json,
-        Form::Junit,
-        Form::Tap,
-        Form::Github,
-        Form::Html,
-    ] {
+    for form in Form::ALL {
+        assert_eq!(Form::named(form.name()), Some(form));
         let text = plain(form);
         let control = text.chars().find(|char| {
             (char.is_control() && *char != '\n') || ('\u{202a}'..='\u{202e}').contains(char)
