@@ -7,6 +7,7 @@
 pub mod arguments;
 mod check;
 mod diagnose;
+mod clean;
 mod exchange;
 mod once;
 mod report;
@@ -22,12 +23,8 @@ mod verdict;
 pub use check::{Check, Profile, catalogue, find};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
 pub use once::{Ask, once, onlooker};
-pub use report::{Counts, Exit, Report};
 pub use runner::{NoProgress, Options, Progress, Selection, run};
+pub use clean::{console, visible};
+pub use report::{Counts, Exit, Form, Look, Report};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
 pub use verdict::{Finding, Level, Outcome, Verdict};
-
-/// X
-pub fn plain(text: &str) -> String {
-    text.to_owned()
-}

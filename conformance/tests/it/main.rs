@@ -1,3 +1,6 @@
 //! The binary `zot-conform`, as an author runs it.
 
+mod report;
+mod sample;
+mod support;
 mod validate;
