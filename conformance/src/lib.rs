@@ -9,6 +9,8 @@ mod report;
 mod stream;
 mod verdict;
 
+pub mod transcript;
+
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
 pub use report::{Counts, Report};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};

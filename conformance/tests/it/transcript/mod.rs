@@ -1,0 +1,4 @@
+//! Transcripts, through the library's door.
+
+mod matching;
+mod parse;
