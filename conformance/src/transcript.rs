@@ -60,6 +60,9 @@ mod nearest;
 mod parse;
 mod pattern;
 mod pointer;
+mod recorder;
+mod recording;
+mod scrub;
 mod span;
 mod step;
 mod wildcard;
@@ -69,6 +72,9 @@ pub use bindings::Bindings;
 pub use fill::{Place, Places};
 pub use parse::{ParseError, parse};
 pub use pattern::{FillError, Mismatch, Pattern, PatternError, Template, matches};
+pub use recorder::Recorder;
+pub use recording::from_recording;
+pub use scrub::SECRET;
 pub use step::{Expect, Head, Needs, Signal, Step, Transcript, Verb};
 
 /// How long an `expect` waits that does not say so itself.
