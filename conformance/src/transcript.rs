@@ -52,6 +52,7 @@
 //!
 //! `$fill` knows `${cwd}`, `${extension_dir}`, `${data_dir}`, `${home}` and `${tmp}`; `$$` is a dollar sign.
 
+mod accept;
 mod bindings;
 mod equal;
 mod fill;
@@ -63,11 +64,13 @@ mod pointer;
 mod recorder;
 mod recording;
 mod scrub;
+mod smaller;
 mod span;
 mod step;
 mod wildcard;
 mod write;
 
+pub use accept::{Seen, accept, accept_text};
 pub use bindings::Bindings;
 pub use fill::{Place, Places};
 pub use parse::{ParseError, parse};
@@ -75,6 +78,7 @@ pub use pattern::{FillError, Mismatch, Pattern, PatternError, Template, matches}
 pub use recorder::Recorder;
 pub use recording::from_recording;
 pub use scrub::SECRET;
+pub use smaller::smaller;
 pub use step::{Expect, Head, Needs, Signal, Step, Transcript, Verb};
 
 /// How long an `expect` waits that does not say so itself.

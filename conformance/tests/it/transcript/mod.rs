@@ -1,9 +1,12 @@
 //! Transcripts, through the library's door.
 
+mod accept;
 mod matching;
 mod parse;
+mod properties;
 mod recorder;
 mod recordings;
+mod smaller;
 
 use serde_json::Value;
 use zot_conform::{
