@@ -6,8 +6,8 @@
 
 pub mod arguments;
 mod check;
-mod diagnose;
 mod clean;
+mod diagnose;
 mod exchange;
 mod once;
 mod report;
@@ -18,13 +18,14 @@ mod stream;
 mod surface;
 mod survey;
 pub mod target;
+pub mod transcript;
 mod verdict;
 
 pub use check::{Check, Profile, catalogue, find};
+pub use clean::{console, visible};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
 pub use once::{Ask, once, onlooker};
-pub use runner::{NoProgress, Options, Progress, Selection, run};
-pub use clean::{console, visible};
 pub use report::{Counts, Exit, Form, Look, Report};
+pub use runner::{NoProgress, Options, Progress, Selection, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
 pub use verdict::{Finding, Level, Outcome, Verdict};

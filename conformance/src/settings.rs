@@ -70,3 +70,9 @@ pub(crate) fn quoted(path: &Path) -> String {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
+
+/// The columns of the terminal; elsewhere what a log has.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 140))
+}

@@ -63,12 +63,12 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
     match super::runtime()?.block_on(asked) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(finding) => {
-            eprintln!("error: {}", finding.what);
+            eprintln!("error: {}", zot_conform::visible(&finding.what));
             if let Some(hint) = finding.hint {
                 eprintln!("hint: {hint}");
             }
             if let Some(stderr) = finding.stderr {
-                eprintln!("{}", zot_conform::plain(&stderr));
+                eprintln!("{}", zot_conform::console(&stderr));
             }
             Ok(ExitCode::FAILURE)
         }
@@ -83,9 +83,9 @@ pub(super) fn print(entry: &Entry) {
     };
     let said = match &entry.deed {
         Deed::Line(text, bytes) if text.len() < *bytes => {
-            format!("{} … ({bytes} bytes)", zot_conform::plain(text))
+            format!("{} … ({bytes} bytes)", zot_conform::visible(text))
         }
-        Deed::Line(text, _) => zot_conform::plain(text),
+        Deed::Line(text, _) => zot_conform::visible(text).into_owned(),
         Deed::Note(note) => format!("({note})"),
     };
     let _ = writeln!(stdout(), "{arrow} {said}");

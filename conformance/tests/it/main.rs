@@ -3,4 +3,5 @@
 mod report;
 mod sample;
 mod support;
+mod transcript;
 mod validate;
