@@ -50,7 +50,8 @@ pub(crate) enum Command {
     },
     /// Invoke a slash command once and print the frames
     #[command(after_help = "Example:\n  zot-conform command ./my-ext todo add milk")]
-    Command {
+    #[command(name = "command")]
+    Invoke {
         /// The extension's directory
         dir: PathBuf,
         /// The command's name, without the slash
@@ -85,6 +86,19 @@ pub(crate) enum Command {
         from: From,
         /// The file with the frames; `-` is standard input
         file: PathBuf,
+    },
+    /// Write the list of what fails now, for `--baseline`
+    ///
+    /// With the list, what is on it does not fail a run any more; what is on it and passes does (exit code 5), so that
+    /// the list gets shorter.
+    #[command(
+        after_help = "Example:\n  zot-conform baseline conform/known.txt . && zot-conform . --baseline conform/known.txt"
+    )]
+    Baseline {
+        /// The list
+        file: PathBuf,
+        #[command(flatten)]
+        run: Run,
     },
     /// List the catalogue of checks
     List {

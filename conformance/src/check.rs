@@ -112,7 +112,7 @@ pub(crate) enum Stop {
     /// The profile does not try it.
     Withheld(String),
     /// It was tried, and could not be reached.
-    NotExercised(Finding),
+    NotExercised(Box<Finding>),
     /// The failure of this check makes it unreachable.
     BlockedBy(&'static str),
 }
@@ -157,6 +157,10 @@ impl From<Finding> for Stop {
 }
 
 impl Stop {
+    pub(crate) fn not_exercised(finding: Finding) -> Self {
+        Self::NotExercised(Box::new(finding))
+    }
+
     pub(crate) fn not_applicable(why: impl Into<String>) -> Self {
         Self::NotApplicable(why.into())
     }

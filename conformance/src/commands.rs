@@ -5,6 +5,7 @@ mod list;
 mod once;
 mod run;
 mod validate;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -21,12 +22,12 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
             json,
             timing,
         }) => once::call(&dir, tool, json.as_deref(), &timing),
-        Some(Command::Command {
+        Some(Command::Invoke {
             dir,
             name,
             args,
             timing,
-        }) => once::command(&dir, name, &args, &timing),
+        }) => once::command(&dir, &name, &args, &timing),
         Some(Command::Intercept {
             dir,
             event,
@@ -34,6 +35,7 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
             timing,
         }) => once::intercept(&dir, event, json.as_deref(), &timing),
         Some(Command::Validate { from, file }) => Ok(validate::validate(from, &file)),
+        Some(Command::Baseline { file, run }) => run::baseline(&file, &run),
         Some(Command::List { json }) => list::list(json),
         Some(Command::Explain { id }) => explain::explain(&id),
     }

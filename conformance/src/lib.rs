@@ -5,6 +5,7 @@
 //! host's code vouches for its mistakes.
 
 pub mod arguments;
+mod baseline;
 mod check;
 mod clean;
 mod diagnose;
@@ -21,6 +22,7 @@ pub mod target;
 pub mod transcript;
 mod verdict;
 
+pub use baseline::Baseline;
 pub use check::{Check, Profile, catalogue, find};
 pub use clean::{console, visible};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};

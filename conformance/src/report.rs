@@ -40,6 +40,8 @@ pub struct Report {
     pub unreachable: Option<String>,
     /// What went wrong in the harness itself.
     pub fault: Option<String>,
+    /// What the baseline names and does not fail any more.
+    pub stale: Vec<String>,
 }
 
 /// How often each verdict was given.
@@ -178,8 +180,7 @@ impl Report {
 
     /// Whether the extension conforms, as far as it was tried. A run that ran nothing has proved nothing.
     pub fn conforms(&self) -> bool {
-        let failed = |outcome: &Outcome| outcome.is_failure(self.strict);
-        !self.outcomes.is_empty() && !self.outcomes.iter().any(failed)
+        matches!(self.exit(), Exit::Conforms | Exit::Stale)
     }
 
     /// How often each verdict was given.
@@ -242,6 +243,8 @@ impl Report {
             Exit::Fails
         } else if pass + fail + warn + not_exercised == 0 {
             Exit::Nothing
+        } else if !self.stale.is_empty() {
+            Exit::Stale
         } else {
             Exit::Conforms
         }
@@ -252,6 +255,7 @@ impl Outcome {
     /// Whether this alone keeps an extension from conforming.
     pub fn is_failure(&self, strict: bool) -> bool {
         match self.verdict {
+            _ if self.known => false,
             Verdict::Fail => true,
             Verdict::NotExercised => self.level == Level::Must || strict,
             Verdict::Warn => strict,

@@ -136,6 +136,7 @@ pub async fn run(
         strict: options.strict,
         unreachable: None,
         fault: None,
+        stale: Vec::new(),
     };
     let start = Start {
         spawner: Spawner::new()?,
@@ -323,6 +324,7 @@ fn outcome(
         findings,
         took,
         exchanges,
+        known: false,
     }
 }
 
@@ -339,7 +341,7 @@ async fn try_all(
         .iter()
         .map(|check| (check.id, watch::Sender::new(None)))
         .collect();
-    let room = Arc::new(Semaphore::new(options.jobs.max(1)));
+    let slots = Arc::new(Semaphore::new(options.jobs.max(1)));
     let mut tasks = JoinSet::new();
     let mut names = HashMap::new();
     for check in chosen {
@@ -350,7 +352,7 @@ async fn try_all(
             .filter_map(|id| Some((*id, ends.get(id)?.subscribe())))
             .collect();
         let (plan, progress) = (Arc::clone(plan), Arc::clone(progress));
-        let (room, keep_going) = (Arc::clone(&room), options.keep_going);
+        let (slots, keep_going) = (Arc::clone(&slots), options.keep_going);
         let task = tasks.spawn(async move {
             let mut verdicts = HashMap::new();
             for (id, mut end) in waits {
@@ -372,7 +374,7 @@ async fn try_all(
                 };
                 return (check, blocked_by(root), Sink::default());
             }
-            let _room = room.acquire().await;
+            let _slot = slots.acquire().await;
             progress.tries(check.id);
             let cx = Cx::new(plan, verdicts);
             let tried = trial(check, &cx).await;
@@ -458,7 +460,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
         Err(Stop::Weak(faults)) => (Verdict::Warn, said(faults)),
         Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
         Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
-        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![finding]),
+        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
         Err(Stop::BlockedBy(id)) => (Verdict::BlockedBy(id.to_owned()), Vec::new()),
     };
     Tried {
@@ -501,6 +503,15 @@ mod tests {
         }
     }
 
+    /// A circle would wait for ever.
+    fn depth(id: &str, left: usize) {
+        assert!(left > 0, "{id} waits for itself");
+        let check = crate::check::find(id).unwrap();
+        for id in check.needs.iter().chain(check.after) {
+            depth(id, left - 1);
+        }
+    }
+
     #[test]
     fn what_a_check_waits_for_exists_and_waits_for_nothing_after_it() {
         for check in catalogue() {
@@ -510,14 +521,6 @@ mod tests {
                     "{} waits for {id}",
                     check.id
                 );
-            }
-        }
-        // A circle would wait for ever.
-        fn depth(id: &str, left: usize) {
-            assert!(left > 0, "{id} waits for itself");
-            let check = crate::check::find(id).unwrap();
-            for id in check.needs.iter().chain(check.after) {
-                depth(id, left - 1);
             }
         }
         for check in catalogue() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use zot_protocol::{
-    FromExtension, Object, RegisterTool,
+    EventName, FromExtension, InterceptName, Object, RegisterTool,
     validate::{SchemaFault, ToolSchema},
 };
 
@@ -105,10 +105,10 @@ impl Surface {
             FromExtension::RegisterCommand(it) => self.commands.push(it.name.clone()),
             FromExtension::RegisterTool(it) => self.tools.push(Tool::new(it)),
             FromExtension::Subscribe(it) => {
-                union(&mut self.events, it.events.iter().map(|it| it.as_str()));
+                union(&mut self.events, it.events.iter().map(EventName::as_str));
                 union(
                     &mut self.intercepts,
-                    it.intercept.iter().map(|it| it.as_str()),
+                    it.intercept.iter().map(InterceptName::as_str),
                 );
             }
             FromExtension::Ready(_) => self.says_ready = true,
@@ -119,13 +119,13 @@ impl Surface {
 
     /// The intercepts that a host asks about.
     pub(crate) fn known_intercepts(&self) -> impl Iterator<Item = &str> {
-        let known = |name: &&String| zot_protocol::InterceptName::from(name.as_str()).is_known();
+        let known = |name: &&String| InterceptName::from(name.as_str()).is_known();
         self.intercepts.iter().filter(known).map(String::as_str)
     }
 
     /// The events that a host tells of.
     pub(crate) fn known_events(&self) -> impl Iterator<Item = &str> {
-        let known = |name: &&String| zot_protocol::EventName::from(name.as_str()).is_known();
+        let known = |name: &&String| EventName::from(name.as_str()).is_known();
         self.events.iter().filter(known).map(String::as_str)
     }
 

@@ -108,7 +108,7 @@ impl Target {
 
     /// A command without a manifest, started in the current directory.
     pub fn of_command(command: &[String]) -> Result<Self, Unstartable> {
-        let (exec, args) = command.split_first().ok_or_else(|| ExecError::Empty)?;
+        let (exec, args) = command.split_first().ok_or(ExecError::Empty)?;
         let dir = std::env::current_dir().map_err(|source| Unstartable::Unread {
             path: PathBuf::from("."),
             source,

@@ -128,7 +128,7 @@ impl Cx {
         let session = Session::start(self.target(), &how, Arc::clone(&self.sink)).await;
         session.map_err(|error| {
             let what = format!("it could not be started again: {error}");
-            Stop::NotExercised(Finding::new(what))
+            Stop::not_exercised(Finding::new(what))
         })
     }
 
@@ -142,7 +142,7 @@ impl Cx {
             Err(silence) => {
                 let target = self.target();
                 let finding = diagnose::silence(session, target, silence, "`hello`", hello).await;
-                Err(Stop::NotExercised(finding))
+                Err(Stop::not_exercised(finding))
             }
         }
     }
@@ -162,7 +162,7 @@ impl Cx {
                 let target = self.target();
                 let finding =
                     diagnose::silence(session, target, silence, "its registrations", ready).await;
-                Err(Stop::NotExercised(finding))
+                Err(Stop::not_exercised(finding))
             }
         }
     }
@@ -235,27 +235,8 @@ impl Cx {
     async fn fault(&self, session: &mut Session, request: &Request, silence: Silence) -> Fault {
         let came = |heard: &Heard| request.is_reply(heard);
         let finding = diagnose::silence(session, self.target(), silence, &request.what, came).await;
-        let finding = self.hint_at_id(session, request, finding);
+        let finding = hint_at_id(session, request, finding);
         Fault::in_session(finding, session)
-    }
-
-    /// Silence about one id while another is answered is a wrong id.
-    fn hint_at_id(&self, session: &Session, request: &Request, finding: Finding) -> Finding {
-        if finding.hint.is_some() {
-            return finding;
-        }
-        let sent = session.sent();
-        let asked = |id: &str| sent.iter().any(|it| crate::surface::text(it, "id") == id);
-        let stray = session
-            .heard()
-            .iter()
-            .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
-        match stray {
-            Some(heard) => finding
-                .hint("answer with the `id` of the request, verbatim")
-                .frame(heard.shown(), Some("/id".to_owned())),
-            None => finding,
-        }
     }
 
     /// A request that shows whether it still works: the one with the least effects, whose own check passed. `None` where
@@ -363,11 +344,30 @@ impl Cx {
     }
 }
 
+/// Silence about one id while another is answered is a wrong id.
+fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
+    if finding.hint.is_some() {
+        return finding;
+    }
+    let sent = session.sent();
+    let asked = |id: &str| sent.iter().any(|it| crate::surface::text(it, "id") == id);
+    let stray = session
+        .heard()
+        .iter()
+        .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
+    match stray {
+        Some(heard) => finding
+            .hint("answer with the `id` of the request, verbatim")
+            .frame(heard.shown(), Some("/id".to_owned())),
+        None => finding,
+    }
+}
+
 /// That a tool could not be called.
 pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -> Stop {
     let what = format!("tool `{}` could not be called: {why}", tool.name);
     let hint = "mend the schema, so that there are arguments that fit it";
-    Stop::NotExercised(Finding::new(what).hint(hint))
+    Stop::not_exercised(Finding::new(what).hint(hint))
 }
 
 /// Waits until it is ready: it says so, or has registered all that it did the first time, or says nothing for a while.

@@ -91,7 +91,7 @@ async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<crate::sessio
     match cx.acknowledge(&mut session, &ack).await {
         Ok(()) => Ok(session),
         // The one that went before was tolerated, so this is about the change.
-        Err(Stop::NotExercised(finding)) => Err(finding.into()),
+        Err(Stop::NotExercised(finding)) => Err((*finding).into()),
         Err(stop) => Err(stop),
     }
 }

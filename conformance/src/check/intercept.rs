@@ -146,7 +146,7 @@ async fn quick(cx: &Cx) -> Checked {
 async fn while_busy(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let slowest = cx.by_latency().pop().map(|tool| (tool, cx.latency(tool)));
-    let Some((tool, took)) = slowest.filter(|(_, took)| *took >= SLOW) else {
+    let Some((tool, latency)) = slowest.filter(|(_, latency)| *latency >= SLOW) else {
         return Err(Stop::not_applicable(
             "no tool of it takes longer than 200 ms",
         ));
@@ -161,7 +161,7 @@ async fn while_busy(cx: &Cx) -> Checked {
     // Answered only when the tool was done.
     let waited = asked.elapsed();
     let result = session.heard().iter().any(|heard| heard.is("tool_result"));
-    if result && waited > took / 2 {
+    if result && waited > latency / 2 {
         return Err(Finding::new(format!(
             "asked while `{}` was running, it answered after {}, when the tool was done",
             tool.name,

@@ -250,7 +250,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     match again.await {
         Ok(()) => Ok(Vec::new()),
         // Nothing but the data directory is different from the first time.
-        Err(Stop::NotExercised(finding)) => Err(told_again(finding.into())),
+        Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
             Err(told_again(faults.swap_remove(0)))
         }

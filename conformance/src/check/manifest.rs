@@ -77,7 +77,7 @@ async fn permissions_hold(cx: &Cx) -> Checked {
     }
     if !target::can_hold() {
         let what = "this kernel cannot hold a process to its permissions (Landlock and seccomp)";
-        return Err(Stop::NotExercised(Finding::new(what)));
+        return Err(Stop::not_exercised(Finding::new(what)));
     }
     let held = exercise(cx, true).await?;
     let free = exercise(cx, false).await?;

@@ -183,10 +183,13 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     }
 }
 
+/// Makes the next request of a kind.
+type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
+
 /// Requests of all kinds that it answers, one after the other, `count` in all.
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
     let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
-    let mut kinds: Vec<Box<dyn Fn(&mut Session) -> Request + Send + '_>> = Vec::new();
+    let mut kinds: Vec<Asks<'_>> = Vec::new();
     if works("INT-01") {
         for event in cx.surface().known_intercepts() {
             kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));

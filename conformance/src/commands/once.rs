@@ -23,11 +23,11 @@ pub(super) fn call(
 
 pub(super) fn command(
     dir: &Path,
-    name: String,
+    name: &str,
     args: &[String],
     timing: &Timing,
 ) -> anyhow::Result<ExitCode> {
-    let name = name.strip_prefix('/').unwrap_or(&name).to_owned();
+    let name = name.strip_prefix('/').unwrap_or(name).to_owned();
     ask(dir, &Ask::Command(name, args.join(" ")), timing)
 }
 

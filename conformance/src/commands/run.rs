@@ -1,25 +1,61 @@
 //! `zot-conform run`: every check that applies.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::{Context, bail};
-use zot_conform::{Exit, Form, Look, Report, onlooker, run as try_all, target::Target};
+use zot_conform::{Baseline, Exit, Form, Look, Report, onlooker, run as try_all, target::Target};
 
+use super::watch;
 use crate::{args, progress, settings};
 
 pub(super) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
+    match &args.dir {
+        Some(dir) if args.watch => watch::again_and_again(dir, || once(args)),
+        _ => once(args),
+    }
+}
+
+fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
     // Before anything is started: a report that nobody can read is found out at once.
     let sinks = sinks(&args.report)?;
-    let report = report(args)?;
+    let known = args.baseline.as_deref().map(read_baseline).transpose()?;
+    let mut report = report(args)?;
+    if let Some(known) = &known {
+        report.pass_over(known);
+    }
     for (form, path) in &sinks {
         write(&report, *form, path.as_deref())?;
     }
     Ok(ExitCode::from(exit(&report)))
+}
+
+fn read_baseline(file: &Path) -> anyhow::Result<Baseline> {
+    let text = fs::read_to_string(file);
+    let text = text.with_context(|| format!("cannot read the baseline `{}`", file.display()))?;
+    Ok(Baseline::parse(&text))
+}
+
+/// `zot-conform baseline`: writes the list of what fails now.
+pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode> {
+    let report = report(args)?;
+    match report.exit() {
+        Exit::Conforms | Exit::Fails => {}
+        // Not a list of failures, but a run that did not come to them.
+        _ => {
+            write(&report, Form::Pretty, None)?;
+            return Ok(ExitCode::from(exit(&report)));
+        }
+    }
+    let text = Baseline::text_of(&report);
+    let count = text.lines().filter(|line| !line.starts_with('#')).count();
+    fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    println!("{count} known failures in {}", file.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn report(args: &args::Run) -> anyhow::Result<Report> {

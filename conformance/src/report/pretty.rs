@@ -59,6 +59,20 @@ impl<W: Write> Pretty<'_, W> {
         for outcome in warnings.into_iter().chain(failures) {
             self.in_full(outcome)?;
         }
+        if !report.stale.is_empty() {
+            let said = format!(
+                "the baseline names what does not fail any more: {}",
+                report.stale.join(" ")
+            );
+            writeln!(self.out)?;
+            self.hanging("", &[(Ink::Bad, "✗ ")], Ink::Plain, &said)?;
+            self.hanging(
+                INDENT,
+                &[(Ink::Accent, "hint: ")],
+                Ink::Plain,
+                "take it off the list",
+            )?;
+        }
         let ink = if report.conforms() {
             Ink::Strong
         } else {
@@ -108,7 +122,7 @@ impl<W: Write> Pretty<'_, W> {
         let open = group.outcomes.iter().any(|outcome| needs_eyes(outcome));
         for outcome in &group.outcomes {
             let id = format!("{:<column$}", one_line(&outcome.id));
-            if open && !is_untried(&outcome.verdict) {
+            if open && !outcome.verdict.is_untried() {
                 let ink = match outcome.verdict {
                     Verdict::Pass => Ink::Muted,
                     _ => Ink::Plain,
@@ -264,19 +278,13 @@ impl<W: Write> Pretty<'_, W> {
     }
 }
 
-/// Whether an outcome is told in full.
+/// Whether an outcome is told in full. What is known to fail has been looked at.
 fn needs_eyes(outcome: &Outcome) -> bool {
-    matches!(
-        outcome.verdict,
-        Verdict::Fail | Verdict::Warn | Verdict::NotExercised
-    )
-}
-
-fn is_untried(verdict: &Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::NotApplicable | Verdict::Withheld | Verdict::BlockedBy(_)
-    )
+    !outcome.known
+        && matches!(
+            outcome.verdict,
+            Verdict::Fail | Verdict::Warn | Verdict::NotExercised
+        )
 }
 
 /// The sign before an outcome, with the space after it, and its ink. What fails the run and what does not are told
@@ -284,6 +292,7 @@ fn is_untried(verdict: &Verdict) -> bool {
 fn signed(outcome: &Outcome, strict: bool) -> (String, Ink) {
     let (sign, ink) = match outcome.verdict {
         _ if outcome.is_failure(strict) => ('✗', Ink::Bad),
+        _ if outcome.known => ('–', Ink::Muted),
         Verdict::Warn | Verdict::NotExercised => ('!', Ink::Accent),
         ref other => (other.sign(), Ink::Muted),
     };

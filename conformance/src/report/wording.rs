@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     clean::visible,
     exchange::{Deed, Entry, Exchange, Party},
-    report::{Counts, Report},
+    report::{Counts, Exit, Report},
 };
 
 impl Counts {
@@ -37,10 +37,12 @@ impl Counts {
 impl Report {
     /// Whether it conforms, in words.
     pub(super) fn verdict(&self) -> &'static str {
-        match self.outcomes.len() {
-            0 => "nothing was checked",
-            _ if self.conforms() => "conforms",
-            _ => "does not conform",
+        match self.exit() {
+            Exit::Nothing => "nothing was checked",
+            Exit::Conforms => "conforms",
+            Exit::Stale => "conforms, and the baseline is stale",
+            Exit::Harness => "not known",
+            Exit::Fails | Exit::Unreachable => "does not conform",
         }
     }
 

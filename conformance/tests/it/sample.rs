@@ -20,6 +20,7 @@ fn outcome(id: &str, level: Level, title: &str, verdict: Verdict) -> Outcome {
         findings: Vec::new(),
         took: ms(12),
         exchanges: Vec::new(),
+        known: false,
     }
 }
 
@@ -116,6 +117,9 @@ pub(crate) fn sample() -> Report {
         outcomes,
         took: ms(3_214),
         strict: false,
+        unreachable: None,
+        fault: None,
+        stale: Vec::new(),
     }
 }
 
@@ -153,6 +157,7 @@ fn manifest_to_commands() -> Vec<Outcome> {
         },
         outcome("HEL-01", Must, "the first line of stdout is `hello`", Pass),
         Outcome {
+            known: false,
             exchanges: vec![Exchange {
                 entries: handshake(),
                 stderr: String::new(),
@@ -202,6 +207,7 @@ fn tools() -> Vec<Outcome> {
                     .frame(WRONG, Some("/content/1/type".into()))
                     .hint("a block of text is `{\"type\": \"text\", \"text\": …}`; see the page on tool results, which lists every kind of block with an example")
             }],
+            known: false,
             exchanges: vec![
                 exchange(),
                 Exchange {
@@ -282,6 +288,7 @@ pub(crate) fn long(entries: u64) -> Report {
     };
     Report {
         outcomes: vec![Outcome {
+            known: false,
             exchanges: vec![exchange],
             ..outcome("EVT-04", Level::Should, "500 events at once", Verdict::Pass)
         }],
