@@ -172,7 +172,7 @@ impl<'s> Maker<'s> {
             }
             let mut fault = None;
             for value in values {
-                match self.fits(place, leaves, value) {
+                match self.fits(leaves, value) {
                     Ok(()) => return Ok(value.clone()),
                     Err(found) => fault = fault.or(Some(found)),
                 }
@@ -186,7 +186,7 @@ impl<'s> Maker<'s> {
         let guessed = !leaves.iter().any(|leaf| leaf.get("type").is_some());
         let cut_before = std::mem::take(&mut self.cut);
         for name in types {
-            match self.of_type(name, place, leaves, depth) {
+            match self.of_type(name, leaves, depth) {
                 Ok(value) => {
                     self.cut |= cut_before;
                     return Ok(value);
@@ -205,43 +205,30 @@ impl<'s> Maker<'s> {
     fn of_type(
         &mut self,
         name: &str,
-        place: &[Node<'s>],
         leaves: &[Node<'s>],
         depth: usize,
     ) -> Result<Value, Unsatisfied> {
         let mut fault = None;
         for value in self.values(name, leaves, depth)? {
-            match self.fits(place, leaves, &value) {
+            match self.fits(leaves, &value) {
                 Ok(()) => return Ok(value),
                 Err(found) => fault = fault.or(Some(found)),
             }
         }
-        if let Some(value) = self.by_luck(name, place, leaves, depth) {
+        if let Some(value) = self.by_luck(name, leaves, depth) {
             return Ok(value);
         }
         Err(fault.unwrap_or_else(|| nothing(leaves)))
     }
 
-    /// Whether a value fits its place, and the branch taken there too, not only the choice between the branches.
-    fn fits(
-        &mut self,
-        place: &[Node<'s>],
-        leaves: &[Node<'s>],
-        value: &Value,
-    ) -> Result<(), Unsatisfied> {
+    /// Whether a value fits all schemas of its place; the branches taken are among them.
+    fn fits(&mut self, leaves: &[Node<'s>], value: &Value) -> Result<(), Unsatisfied> {
         self.fuel = self.fuel.saturating_sub(1);
-        self.guide.check(place, value)?;
         self.guide.check(leaves, value)
     }
 
     /// What the smallest value cannot be, a random one may: for `not`, `if` and `oneOf`.
-    fn by_luck(
-        &mut self,
-        name: &str,
-        place: &[Node<'s>],
-        leaves: &[Node<'s>],
-        depth: usize,
-    ) -> Option<Value> {
+    fn by_luck(&mut self, name: &str, leaves: &[Node<'s>], depth: usize) -> Option<Value> {
         if self.dice.is_some() || matches!(name, "null" | "boolean") {
             return None;
         }
@@ -251,7 +238,7 @@ impl<'s> Maker<'s> {
             self.dice = None;
             // The first one only: those after it are not random.
             let value = values.ok()?.into_iter().next()?;
-            if self.fits(place, leaves, &value).is_ok() {
+            if self.fits(leaves, &value).is_ok() {
                 return Some(value);
             }
             if self.is_spent() {
