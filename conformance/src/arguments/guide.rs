@@ -45,8 +45,11 @@ impl Guide {
             if let Err(error) = validator.validate(value) {
                 let path = error.schema_path().as_str();
                 let within = path.rsplit_once('/').map_or("", |(above, _)| above);
+                // Behind a reference the path starts at the root; else it starts at this schema.
+                let referred = error.evaluation_path().as_str() != path;
+                let start = if referred { "" } else { &node.pointer };
                 return Err(Unsatisfied {
-                    pointer: format!("{}{within}", node.pointer),
+                    pointer: format!("{start}{within}"),
                     keyword: error.kind().keyword().to_owned(),
                 });
             }

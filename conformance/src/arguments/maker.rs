@@ -12,10 +12,11 @@ use super::{
     types::{fixed, types},
 };
 
-/// Places that are made for the smallest arguments, dead ends included. It is what bounds the time.
-const FUEL: usize = 5_000;
-/// Places that are made for random arguments, or for a part of some.
-const LESS_FUEL: usize = 1_500;
+/// Places that are made for the smallest arguments, and values that are checked for one, dead ends included. It is what
+/// bounds the time.
+const FUEL: usize = 12_000;
+/// The same for random arguments, and for a part of some.
+const LESS_FUEL: usize = 2_000;
 /// How deep a value may become. Tried in turn: the shallowest value is the smallest, and recursion ends by it.
 const DEPTHS: &[usize] = &[1, 2, 3, 4, 6, 8, 12, 16, 32, DEEPEST];
 const DEEPEST: usize = 64;
@@ -60,7 +61,7 @@ impl<'s> Maker<'s> {
         self.fuel == 0
     }
 
-    /// The smallest value for a place, or for one way to hold of it.
+    /// The smallest value for a place.
     pub(super) fn smallest(&mut self, place: &[Node<'s>]) -> Result<Value, Unsatisfied> {
         self.by_depth(|maker| maker.make(place, 0))
     }
@@ -140,6 +141,10 @@ impl<'s> Maker<'s> {
         }
         let mut fault = None;
         for way in &ways {
+            if self.is_spent() {
+                self.cut = true;
+                break;
+            }
             match self.of_alternative(way, place, depth) {
                 Ok(value) => return Ok(value),
                 Err(found) => fault = fault.or(Some(found)),
@@ -161,18 +166,13 @@ impl<'s> Maker<'s> {
         {
             return Err(Unsatisfied::at(never, "false"));
         }
-        // The branch taken must hold too, not only the choice between the branches.
-        let check = |maker: &Self, value: &Value| {
-            maker.guide.check(place, value)?;
-            maker.guide.check(leaves, value)
-        };
         if let Some((node, keyword, mut values)) = fixed(leaves) {
             if let Some(dice) = &mut self.dice {
                 dice.shuffle(&mut values);
             }
             let mut fault = None;
             for value in values {
-                match check(self, value) {
+                match self.fits(leaves, value) {
                     Ok(()) => return Ok(value.clone()),
                     Err(found) => fault = fault.or(Some(found)),
                 }
@@ -186,7 +186,7 @@ impl<'s> Maker<'s> {
         let guessed = !leaves.iter().any(|leaf| leaf.get("type").is_some());
         let cut_before = std::mem::take(&mut self.cut);
         for name in types {
-            match self.of_type(name, leaves, depth, &check) {
+            match self.of_type(name, leaves, depth) {
                 Ok(value) => {
                     self.cut |= cut_before;
                     return Ok(value);
@@ -194,7 +194,7 @@ impl<'s> Maker<'s> {
                 Err(found) => fault = fault.or(Some(found)),
             }
             // Another type is no way around being too deep for the one that is meant, unless there is no other way.
-            if guessed && self.cut && self.deepest < DEEPEST {
+            if self.is_spent() || (guessed && self.cut && self.deepest < DEEPEST) {
                 break;
             }
         }
@@ -207,39 +207,42 @@ impl<'s> Maker<'s> {
         name: &str,
         leaves: &[Node<'s>],
         depth: usize,
-        check: &dyn Fn(&Self, &Value) -> Result<(), Unsatisfied>,
     ) -> Result<Value, Unsatisfied> {
         let mut fault = None;
         for value in self.values(name, leaves, depth)? {
-            match check(self, &value) {
+            match self.fits(leaves, &value) {
                 Ok(()) => return Ok(value),
                 Err(found) => fault = fault.or(Some(found)),
             }
         }
-        if let Some(value) = self.by_luck(name, leaves, depth, check) {
+        if let Some(value) = self.by_luck(name, leaves, depth) {
             return Ok(value);
         }
         Err(fault.unwrap_or_else(|| nothing(leaves)))
     }
 
+    /// Whether a value fits all schemas of its place; the branches taken are among them.
+    fn fits(&mut self, leaves: &[Node<'s>], value: &Value) -> Result<(), Unsatisfied> {
+        self.fuel = self.fuel.saturating_sub(1);
+        self.guide.check(leaves, value)
+    }
+
     /// What the smallest value cannot be, a random one may: for `not`, `if` and `oneOf`.
-    fn by_luck(
-        &mut self,
-        name: &str,
-        leaves: &[Node<'s>],
-        depth: usize,
-        check: &dyn Fn(&Self, &Value) -> Result<(), Unsatisfied>,
-    ) -> Option<Value> {
-        if self.dice.is_some() {
+    fn by_luck(&mut self, name: &str, leaves: &[Node<'s>], depth: usize) -> Option<Value> {
+        if self.dice.is_some() || matches!(name, "null" | "boolean") {
             return None;
         }
         for seed in 0..RANDOM_TRIES as u64 {
             self.dice = Some(Dice::new(seed));
             let values = self.values(name, leaves, depth);
             self.dice = None;
-            let mut values = values.into_iter().flatten();
-            if let Some(value) = values.find(|value| check(self, value).is_ok()) {
+            // The first one only: those after it are not random.
+            let value = values.ok()?.into_iter().next()?;
+            if self.fits(leaves, &value).is_ok() {
                 return Some(value);
+            }
+            if self.is_spent() {
+                break;
             }
         }
         None

@@ -286,6 +286,17 @@ fn what_cannot_be_satisfied_is_named() {
 }
 
 #[test]
+fn what_is_refused_behind_a_reference_is_named_where_it_stands() {
+    let mut schema = with(&json!({"$ref": "#/$defs/d"}));
+    schema["$defs"] = json!({"d": {"type": "string", "not": {}}});
+    let fault = arguments(schema).minimal().unwrap_err();
+    assert_eq!(
+        (fault.pointer.as_str(), fault.keyword.as_str()),
+        ("/$defs/d", "not")
+    );
+}
+
+#[test]
 fn a_fault_is_told_in_one_line() {
     let schema = with(&json!({"type": "integer", "minimum": 5, "maximum": 3}));
     let fault = arguments(schema).minimal().unwrap_err();
