@@ -1,7 +1,9 @@
 //! The binary `zot-conform`, as an author runs it.
 
+mod baseline;
 mod report;
 mod sample;
 mod support;
 mod transcript;
 mod validate;
+mod watch;

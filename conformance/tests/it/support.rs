@@ -1,5 +1,13 @@
 //! What several tests use.
 
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
 /// Says aloud that a test did not run. On CI that is a failure.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
@@ -7,4 +15,65 @@ pub(crate) fn skipped(why: &str) {
         std::env::var_os("ZOT_CI").is_none(),
         "not to be skipped on CI: {why}"
     );
+}
+
+/// An extension of one Python file, in a directory of its own.
+pub(crate) struct Extension {
+    root: TempDir,
+    name: String,
+}
+
+impl Extension {
+    pub(crate) fn python(name: &str, script: &str) -> Self {
+        let extension = Self {
+            root: tempfile::tempdir().expect("a directory"),
+            name: name.to_owned(),
+        };
+        fs::create_dir(extension.dir()).expect("a directory");
+        let manifest = format!(r#"{{"name":"{name}","exec":"python3","args":["main.py"]}}"#);
+        fs::write(extension.dir().join("extension.json"), manifest).expect("a manifest");
+        extension.rewrite(script);
+        extension
+    }
+
+    /// The directory of its manifest.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.root.path().join(&self.name)
+    }
+
+    /// A place beside it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub(crate) fn rewrite(&self, script: &str) {
+        fs::write(self.dir().join("main.py"), script).expect("a script");
+    }
+
+    /// Runs `zot-conform` on it.
+    pub(crate) fn conform(&self, args: &[&str]) -> Output {
+        run(Command::new(env!("CARGO_BIN_EXE_zot-conform"))
+            .arg(self.dir())
+            .args(args))
+    }
+}
+
+/// Runs `zot-conform`.
+pub(crate) fn conform<A: AsRef<std::ffi::OsStr>>(args: &[A]) -> Output {
+    run(Command::new(env!("CARGO_BIN_EXE_zot-conform")).args(args))
+}
+
+fn run(command: &mut Command) -> Output {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    command
+        .current_dir(workspace.expect("the workspace"))
+        .output()
+        .expect("zot-conform starts")
+}
+
+/// The exit code, and all that was printed.
+pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    let text = String::from_utf8(text).expect("a text");
+    (output.status.code(), text)
 }

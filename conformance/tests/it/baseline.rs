@@ -1,0 +1,67 @@
+//! `zot-conform baseline` and `--baseline`: known failures.
+
+use std::fs;
+
+use crate::support::{Extension, said};
+
+/// It never answers its command.
+const SILENT: &str = r#"
+import json, sys
+for frame in ({"type": "hello", "name": "silent", "capabilities": ["commands"]},
+              {"type": "register_command", "name": "hush"}, {"type": "ready"}):
+    print(json.dumps(frame), flush=True)
+for line in sys.stdin:
+    if json.loads(line)["type"] == "shutdown":
+        print('{"type":"shutdown_ack"}', flush=True)
+        break
+"#;
+
+#[test]
+fn a_known_failure_is_passed_over_until_it_passes() {
+    let extension = Extension::python("silent", SILENT);
+    let list = extension.path("known.txt");
+    let list = list.to_str().expect("a text");
+    let quick = ["--profile", "quick", "--timeout-scale", "0.05"];
+
+    let (code, text) = said(&extension.conform(&quick));
+    assert_eq!(code, Some(1), "{text}");
+
+    let dir = extension.dir();
+    let dir = dir.to_str().expect("a text");
+    let write = [&["baseline", list, dir][..], &quick].concat();
+    let (code, text) = said(&crate::support::conform(&write));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("1 known failures in "), "{text}");
+    let written = fs::read_to_string(list).expect("the list");
+    assert!(written.contains("\nCMD-01  # one response"), "{written}");
+
+    let with = [&quick[..], &["--baseline", list]].concat();
+    let (code, text) = said(&extension.conform(&with));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("\nconforms: 1 fail, "), "{text}");
+
+    // Mended: now the list is what is wrong.
+    let mended = SILENT.replace(
+        "    if json",
+        "    frame = json.loads(line)\n    if frame['type'] == 'command_invoked':\n        \
+         print(json.dumps({'type': 'command_response', 'id': frame['id']}), flush=True)\n    if json",
+    );
+    extension.rewrite(&mended);
+    let (code, text) = said(&extension.conform(&with));
+    assert_eq!(code, Some(5), "{text}");
+    assert!(
+        text.contains("✗ the baseline names what does not fail any more: CMD-01"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_baseline_that_cannot_be_read_is_an_error() {
+    let extension = Extension::python("silent", SILENT);
+    let (code, text) = said(&extension.conform(&["--baseline", "no/such/file"]));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.starts_with("error: cannot read the baseline `no/such/file`"),
+        "{text}"
+    );
+}

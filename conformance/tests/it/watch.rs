@@ -1,0 +1,73 @@
+//! `--watch`: again whenever a file changes.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use crate::support::Extension;
+
+const GOOD: &str = r#"
+import sys
+print('{"type":"hello","name":"watched"}', flush=True)
+print('{"type":"ready"}', flush=True)
+for line in sys.stdin:
+    if '"shutdown"' in line:
+        print('{"type":"shutdown_ack"}', flush=True)
+        break
+"#;
+
+/// Ends the program with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_change_is_a_new_run_and_the_runs_own_writing_is_none() {
+    let extension = Extension::python("watched", GOOD);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
+        .arg(extension.dir())
+        .args(["--watch", "--profile", "quick", "--timeout-scale", "4"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("zot-conform starts");
+    let stdout = child.stdout.take().expect("piped");
+    let _running = Running(child);
+    let (to, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let _ = to.send(line);
+        }
+    });
+
+    assert_eq!(verdict(&lines), "conforms");
+    extension.rewrite(&GOOD.replace("watched", "another"));
+    assert_eq!(verdict(&lines), "does not conform");
+    extension.rewrite(GOOD);
+    assert_eq!(verdict(&lines), "conforms");
+    // Nothing has changed since.
+    let more = lines.recv_timeout(Duration::from_secs(2));
+    assert!(more.is_err(), "{more:?}");
+}
+
+fn verdict(lines: &Receiver<String>) -> String {
+    loop {
+        let line = lines
+            .recv_timeout(Duration::from_secs(60))
+            .expect("a report");
+        if let Some((verdict, _)) = line.split_once(": ")
+            && verdict.ends_with("conform") | verdict.ends_with("conforms")
+        {
+            return verdict.to_owned();
+        }
+    }
+}
