@@ -46,8 +46,12 @@ impl<W: Write> Pretty<'_, W> {
     fn write(&mut self) -> io::Result<()> {
         let report = self.report;
         self.head()?;
+        let blocked = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::BlockedBy(_));
         for group in group::all(report) {
-            self.group(&group)?;
+            // Where nothing could be tried, a line for each of it says nothing.
+            if report.unreachable.is_none() || !group.outcomes.iter().all(blocked) {
+                self.group(&group)?;
+            }
         }
         self.not_tried()?;
         // Failures come last: that is where a terminal is read first.
@@ -169,7 +173,10 @@ impl<W: Write> Pretty<'_, W> {
             writeln!(self.out)?;
         }
         for (reason, ids, advice) in reasons {
-            let ids = ids.join(" ");
+            let ids = match report.unreachable {
+                Some(_) => format!("everything else ({})", ids.len()),
+                None => ids.join(" "),
+            };
             let lead = [(Ink::Muted, "– "), (Ink::Muted, &*reason)];
             self.hanging("", &lead, Ink::Muted, &format!("{ids}{advice}"))?;
         }
