@@ -30,7 +30,7 @@ use zot_protocol::{
     validate::{SchemaFault, ToolSchema},
 };
 
-use self::{dice::Dice, guide::Guide, maker::Maker, place::Node, spots::Spot};
+use self::{dice::Dice, examples::Given, guide::Guide, maker::Maker, place::Node, spots::Spot};
 
 pub use smaller::smaller;
 
@@ -123,14 +123,23 @@ impl Arguments {
         }
     }
 
-    /// The examples and defaults that the schema itself gives: of the whole, and of each part put into the smallest
-    /// arguments. One that does not fit is among them, and says so: its author ought to know.
+    /// The examples that the schema itself gives: of the whole, and of each part put into the smallest arguments. One that
+    /// does not fit is among them, and says so.
     pub fn examples(&self) -> Vec<Made> {
-        let whole = examples::of_whole(&self.schema);
+        self.given(Given::Examples)
+    }
+
+    /// The defaults that the schema gives, said aloud.
+    pub fn defaults(&self) -> Vec<Made> {
+        self.given(Given::Defaults)
+    }
+
+    fn given(&self, given: Given) -> Vec<Made> {
+        let whole = examples::of_whole(&self.schema, given);
         let parts = self
             .spots()
             .into_iter()
-            .flat_map(|spot| examples::of_part(&spot));
+            .flat_map(|spot| examples::of_part(&spot, given));
         self.made(whole.into_iter().chain(parts), BOUNDARIES)
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Tool {
     pub name: String,
     /// Whether it waits for the user: it is not called by a harness.
     pub interactive: bool,
+    /// Whether a host sees to it that arguments fit.
+    pub strict: bool,
     /// What makes arguments for it; an error where its schema is none.
     pub arguments: Result<Arguments, SchemaFault>,
     /// What its structured content is to be, if it says so.
@@ -54,6 +56,7 @@ impl Tool {
         Self {
             name: registered.name.clone(),
             interactive: registered.interactive,
+            strict: registered.strict,
             arguments: Arguments::of(&registered.schema),
             output: registered.output_schema.as_ref().map(ToolSchema::compile),
         }

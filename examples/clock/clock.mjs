@@ -6,6 +6,8 @@ console.log = console.error;
 const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\n");
 
 const now = ({ zone }) => {
+  // What a model sends is checked; `strict: true` would have the host do it.
+  if (zone !== undefined && typeof zone !== "string") throw new Error("zone is a string, such as Asia/Tokyo");
   const timeZone = zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
   const format = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "full", timeStyle: "long" });
   return `${format.format(new Date())} (${timeZone})`;
@@ -26,9 +28,10 @@ const handlers = {
   command_invoked({ id, args }) {
     say({ type: "command_response", id, ...timer(args ?? "") });
   },
-  tool_call({ id, args }) {
+  tool_call({ id, name, args }) {
     const text = (text) => [{ type: "text", text }];
     try {
+      if (name !== "now") throw new Error(`there is no tool ${name}`);
       say({ type: "tool_result", id, content: text(now(args)) });
     } catch (error) {
       say({ type: "tool_result", id, content: text(error.message), is_error: true });

@@ -97,7 +97,7 @@ impl Context {
         self.say(OpenPanel::new(panel));
     }
 
-    /// Draws an open panel anew, as it is in `panel`.
+    /// Draws an open panel anew, as it is in `panel`. Where it is not open, nothing happens.
     pub fn render(&self, panel: &Panel) {
         let mut render = PanelRender::new(panel.id.clone());
         render.title.clone_from(&panel.title);
@@ -106,7 +106,7 @@ impl Context {
         self.say(render);
     }
 
-    /// Closes a panel.
+    /// Closes a panel, if it is open.
     pub fn close_panel(&self, id: impl Into<PanelId>) {
         self.say(PanelClose::new(id));
     }

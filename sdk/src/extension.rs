@@ -300,6 +300,7 @@ impl<Stage> Extension<Stage> {
     ///         ctx.render(&panel);
     ///     });
     /// # let host = zot_sdk::testing::TestHost::start(extension);
+    /// # host.command("echo", "");
     /// # host.resize("echo", 80, 10);
     /// # host.text("echo", "hi!");
     /// # host.key("echo", Key::Backspace);

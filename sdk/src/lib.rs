@@ -46,6 +46,7 @@ mod extension;
 mod lane;
 mod offers;
 mod once;
+mod open_panels;
 mod output;
 mod reply;
 mod request;

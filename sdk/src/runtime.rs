@@ -139,7 +139,10 @@ impl Runtime {
                 let (width, height) = (resize.width, resize.height);
                 self.panel(resize.panel_id, PanelEvent::Resize { width, height });
             }
-            FromHost::PanelClose(close) => self.panel(close.panel_id, PanelEvent::Closed),
+            FromHost::PanelClose(close) => {
+                self.shared.wire.panel_closed(&close.panel_id);
+                self.panel(close.panel_id, PanelEvent::Closed);
+            }
             FromHost::Error(error) => eprintln!("the host refused a frame: {}", error.message),
             // Versions only add frames.
             _ => {}

@@ -5,7 +5,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use zot_protocol::{FromExtension, limits::FRAME_BYTES};
+use zot_protocol::{FromExtension, PanelId, limits::FRAME_BYTES};
+
+use crate::open_panels::OpenPanels;
 
 /// Why a frame was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +26,7 @@ pub(crate) struct Wire(Mutex<Out>);
 struct Out {
     write: Box<dyn Write + Send>,
     closed: bool,
+    panels: OpenPanels,
 }
 
 impl Wire {
@@ -31,6 +34,7 @@ impl Wire {
         Self(Mutex::new(Out {
             write: Box::new(write),
             closed: false,
+            panels: OpenPanels::default(),
         }))
     }
 
@@ -39,10 +43,17 @@ impl Wire {
         self.send_all(&[frame.into()])
     }
 
-    /// Writes several frames in one go.
+    /// Writes several frames in one go. What is about a panel that is not open is said to nobody.
     pub(crate) fn send_all(&self, frames: &[FromExtension]) -> Result<(), Unsent> {
         let lines = lines(frames)?;
-        self.out().write(&lines)
+        let mut out = self.out();
+        let pass = frames.iter().all(|frame| out.panels.pass(frame));
+        if pass { out.write(&lines) } else { Ok(()) }
+    }
+
+    /// The host has closed a panel.
+    pub(crate) fn panel_closed(&self, id: &PanelId) {
+        self.out().panels.close(id);
     }
 
     /// Writes a last frame; what is said after it is not sent.
@@ -96,7 +107,9 @@ fn lines(frames: &[FromExtension]) -> Result<Vec<u8>, Unsent> {
 mod tests {
     use std::io;
 
-    use zot_protocol::{Ready, ShutdownAck, Submit};
+    use zot_protocol::{
+        CommandResponse, OpenPanel, Panel, PanelClose, PanelRender, Ready, ShutdownAck, Submit,
+    };
 
     use super::*;
 
@@ -126,6 +139,28 @@ mod tests {
             said.expect("UTF-8"),
             "{\"type\":\"ready\"}\n{\"type\":\"shutdown_ack\"}\n"
         );
+    }
+
+    #[test]
+    fn a_panel_is_drawn_only_while_it_is_open() {
+        let kept = Kept::default();
+        let wire = Wire::new(kept.clone());
+        let lines = || {
+            let bytes = std::mem::take(&mut *kept.0.lock().expect("not poisoned"));
+            bytes.iter().filter(|byte| **byte == b'\n').count()
+        };
+        let draw = || wire.send(PanelRender::new("list")).map(|()| lines());
+        assert_eq!(draw(), Ok(0), "never opened");
+        assert_eq!(wire.send(OpenPanel::new(Panel::new("list"))), Ok(()));
+        assert_eq!((draw(), draw()), (Ok(2), Ok(1)));
+        wire.panel_closed(&"list".into());
+        assert_eq!(draw(), Ok(0), "closed by the host");
+        let mut response = CommandResponse::new("1");
+        response.open_panel = Some(Panel::new("list"));
+        assert_eq!(wire.send(response), Ok(()));
+        assert_eq!(draw(), Ok(2));
+        assert_eq!(wire.send(PanelClose::new("list")), Ok(()));
+        assert_eq!(draw(), Ok(1), "the close itself, and nothing after it");
     }
 
     #[test]

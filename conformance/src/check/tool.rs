@@ -60,7 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Full,
         title: "the schema's own examples are not errors",
-        does: "Calls each tool with the examples and defaults in its schema.",
+        does: "Calls each tool with the examples in its schema, of the whole and of each argument.",
         why: "The model reads the examples and does what they show.",
         fix: "Correct the example, or make the tool accept it.",
         needs: &["TOL-01"],
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Full,
         title: "hostile arguments still get one reply",
-        does: "Calls each tool with boundary values, random valid ones, and arguments that do not fit its schema.",
+        does: "Calls each tool with its defaults, boundary values, random valid ones, and arguments that do not fit its schema.",
         why: "A model sends what it likes. A tool that dies of it takes the whole extension along, guards included.",
         fix: "Validate the arguments first; catch everything, and answer with `is_error` and a text that helps the model.",
         needs: &["TOL-01"],
@@ -188,14 +188,14 @@ async fn one_result(cx: &Cx) -> Checked {
 /// Calls tools with what `make` gives, and lets `judge` look at each reply. A process that does not answer is replaced.
 async fn each(
     cx: &Cx,
-    make: impl Fn(&Arguments) -> Vec<Made>,
+    make: impl Fn(&Tool, &Arguments) -> Vec<Made>,
     judge: impl Fn(&Made, &Heard) -> Option<Finding>,
 ) -> Checked {
     let mut faults = Vec::new();
     let mut session: Option<Session> = None;
     let mut tried = 0;
     for (tool, arguments) in tools(cx)? {
-        for made in make(arguments) {
+        for made in make(tool, arguments) {
             tried += 1;
             let mut at = match session.take() {
                 Some(session) => session,
@@ -233,15 +233,21 @@ fn is_error(heard: &Heard) -> bool {
 }
 
 async fn own_examples(cx: &Cx) -> Checked {
-    each(cx, Arguments::examples, |_, heard| {
-        is_error(heard).then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
-    })
+    each(
+        cx,
+        |_, arguments| arguments.examples(),
+        |_, heard| {
+            is_error(heard)
+                .then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+        },
+    )
     .await
 }
 
 async fn hostile(cx: &Cx) -> Checked {
-    let make = |arguments: &Arguments| {
-        let mut all = arguments.boundaries();
+    let make = |_: &Tool, arguments: &Arguments| {
+        let mut all = arguments.defaults();
+        all.extend(arguments.boundaries());
         all.extend(arguments.random(cx.plan.seed, RANDOM));
         all.extend(arguments.hostile(cx.plan.seed));
         all
@@ -250,9 +256,11 @@ async fn hostile(cx: &Cx) -> Checked {
 }
 
 async fn misfits(cx: &Cx) -> Checked {
-    let make = |arguments: &Arguments| {
+    let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
-        all.into_iter().filter(|made| !made.valid).collect()
+        // The host answers for a strict tool.
+        let sent = |made: &Made| !made.valid && !tool.strict;
+        all.into_iter().filter(sent).collect()
     };
     each(cx, make, |_, heard| {
         let text = heard.value().pointer("/content/0/text");
@@ -275,7 +283,7 @@ async fn empty(cx: &Cx) -> Checked {
         let why = "each tool has required arguments, so `{}` is no valid call";
         return Err(Stop::Withheld(why.to_owned()));
     }
-    let make = |arguments: &Arguments| {
+    let make = |_: &Tool, arguments: &Arguments| {
         let made = Made {
             args: Object::new(),
             why: "no arguments".to_owned(),

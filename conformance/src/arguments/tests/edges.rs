@@ -24,10 +24,13 @@ fn examples_and_defaults_come_in_the_smallest_arguments() {
     let expected = [
         r#"example 1: {"city":"Rom","days":2}"#,
         r#"/city = "Ulm", its example: {"city":"Ulm"}"#,
+    ];
+    assert_eq!(told(&arguments(weather()).examples()), expected);
+    let expected = [
         r#"/days = 3, its default: {"city":"a","days":3}"#,
         r#"! /unit = "k", its default: {"city":"a","unit":"k"}"#,
     ];
-    assert_eq!(told(&arguments(weather()).examples()), expected);
+    assert_eq!(told(&arguments(weather()).defaults()), expected);
 }
 
 #[test]
