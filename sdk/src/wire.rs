@@ -147,7 +147,7 @@ mod tests {
         let wire = Wire::new(kept.clone());
         let lines = || {
             let bytes = std::mem::take(&mut *kept.0.lock().expect("not poisoned"));
-            bytes.iter().filter(|byte| **byte == b'\n').count()
+            String::from_utf8_lossy(&bytes).lines().count()
         };
         let draw = || wire.send(PanelRender::new("list")).map(|()| lines());
         assert_eq!(draw(), Ok(0), "never opened");
