@@ -91,6 +91,10 @@ pub mod extension;
 pub mod home;
 mod hooks;
 mod host;
+#[cfg(feature = "agent")]
+pub mod message;
+#[cfg(feature = "agent")]
+pub mod provider;
 
 pub use hooks::{Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};

@@ -1,0 +1,151 @@
+//! Where answers come from: a model behind an API, or the demo that needs none.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::stream::BoxStream;
+use zot_protocol::{Object, Reasoning, StopReason, ToolId};
+
+use crate::message::Message;
+
+/// What a model is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The model, by the provider's name for it.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The transcript so far.
+    pub messages: Arc<Vec<Message>>,
+    /// The tools it may call.
+    pub tools: Arc<Vec<ToolSpec>>,
+    /// How much it thinks before it answers; `None`: as it does by itself.
+    pub reasoning: Option<Reasoning>,
+    /// The most tokens it may answer with; `None`: the model's own limit.
+    pub max_output: Option<u32>,
+}
+
+/// A tool, as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Object,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    /// A piece of text.
+    Text(String),
+    /// A piece of what the model thinks.
+    Thinking(String),
+    /// The seal on what it has thought.
+    ThinkingSignature(String),
+    /// A tool call begins.
+    ToolStart {
+        /// The model's name for it.
+        id: ToolId,
+        /// The tool.
+        name: String,
+    },
+    /// A piece of its arguments, as JSON.
+    ToolArgs {
+        /// The model's name for it.
+        id: ToolId,
+        /// The piece.
+        delta: String,
+    },
+    /// A tool call is complete.
+    ToolEnd {
+        /// The model's name for it.
+        id: ToolId,
+    },
+    /// Tokens so far; a later one replaces an earlier one.
+    Usage(Tokens),
+    /// The answer is complete. Always the last; a stream that ends without it was cut off.
+    Stop(StopReason),
+}
+
+/// Tokens of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// Sent, and not read from a cache.
+    pub input: u64,
+    /// Received.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Written to the provider's cache.
+    pub cache_write: u64,
+}
+
+/// Why there is no answer. Each reads as one line, and holds no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// The key is missing or is not accepted.
+    #[error("{provider} does not accept the key: {message}\nhint: zot auth set {provider}")]
+    Unauthorized {
+        /// The provider.
+        provider: String,
+        /// What it said.
+        message: String,
+    },
+    /// It answered with an error.
+    #[error("{provider} answered {status}: {message}")]
+    Status {
+        /// The provider.
+        provider: String,
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        message: String,
+        /// How long it asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// It could not be reached, or the connection broke.
+    #[error("{provider} could not be reached: {message}")]
+    Network {
+        /// The provider.
+        provider: String,
+        /// What happened.
+        message: String,
+    },
+    /// The answer stopped before its end.
+    #[error("{provider} stopped in the middle of its answer")]
+    CutOff {
+        /// The provider.
+        provider: String,
+    },
+    /// The answer is not what the API promises.
+    #[error("{provider} sent something that is no answer: {message}")]
+    Malformed {
+        /// The provider.
+        provider: String,
+        /// What was wrong.
+        message: String,
+    },
+    /// The provider's own error within a stream that had begun.
+    #[error("{provider}: {message}")]
+    Failed {
+        /// The provider.
+        provider: String,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// The pieces of an answer as they come. Dropping it ends the request.
+pub type Deltas = BoxStream<'static, Result<Delta, ProviderError>>;
+
+/// Somebody who answers.
+pub trait Provider: Send + Sync {
+    /// Its name: `anthropic`, `openai`, `demo` …
+    fn name(&self) -> &str;
+
+    /// Asks. Nothing happens before the first piece is waited for.
+    fn stream(&self, request: Request) -> Deltas;
+}
