@@ -126,39 +126,74 @@ impl Host {
         &self,
         chain: CallChain,
         args: Object,
-        progress: impl FnMut(String),
+        progress: impl FnMut(String) + Send,
     ) -> ToolOutcome {
-        let name = chain.tool().to_owned();
         let id = ToolId::from(format!("call-{}", self.0.shared.ids.next()));
-        let mut call = ToolCallEvent::new(&name, args.clone());
+        self.announce(&id, chain.tool(), &args);
+        let extension = self.owner_of(chain.tool());
+        let run = |args| self.tool_outcome(&chain, args, progress);
+        let mut outcome = self.guarded(&chain, id, args, run).await;
+        outcome.extension = extension;
+        outcome
+    }
+
+    /// The extension whose tool this is, if it is any extension's.
+    pub fn owner_of(&self, tool: &str) -> Option<String> {
+        let registry = self.registry();
+        registry.tool(tool).map(|entry| entry.extension.clone())
+    }
+
+    /// Tells of a call that somebody wants to make.
+    pub fn announce(&self, id: &ToolId, tool: &str, args: &Object) {
+        let mut call = ToolCallEvent::new(tool, args.clone());
         call.tool_id = Some(id.clone());
         self.tell(&call.into());
-        let extension = self
-            .registry()
-            .tool(&name)
-            .map(|entry| entry.extension.clone());
+    }
+
+    /// Calls a tool of an extension as [`Host::tool_in`] does; an error is an outcome that the model is told.
+    pub async fn tool_outcome(
+        &self,
+        chain: &CallChain,
+        args: Object,
+        progress: impl FnMut(String) + Send,
+    ) -> ToolOutcome {
+        match self.tool_in(chain, args, progress).await {
+            Ok(result) => ToolOutcome::from(result),
+            Err(error) => ToolOutcome::error(status_of(&error), error.to_string()),
+        }
+    }
+
+    /// A call that has been announced, through the interceptors before and after it and the event of its end; `run` is
+    /// the tool, whoever has it, and gets the arguments as the interceptors left them. When `chain` is cancelled it ends
+    /// at once, as cancelled.
+    pub async fn guarded<R: Future<Output = ToolOutcome> + Send>(
+        &self,
+        chain: &CallChain,
+        id: ToolId,
+        args: Object,
+        run: impl FnOnce(Object) -> R + Send,
+    ) -> ToolOutcome {
+        let name = chain.tool();
         let mut executed = args.clone();
-        let mut outcome = tokio::select! {
+        let outcome = tokio::select! {
             biased;
             () = chain.cancelled() => ToolOutcome::error(ToolStatus::Cancelled, "cancelled"),
-            outcome = self.run_intercepted(&chain, &id, args, &mut executed, progress) => outcome,
+            outcome = self.intercepted(name, &id, args, &mut executed, run) => outcome,
         };
-        outcome.extension = extension;
         let (content, status) = (outcome.content.clone(), outcome.status.clone());
         let end = ToolResultEvent::new(id, name, executed, status, content, outcome.is_error);
         self.tell(&end.into());
         outcome
     }
 
-    async fn run_intercepted(
+    async fn intercepted<R: Future<Output = ToolOutcome> + Send>(
         &self,
-        chain: &CallChain,
+        name: &str,
         id: &ToolId,
         args: Object,
         executed: &mut Object,
-        progress: impl FnMut(String),
+        run: impl FnOnce(Object) -> R + Send,
     ) -> ToolOutcome {
-        let name = chain.tool();
         let mut call = ToolCallIntercept::new(name, args);
         call.tool_id = Some(id.clone());
         match self.intercept(call.into()).await.result {
@@ -166,10 +201,7 @@ impl Host {
             Ok(_) => unreachable!("a chain keeps the kind of its event"),
             Err(block) => return ToolOutcome::error(ToolStatus::Blocked, block.reason),
         }
-        let mut outcome = match self.tool_in(chain, executed.clone(), progress).await {
-            Ok(result) => ToolOutcome::from(result),
-            Err(error) => ToolOutcome::error(status_of(&error), error.to_string()),
-        };
+        let mut outcome = run(executed.clone()).await;
         let (args, content) = (executed.clone(), outcome.content.clone());
         let result = ToolResultIntercept::new(id.clone(), name, args, content, outcome.is_error);
         match self.intercept(result.into()).await.result {
