@@ -180,10 +180,16 @@ impl Host {
             () = chain.cancelled() => ToolOutcome::error(ToolStatus::Cancelled, "cancelled"),
             outcome = self.intercepted(name, &id, args, &mut executed, run) => outcome,
         };
-        let (content, status) = (outcome.content.clone(), outcome.status.clone());
-        let end = ToolResultEvent::new(id, name, executed, status, content, outcome.is_error);
-        self.tell(&end.into());
+        self.tell_end(&id, name, &executed, &outcome);
         outcome
+    }
+
+    /// Tells how a call has ended that was announced.
+    pub fn tell_end(&self, id: &ToolId, tool: &str, executed: &Object, outcome: &ToolOutcome) {
+        let (content, status) = (outcome.content.clone(), outcome.status.clone());
+        let (id, args) = (id.clone(), executed.clone());
+        let end = ToolResultEvent::new(id, tool, args, status, content, outcome.is_error);
+        self.tell(&end.into());
     }
 
     async fn intercepted<R: Future<Output = ToolOutcome> + Send>(

@@ -1,0 +1,233 @@
+//! An answer as it comes in: pieces into blocks, and what of them a driver is told.
+
+use serde_json::Value;
+use zot_protocol::{Object, StopReason, ToolId, rpc};
+
+use crate::{
+    message::Block,
+    provider::{Delta, Tokens},
+};
+
+/// What has come of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    blocks: Vec<Block>,
+    /// Calls that have begun and are not complete.
+    open: Vec<OpenCall>,
+    /// Calls whose arguments are no JSON object, and why.
+    pub(super) malformed: Vec<(ToolId, String)>,
+    pub(super) tokens: Tokens,
+    pub(super) stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    id: ToolId,
+    name: String,
+    args: String,
+}
+
+impl Answer {
+    /// Takes in a piece, and gives what a driver is told of it.
+    pub(super) fn take_in(&mut self, delta: Delta) -> Option<rpc::Event> {
+        match delta {
+            Delta::Text(text) => {
+                match self.blocks.last_mut() {
+                    Some(Block::Text { text: before }) => before.push_str(&text),
+                    _ => self.blocks.push(Block::Text { text: text.clone() }),
+                }
+                Some(rpc::TextDelta::new(text).into())
+            }
+            Delta::Thinking(text) => {
+                self.thought().0.push_str(&text);
+                None
+            }
+            Delta::ThinkingSignature(seal) => {
+                self.thought().1.get_or_insert_default().push_str(&seal);
+                None
+            }
+            Delta::ToolStart { id, name } => {
+                let event = rpc::ToolUseStart::new(id.clone(), &name);
+                self.open.push(OpenCall {
+                    id,
+                    name,
+                    args: String::new(),
+                });
+                Some(event.into())
+            }
+            Delta::ToolArgs { id, delta } => {
+                let call = self.open.iter_mut().find(|call| call.id == id)?;
+                call.args.push_str(&delta);
+                Some(rpc::ToolUseArgs::new(id, delta).into())
+            }
+            Delta::ToolEnd { id } => {
+                let at = self.open.iter().position(|call| call.id == id)?;
+                let call = self.open.remove(at);
+                self.complete(call);
+                Some(rpc::ToolUseEnd::new(id).into())
+            }
+            Delta::Usage(tokens) => {
+                self.tokens = tokens;
+                None
+            }
+            Delta::Stop(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
+    }
+
+    fn thought(&mut self) -> (&mut String, &mut Option<String>) {
+        if !matches!(self.blocks.last(), Some(Block::Thinking { .. })) {
+            self.blocks.push(Block::Thinking {
+                text: String::new(),
+                signature: None,
+            });
+        }
+        match self.blocks.last_mut() {
+            Some(Block::Thinking { text, signature }) => (text, signature),
+            _ => unreachable!("pushed above"),
+        }
+    }
+
+    fn complete(&mut self, OpenCall { id, name, args }: OpenCall) {
+        let args = match read_args(&args) {
+            Ok(args) => args,
+            Err(why) => {
+                self.malformed.push((id.clone(), why));
+                Object::new()
+            }
+        };
+        self.blocks.push(Block::ToolCall { id, name, args });
+    }
+
+    /// All its text.
+    pub(super) fn text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// Whether it calls a tool, or has begun to.
+    pub(super) fn calls(&self) -> bool {
+        let call = |block: &Block| matches!(block, Block::ToolCall { .. });
+        !self.open.is_empty() || self.blocks.iter().any(call)
+    }
+
+    /// The message, for the transcript.
+    pub(super) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+
+    /// The message so far.
+    pub(super) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+}
+
+/// No arguments at all are none.
+fn read_args(text: &str) -> Result<Object, String> {
+    if text.trim().is_empty() {
+        return Ok(Object::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(args)) => Ok(args),
+        Ok(_) => Err("the arguments are not a JSON object".to_owned()),
+        Err(error) => Err(format!("the arguments are not JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(deltas: impl IntoIterator<Item = Delta>) -> (Answer, Vec<String>) {
+        let mut answer = Answer::default();
+        let told = deltas
+            .into_iter()
+            .filter_map(|delta| answer.take_in(delta))
+            .map(|event| zot_protocol::Tagged::name(&event).to_owned())
+            .collect();
+        (answer, told)
+    }
+
+    #[test]
+    fn pieces_become_blocks_in_their_order() {
+        let id = ToolId::from("t1");
+        let (answer, told) = answer([
+            Delta::Thinking("h".into()),
+            Delta::Thinking("m".into()),
+            Delta::ThinkingSignature("seal".into()),
+            Delta::Text("Hel".into()),
+            Delta::Text("lo".into()),
+            Delta::ToolStart {
+                id: id.clone(),
+                name: "read".into(),
+            },
+            Delta::ToolArgs {
+                id: id.clone(),
+                delta: r#"{"path":"#.into(),
+            },
+            Delta::ToolArgs {
+                id: id.clone(),
+                delta: r#""x"}"#.into(),
+            },
+            Delta::ToolEnd { id: id.clone() },
+            Delta::Stop(StopReason::ToolUse),
+        ]);
+        assert_eq!(
+            told,
+            [
+                "text_delta",
+                "text_delta",
+                "tool_use_start",
+                "tool_use_args",
+                "tool_use_args",
+                "tool_use_end"
+            ]
+        );
+        assert_eq!(answer.text(), "Hello");
+        assert!(answer.calls() && answer.malformed.is_empty());
+        let mut args = Object::new();
+        args.insert("path".into(), "x".into());
+        assert_eq!(
+            answer.into_blocks(),
+            [
+                Block::Thinking {
+                    text: "hm".into(),
+                    signature: Some("seal".into())
+                },
+                Block::Text {
+                    text: "Hello".into()
+                },
+                Block::ToolCall {
+                    id,
+                    name: "read".into(),
+                    args
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_told() {
+        for (args, fine) in [("", true), ("{}", true), ("[1]", false), ("{\"a\":", false)] {
+            let id = ToolId::from("t1");
+            let (answer, _) = answer([
+                Delta::ToolStart {
+                    id: id.clone(),
+                    name: "read".into(),
+                },
+                Delta::ToolArgs {
+                    id: id.clone(),
+                    delta: args.into(),
+                },
+                Delta::ToolEnd { id },
+            ]);
+            assert_eq!(answer.malformed.is_empty(), fine, "{args}");
+            assert_eq!(answer.blocks().len(), 1, "a call all the same");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The tools that an answer calls, one after the other, each through interception, and their results.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zot_protocol::{Object, StopReason, ToolId, ToolStatus, rpc};
+
+use super::{Agent, events::Events};
+use crate::{
+    ToolOutcome,
+    extension::CallChain,
+    message::{Block, Message, Role, shown_content},
+};
+
+/// How many lines of progress may wait; what comes faster than it is shown is left out.
+const PROGRESS: usize = 16;
+
+/// A call as it stands in a message.
+struct Call<'m> {
+    id: &'m ToolId,
+    name: &'m str,
+    args: &'m Object,
+}
+
+impl Agent {
+    /// Announces all calls of a message, ends the model's turn, and runs them in their order. Whatever happens, each has
+    /// a result in the transcript.
+    pub(super) async fn run_calls(
+        &self,
+        message: &Message,
+        malformed: &[(ToolId, String)],
+        events: &Events,
+        cancel: &CancellationToken,
+    ) {
+        let calls: Vec<Call<'_>> = message.content.iter().filter_map(call).collect();
+        for call in &calls {
+            self.host.announce(call.id, call.name, call.args);
+            let event = rpc::ToolCall::new(call.id.clone(), call.name, call.args.clone());
+            events.tell(event).await;
+        }
+        self.end_turn(StopReason::ToolUse, None, events).await;
+        let mut results = Vec::new();
+        for call in &calls {
+            let why = malformed.iter().find(|(id, _)| id == call.id);
+            let outcome = match why {
+                Some((_, why)) => self.refused(call, why).await,
+                None => self.run_call(call, events, cancel).await,
+            };
+            let mut event = rpc::ToolResult::new(
+                call.id.clone(),
+                outcome.is_error,
+                shown_content(&outcome.content),
+            );
+            event.extension.clone_from(&outcome.extension);
+            event.status = Some(outcome.status.clone());
+            events.tell(event).await;
+            results.push(Block::ToolResult {
+                call_id: call.id.clone(),
+                is_error: outcome.is_error,
+                content: outcome.content,
+            });
+        }
+        self.append(Role::Tool, results, events).await;
+    }
+
+    /// A call that cannot be made, as the model is told. Observers see its end as that of any other.
+    async fn refused(&self, call: &Call<'_>, why: &str) -> ToolOutcome {
+        let outcome = ToolOutcome::error(ToolStatus::Failed, why);
+        self.host.tell_end(call.id, call.name, call.args, &outcome);
+        outcome
+    }
+
+    async fn run_call(
+        &self,
+        call: &Call<'_>,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        let chain = CallChain::new(call.name);
+        let (to, mut lines) = mpsc::channel(PROGRESS);
+        let progress = move |line| {
+            // Shown to a person, who could not have read it either.
+            let _ = to.try_send(line);
+        };
+        let forwarding = async {
+            while let Some(text) = lines.recv().await {
+                events.tell(rpc::ToolProgress::new(call.id.clone(), text)).await;
+            }
+        };
+        let run = |args| self.run_tool(&chain, args, progress, cancel);
+        let guarded = async {
+            let guarded = self.host.guarded(&chain, call.id.clone(), call.args.clone(), run);
+            tokio::pin!(guarded);
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    chain.cancel();
+                    guarded.await
+                }
+                outcome = &mut guarded => outcome,
+            }
+        };
+        let (mut outcome, ()) = tokio::join!(guarded, forwarding);
+        outcome.extension = self.host.owner_of(call.name);
+        outcome
+    }
+
+    /// The tool itself, a built-in one or an extension's.
+    pub(super) async fn run_tool(
+        &self,
+        chain: &CallChain,
+        args: Object,
+        progress: impl FnMut(String) + Send,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        let name = chain.tool();
+        if !self.settings.offers(name) {
+            let why = format!("there is no tool `{name}`");
+            return ToolOutcome::error(ToolStatus::Failed, why);
+        }
+        if self.toolbox.has(name) {
+            let run = self.toolbox.run(name, args, progress, cancel);
+            return run.await.unwrap_or_else(|| {
+                ToolOutcome::error(ToolStatus::Failed, format!("there is no tool `{name}`"))
+            });
+        }
+        self.host.tool_outcome(chain, args, progress).await
+    }
+}
+
+fn call(block: &Block) -> Option<Call<'_>> {
+    match block {
+        Block::ToolCall { id, name, args } => Some(Call { id, name, args }),
+        _ => None,
+    }
+}

@@ -1,0 +1,269 @@
+//! One prompt, from the user's message to `done`: the model is called, its tools run, and the model called again, until
+//! it stops, fails, is aborted, or has been called often enough.
+//!
+//! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its result.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+use zot_protocol::{
+    AssistantMessageEvent, AssistantMessageIntercept, Intercept, InterceptName, StopReason,
+    TurnEnd, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept, rpc,
+};
+
+use super::{Agent, answer::Answer, events::Events};
+use crate::{
+    clock,
+    message::{Block, Message, Role, shown},
+    provider::ProviderError,
+};
+
+/// What the user says.
+#[derive(Debug, Clone, Default)]
+pub struct Prompt {
+    /// The text.
+    pub text: String,
+    /// Images: media type and base64.
+    pub images: Vec<(String, String)>,
+}
+
+/// How a call of the model ended.
+enum Ended {
+    Answered {
+        answer: Answer,
+        /// Whether its text was kept from the user while it came.
+        held: bool,
+    },
+    Failed(ProviderError),
+    Aborted {
+        answer: Answer,
+        held: bool,
+    },
+}
+
+impl Agent {
+    /// Runs a prompt to its end. The last event is `done`, exactly once.
+    pub(crate) async fn prompt(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) {
+        if self.submit(prompt, events, cancel).await {
+            self.steps(events, cancel).await;
+        }
+        self.sync(events).await;
+        events.tell(rpc::Done::default()).await;
+    }
+
+    /// Puts the user's message into the transcript, unless somebody refuses it.
+    async fn submit(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) -> bool {
+        let Prompt { text, images } = prompt;
+        let asked = self.host.intercept(UserMessageIntercept::new(text).into());
+        let asked = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return false,
+            asked = asked => asked,
+        };
+        let text = match asked.result {
+            Ok(Intercept::UserMessage(message)) => message.text,
+            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Err(block) => {
+                events.tell(rpc::Error::new(block.reason)).await;
+                return false;
+            }
+        };
+        let mut told = UserMessageEvent::new(&text);
+        told.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
+        let image = |(mime_type, data)| Block::Image { mime_type, data };
+        let mut content: Vec<Block> = images.into_iter().map(image).collect();
+        if !text.is_empty() || content.is_empty() {
+            content.push(Block::Text { text });
+        }
+        let message = self.append(Role::User, content, events).await;
+        self.host.tell(&told.into());
+        let event = rpc::UserMessage::new(shown(&message.content), &message.time);
+        events.tell(event).await;
+        true
+    }
+
+    async fn steps(&self, events: &Events, cancel: &CancellationToken) {
+        for step in 1.. {
+            if self.settings.max_steps.is_some_and(|most| step > most) {
+                let message = format!("the limit of {} model calls is reached", step - 1);
+                return events.tell(rpc::Error::new(message)).await;
+            }
+            if !self.step(step, events, cancel).await {
+                return;
+            }
+        }
+    }
+
+    /// One call of the model and the tools that it wants. False when the prompt is at its end.
+    async fn step(&self, step: u32, events: &Events, cancel: &CancellationToken) -> bool {
+        self.host.tell(&TurnStart::new(step).into());
+        events.tell(rpc::TurnStart::new(step)).await;
+        let ready = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            ready = self.may_begin(step) => Some(ready),
+        };
+        match ready {
+            Some(Ok(())) => {}
+            Some(Err(reason)) => {
+                self.end_turn(StopReason::Error, Some(reason), events).await;
+                return false;
+            }
+            None => {
+                self.end_turn(StopReason::Aborted, None, events).await;
+                return false;
+            }
+        }
+        match self.ask(events, cancel).await {
+            Ended::Answered { answer, held } => self.answered(answer, held, events, cancel).await,
+            Ended::Failed(error) => {
+                let error = Some(error.to_string());
+                self.end_turn(StopReason::Error, error, events).await;
+                false
+            }
+            Ended::Aborted { answer, held } => {
+                self.aborted(answer, held, events).await;
+                false
+            }
+        }
+    }
+
+    /// The interceptors of a turn, and, where it is the first since something changed, of the system prompt.
+    async fn may_begin(&self, step: u32) -> Result<(), String> {
+        let turn = self.host.intercept(TurnStartIntercept::new(step).into());
+        turn.await.result.map_err(|block| block.reason)?;
+        self.prepare_system_prompt().await
+    }
+
+    /// Calls the model, and tells its answer as it comes; its text only where nobody looks at it first.
+    async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Ended {
+        let held = self.host.intercepts(&InterceptName::AssistantMessage);
+        let mut answer = Answer::default();
+        let mut deltas = self.stream().await;
+        events.tell(rpc::AssistantStart::default()).await;
+        loop {
+            let delta = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ended::Aborted { answer, held },
+                delta = deltas.next() => delta,
+            };
+            match delta {
+                Some(Ok(delta)) => match answer.take_in(delta) {
+                    Some(rpc::Event::TextDelta(_)) if held => {}
+                    Some(event) => events.tell(event).await,
+                    None => {}
+                },
+                Some(Err(error)) => return Ended::Failed(error),
+                None => break,
+            }
+            if answer.stop.is_some() {
+                break;
+            }
+        }
+        if answer.stop.is_none() {
+            return Ended::Failed(self.cut_off());
+        }
+        Ended::Answered { answer, held }
+    }
+
+    /// A whole answer: into the transcript as it is, to the user as the interceptors leave it. Then its tools run.
+    async fn answered(
+        &self,
+        answer: Answer,
+        held: bool,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) -> bool {
+        events.tell(self.count(answer.tokens)).await;
+        let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
+        let text = answer.text();
+        let visible = self.visible(&text).await;
+        // What was held back comes in one piece, as it is by now.
+        if held && !visible.is_empty() {
+            events.tell(rpc::TextDelta::new(&visible)).await;
+        }
+        let malformed = answer.malformed.clone();
+        let calls = answer.calls();
+        let content = replaced(answer.blocks(), &text, &visible);
+        let message = self.append(Role::Assistant, answer.into_blocks(), events).await;
+        let event = rpc::AssistantMessage::new(shown(&content), &message.time);
+        events.tell(event).await;
+        if !visible.is_empty() {
+            self.host.tell(&AssistantMessageEvent::new(visible).into());
+        }
+        if !calls {
+            self.end_turn(stop, None, events).await;
+            return false;
+        }
+        self.run_calls(&message, &malformed, events, cancel).await;
+        !cancel.is_cancelled()
+    }
+
+    /// What the user sees of a text.
+    async fn visible(&self, text: &str) -> String {
+        if text.is_empty() {
+            return String::new();
+        }
+        let asked = self.host.intercept(AssistantMessageIntercept::new(text).into());
+        match asked.await.result {
+            Ok(Intercept::AssistantMessage(message)) => message.text,
+            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Err(block) => block.reason,
+        }
+    }
+
+    /// Keeps the text so far; a message that calls tools is dropped, since they did not run.
+    async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
+        if !answer.calls() && !answer.text().is_empty() {
+            let content = answer.into_blocks();
+            let message = self.append(Role::Assistant, content, events).await;
+            // What was held back has not been looked at, so it is not shown.
+            if !held {
+                let event = rpc::AssistantMessage::new(shown(&message.content), &message.time);
+                events.tell(event).await;
+            }
+        }
+        self.end_turn(StopReason::Aborted, None, events).await;
+    }
+
+    /// The end of a call of the model, as extensions and drivers are told.
+    pub(super) async fn end_turn(&self, stop: StopReason, error: Option<String>, events: &Events) {
+        let mut told = TurnEnd::new(stop.clone());
+        told.error.clone_from(&error);
+        self.host.tell(&told.into());
+        let mut event = rpc::TurnEnd::new(stop);
+        event.error = error;
+        events.tell(event).await;
+    }
+
+    /// Puts a message into the transcript and the session.
+    pub(super) async fn append(&self, role: Role, content: Vec<Block>, events: &Events) -> Arc<Message> {
+        let message = Arc::new(Message {
+            role,
+            content,
+            time: clock::now(),
+        });
+        self.record(&message, events).await;
+        message
+    }
+}
+
+/// Blocks with the text that the user sees in place of the model's own.
+fn replaced(blocks: &[Block], text: &str, visible: &str) -> Vec<Block> {
+    if text == visible {
+        return blocks.to_vec();
+    }
+    let mut visible = Some(visible).filter(|visible| !visible.is_empty());
+    let mut content = Vec::new();
+    for block in blocks {
+        match block {
+            // All of it stands where the first text stood.
+            Block::Text { .. } => content.extend(visible.take().map(|text| Block::Text {
+                text: text.to_owned(),
+            })),
+            other => content.push(other.clone()),
+        }
+    }
+    content
+}
