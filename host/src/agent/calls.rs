@@ -59,7 +59,7 @@ impl Agent {
                 content: outcome.content,
             });
         }
-        self.append(Role::Tool, results, events).await;
+        self.append(Role::Tool, results).await;
     }
 
     /// A call that cannot be made, as the model is told. Observers see its end as that of any other.
@@ -113,7 +113,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> ToolOutcome {
         let name = chain.tool();
-        if !self.settings.offers(name) {
+        if !self.settings.tools.has(name) {
             let why = format!("there is no tool `{name}`");
             return ToolOutcome::error(ToolStatus::Failed, why);
         }

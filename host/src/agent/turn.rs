@@ -3,8 +3,6 @@
 //!
 //! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its result.
 
-use std::sync::Arc;
-
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{
@@ -48,8 +46,8 @@ impl Agent {
         if self.submit(prompt, events, cancel).await {
             self.steps(events, cancel).await;
         }
-        self.sync(events).await;
         events.tell(rpc::Done::default()).await;
+        self.sync().await;
     }
 
     /// Puts the user's message into the transcript, unless somebody refuses it.
@@ -76,7 +74,7 @@ impl Agent {
         if !text.is_empty() || content.is_empty() {
             content.push(Block::Text { text });
         }
-        let message = self.append(Role::User, content, events).await;
+        let message = self.append(Role::User, content).await;
         self.host.tell(&told.into());
         let event = rpc::UserMessage::new(shown(&message.content), &message.time);
         events.tell(event).await;
@@ -162,7 +160,7 @@ impl Agent {
             }
         }
         if answer.stop.is_none() {
-            return Ended::Failed(self.cut_off());
+            return Ended::Failed(self.cut_off().await);
         }
         Ended::Answered { answer, held }
     }
@@ -175,7 +173,8 @@ impl Agent {
         events: &Events,
         cancel: &CancellationToken,
     ) -> bool {
-        events.tell(self.count(answer.tokens)).await;
+        let usage = self.count(answer.tokens).await;
+        events.tell(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
         let text = answer.text();
         let visible = self.visible(&text).await;
@@ -186,7 +185,7 @@ impl Agent {
         let malformed = answer.malformed.clone();
         let calls = answer.calls();
         let content = replaced(answer.blocks(), &text, &visible);
-        let message = self.append(Role::Assistant, answer.into_blocks(), events).await;
+        let message = self.append(Role::Assistant, answer.into_blocks()).await;
         let event = rpc::AssistantMessage::new(shown(&content), &message.time);
         events.tell(event).await;
         if !visible.is_empty() {
@@ -217,7 +216,7 @@ impl Agent {
     async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
         if !answer.calls() && !answer.text().is_empty() {
             let content = answer.into_blocks();
-            let message = self.append(Role::Assistant, content, events).await;
+            let message = self.append(Role::Assistant, content).await;
             // What was held back has not been looked at, so it is not shown.
             if !held {
                 let event = rpc::AssistantMessage::new(shown(&message.content), &message.time);
@@ -238,13 +237,13 @@ impl Agent {
     }
 
     /// Puts a message into the transcript and the session.
-    pub(super) async fn append(&self, role: Role, content: Vec<Block>, events: &Events) -> Arc<Message> {
-        let message = Arc::new(Message {
+    pub(super) async fn append(&self, role: Role, content: Vec<Block>) -> Message {
+        let message = Message {
             role,
             content,
             time: clock::now(),
-        });
-        self.record(&message, events).await;
+        };
+        self.record(&message).await;
         message
     }
 }

@@ -1,0 +1,68 @@
+//! A long transcript into one message with its summary. The session's file keeps what was there before.
+
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+use zot_protocol::{CompactEvent, rpc};
+
+use super::{Agent, answer::Answer, events::Events};
+use crate::{
+    clock,
+    message::{Block, Message, Role},
+};
+
+/// What the model is asked for.
+const ASK: &str = "\
+Summarise our conversation so far for yourself: you will go on with nothing but this summary. Keep what the user asked for and \
+decided, the files that matter and what was changed in them, what was tried and what came of it, what is open, and the next step. \
+Leave out what is settled and what can be read again. Call no tools.";
+
+/// How the summary is introduced.
+const INTRODUCTION: &str = "What happened in this conversation before, in summary:";
+
+impl Agent {
+    /// Compacts the transcript. The last event is `compact_done`, or `done` where it failed.
+    pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
+        match self.summarise(cancel).await {
+            Ok(summary) => {
+                let message = Message {
+                    role: Role::User,
+                    content: vec![Block::Text {
+                        text: format!("{INTRODUCTION}\n\n{summary}"),
+                    }],
+                    time: clock::now(),
+                };
+                self.replace_transcript(message).await;
+                self.host.tell(&CompactEvent::new(&summary).into());
+                events.tell(rpc::Done::default()).await;
+                events.tell(rpc::CompactDone::new(summary)).await;
+            }
+            Err(why) => {
+                events.tell(rpc::Error::new(why)).await;
+                events.tell(rpc::Done::default()).await;
+            }
+        }
+    }
+
+    async fn summarise(&self, cancel: &CancellationToken) -> Result<String, String> {
+        let mut answer = Answer::default();
+        let mut deltas = self.stream_asking(ASK).await?;
+        while answer.stop.is_none() {
+            let delta = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err("the compaction was aborted".to_owned()),
+                delta = deltas.next() => delta,
+            };
+            match delta {
+                Some(Ok(delta)) => drop(answer.take_in(delta)),
+                Some(Err(error)) => return Err(error.to_string()),
+                None => return Err(self.cut_off().await.to_string()),
+            }
+        }
+        self.count(answer.tokens).await;
+        let summary = answer.text().trim().to_owned();
+        if summary.is_empty() {
+            return Err("the model gave no summary; the conversation is as it was".to_owned());
+        }
+        Ok(summary)
+    }
+}
