@@ -91,7 +91,10 @@ impl Judge {
             self.found("LIF-02", heard, None, what, Some(hint));
         }
         match &heard.frame {
-            Err(refusal) => self.refused(heard, refusal),
+            Err(refusal) => {
+                self.refused(heard, refusal);
+                self.opened_however(heard);
+            }
             Ok(frame) => self.frame(heard, frame),
         }
         // A reply counts as one however malformed it is: whether it is valid is another rule's matter.
@@ -199,6 +202,19 @@ impl Judge {
     fn opened(&mut self, id: &str) {
         self.closed_panels.remove(id);
         self.open_panels.insert(id.to_owned());
+    }
+
+    /// A panel that does not validate was meant to be open: what is rendered into it is no second mistake.
+    fn opened_however(&mut self, heard: &Heard) {
+        let key = match heard.value().get("type").and_then(Value::as_str) {
+            Some("command_response") => "open_panel",
+            Some("open_panel") => "panel",
+            _ => return,
+        };
+        let id = heard.value().get(key).and_then(|panel| panel.get("id"));
+        if let Some(id) = id.and_then(Value::as_str) {
+            self.opened(id);
+        }
     }
 
     fn rendered(&mut self, heard: &Heard, id: &str) {
