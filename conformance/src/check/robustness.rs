@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         does: "Sends 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
         why: "A host may be busy for a while. A write that would block must wait, not fail.",
         fix: "Write in blocking mode, or keep what could not be written.",
-        needs: &[],
+        needs: &["ROB-03"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unread(cx))),
     },
