@@ -22,6 +22,9 @@ use crate::{
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
+/// How many frames that break one rule are told of.
+const SHOWN: usize = 5;
+
 /// How a run goes.
 #[derive(Clone)]
 pub struct Options {
@@ -221,8 +224,8 @@ impl Results {
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
-            // The same mistake in every session is one mistake.
-            if !known.iter().any(|it| it.what == finding.what) {
+            // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
+            if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);
             }
         }

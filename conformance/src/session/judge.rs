@@ -287,17 +287,16 @@ impl Judge {
         let pointer = Some("/id".to_owned());
         match self.asked.get_mut(id) {
             Some(asked) if !heard.is(asked.reply) => {
-                let what = format!("`{id}` asked for a `{}`", asked.reply);
+                let what = format!("a reply to what asked for a `{}`", asked.reply);
                 self.found("ROB-10", heard, pointer, &what, hint);
             }
             Some(asked) if asked.answered => {
-                let what = format!("a second reply to `{id}`");
-                self.found("ROB-10", heard, pointer, &what, hint);
+                self.found("ROB-10", heard, pointer, "a second reply to one request", hint);
             }
             Some(asked) => asked.answered = true,
             None => {
-                let what = format!("a reply to `{id}`, which was never asked");
-                self.found("ROB-10", heard, pointer, &what, hint);
+                let what = "a reply to a request that was never made";
+                self.found("ROB-10", heard, pointer, what, hint);
             }
         }
     }
