@@ -14,7 +14,7 @@ use tokio::{
 use zot_process::Spawner;
 
 use crate::{
-    check::{Check, Cx, Fault, Known, Plan, Profile, Run, Seen, Stop, catalogue},
+    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Seen, Stop, catalogue},
     report::Report,
     session::{Collected, Onlooker, Sink, Start, Violation},
     survey::{Survey, survey},
@@ -435,6 +435,11 @@ fn panic_text(error: tokio::task::JoinError) -> String {
 /// What is tried: the selected, and whatever they wait for.
 fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
+    let watched = |check: &Check| matches!(check.run, Run::Watched(_));
+    if told_of(&options.selection).any(watched) {
+        // There is nothing to watch unless something is asked.
+        ids.extend(REACHES);
+    }
     let mut at = 0;
     while at < ids.len() {
         if let Some(check) = crate::check::find(ids[at]) {
