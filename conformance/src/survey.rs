@@ -194,8 +194,8 @@ async fn wait_for(
     if let Some(why) = what_makes_it_speak(target, how).await {
         // A slow start looks the same, unless this one, which began earlier, goes on being silent.
         let patience = (began.elapsed() * 2).max(session.scaled(Duration::from_secs(1)));
-        let waited = session.find(0, patience.min(limit), wanted).await;
-        return waited.map_err(|_| why);
+        let found = session.find(0, patience.min(limit), wanted).await;
+        return found.map_err(|_| why);
     }
     let left = limit.saturating_sub(session.elapsed());
     match session.find(0, left, wanted).await {

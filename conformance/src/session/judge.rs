@@ -291,7 +291,13 @@ impl Judge {
                 self.found("ROB-10", heard, pointer, &what, hint);
             }
             Some(asked) if asked.answered => {
-                self.found("ROB-10", heard, pointer, "a second reply to one request", hint);
+                self.found(
+                    "ROB-10",
+                    heard,
+                    pointer,
+                    "a second reply to one request",
+                    hint,
+                );
             }
             Some(asked) => asked.answered = true,
             None => {
