@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use zot_conform::{Level, catalogue, find};
 
 use crate::{
-    fixture::{Broken, faults, python},
+    fixture::{Staged, faults, python},
     support::skipped,
 };
 
@@ -85,8 +85,8 @@ impl Trial {
         let began = Instant::now();
         let manifest = MANIFESTS.iter().find(|(id, _)| *id == self.fault);
         let staged = match manifest {
-            Some((_, manifest)) => Broken::with_manifest(manifest),
-            None => Broken::with_fault(python, Some(&self.fault), &self.manifest),
+            Some((_, manifest)) => Staged::with_manifest(manifest),
+            None => Staged::with_fault(python, Some(&self.fault), &self.manifest),
         };
         let args = ["--profile", "full", "--report", "json", "--jobs", "4"];
         let output = staged.conform(&[&args[..], &["--timeout-scale", self.scale]].concat());
@@ -238,7 +238,7 @@ fn catalogue_the_one_without_a_fault_passes_everything() {
     let Some(python) = python() else {
         return;
     };
-    let staged = Broken::with_fault(python, None, &json!({"permissions": {}}));
+    let staged = Staged::with_fault(python, None, &json!({"permissions": {}}));
     let output = staged.conform(&["--profile", "full", "--report", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     for outcome in report["outcomes"].as_array().expect("a list") {

@@ -29,23 +29,23 @@ pub(crate) fn python() -> Option<&'static str> {
 }
 
 /// A directory `broken` with the fixture in it, and a file beside it.
-pub(crate) struct Broken {
+pub(crate) struct Staged {
     root: TempDir,
 }
 
-impl Broken {
+impl Staged {
     /// Staged with a manifest of its own making.
     pub(crate) fn with_manifest(manifest: &str) -> Self {
-        let broken = Self {
+        let staged = Self {
             root: tempfile::tempdir().expect("a directory"),
         };
-        fs::create_dir(broken.dir()).expect("a directory");
+        fs::create_dir(staged.dir()).expect("a directory");
         for file in ["broken.py", "good.py", "faults.py"] {
-            fs::copy(fixtures().join(file), broken.dir().join(file)).expect("a fixture");
+            fs::copy(fixtures().join(file), staged.dir().join(file)).expect("a fixture");
         }
-        fs::write(broken.root.path().join("outside.txt"), "outside").expect("a file");
-        fs::write(broken.dir().join("extension.json"), manifest).expect("a manifest");
-        broken
+        fs::write(staged.root.path().join("outside.txt"), "outside").expect("a file");
+        fs::write(staged.dir().join("extension.json"), manifest).expect("a manifest");
+        staged
     }
 
     /// Staged with this fault; `more` goes into the manifest.
@@ -60,6 +60,16 @@ impl Broken {
             manifest.extend(more.clone());
         }
         Self::with_manifest(&manifest.to_string())
+    }
+
+    /// A script of a test's own, executable as it is: `exec` can be its name, too.
+    pub(crate) fn with_script(python: &str, manifest: &Value, script: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let staged = Self::with_manifest(&manifest.to_string());
+        let file = staged.dir().join("main");
+        fs::write(&file, format!("#!{python}\n{script}")).expect("a script");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("chmod +x");
+        staged
     }
 
     pub(crate) fn dir(&self) -> PathBuf {

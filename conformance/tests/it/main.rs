@@ -2,9 +2,12 @@
 
 mod baseline;
 mod catalogue;
+mod diagnosis;
 mod fixture;
 mod report;
+mod run;
 mod sample;
+mod seeds;
 mod support;
 mod transcript;
 mod validate;
