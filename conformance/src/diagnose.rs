@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    session::{Session, Silence},
+    session::{Heard, Session, Silence},
     target::Target,
     verdict::Finding,
 };
@@ -19,7 +19,7 @@ pub(crate) async fn silence(
     target: &Target,
     silence: Silence,
     what: &str,
-    came: impl Fn(&crate::session::Heard) -> bool,
+    came: impl Fn(&Heard) -> bool,
 ) -> Finding {
     let finding = match silence {
         Silence::Exited(exit) => {
@@ -31,6 +31,11 @@ pub(crate) async fn silence(
             "it does not read its stdin, so {what} could not be asked for"
         ))
         .hint("read stdin line by line all the time, also while a request is being worked on"),
+        Silence::Deadline(within) if session.heard().iter().any(Heard::is_too_long) => {
+            let why = "a line over the limit came, which a host skips unread";
+            Finding::new(format!("no {what} within {}: {why}", shown(within)))
+                .hint("cut long results, and say in the text that you did")
+        }
         Silence::Deadline(within) => {
             let before = session.heard().len();
             session.close_stdin();

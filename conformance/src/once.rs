@@ -9,6 +9,7 @@ use zot_protocol::{FromHost, Object, limits, validate};
 use crate::{
     diagnose, samples,
     session::{Heard, Onlooker, Sink, Start},
+    surface::Surface,
     survey::meet,
     target::Target,
     verdict::Finding,
@@ -50,6 +51,7 @@ pub async fn once(
             finding.unwrap_or_else(|| Finding::new("it did not start")),
         ));
     };
+    registered(&survey.surface, ask)?;
     let id = session.new_id();
     let (frame, reply, within) = match ask {
         Ask::Tool(name, args) => {
@@ -97,19 +99,35 @@ pub async fn once(
     }
 }
 
-fn smallest(surface: &crate::surface::Surface, name: &str) -> Result<Object, Box<Finding>> {
-    let Some(tool) = surface.tools.iter().find(|tool| tool.name == name) else {
-        let known: Vec<&str> = surface
-            .tools
-            .iter()
-            .map(|tool| tool.name.as_str())
-            .collect();
-        let finding = Finding::new(format!("it registers no tool `{name}`"));
-        return Err(Box::new(match known.as_slice() {
-            [] => finding.hint("it registers none at all"),
-            known => finding.hint(format!("it has: {}", known.join(", "))),
-        }));
+/// No host asks for what was not registered; whoever mistyped it is told what there is.
+fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
+    let (what, name, known): (_, _, Vec<&str>) = match ask {
+        Ask::Tool(name, _) => {
+            let tools = surface.tools.iter().map(|tool| tool.name.as_str());
+            ("registers no tool", name, tools.collect())
+        }
+        Ask::Command(name, _) => {
+            let commands = surface.commands.iter().map(String::as_str);
+            ("registers no command", name, commands.collect())
+        }
+        Ask::Intercept(event, _) => {
+            let events = surface.intercepts.iter().map(String::as_str);
+            ("does not intercept", event, events.collect())
+        }
     };
+    if known.contains(&name.as_str()) {
+        return Ok(());
+    }
+    let finding = Finding::new(format!("it {what} `{name}`"));
+    Err(Box::new(match known.as_slice() {
+        [] => finding.hint("there is none at all"),
+        known => finding.hint(format!("there is: {}", known.join(", "))),
+    }))
+}
+
+fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
+    let tool = surface.tools.iter().find(|tool| tool.name == name);
+    let tool = tool.expect("it was looked for before");
     tool.minimal().map_err(|why| {
         let what = format!("no arguments for `{name}` could be made: {why}");
         Box::new(Finding::new(what).hint("give them as JSON after the name"))

@@ -14,13 +14,16 @@ use tokio::{
 use zot_process::Spawner;
 
 use crate::{
-    check::{Check, Cx, Fault, Known, Plan, Profile, Run, Seen, Stop, catalogue},
+    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Seen, Stop, catalogue},
     report::Report,
     session::{Collected, Onlooker, Sink, Start, Violation},
     survey::{Survey, survey},
     target::{Target, Unstartable},
     verdict::{Finding, Level, Outcome, Verdict},
 };
+
+/// How many frames that break one rule are told of.
+const SHOWN: usize = 5;
 
 /// How a run goes.
 #[derive(Clone)]
@@ -221,8 +224,8 @@ impl Results {
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
-            // The same mistake in every session is one mistake.
-            if !known.iter().any(|it| it.what == finding.what) {
+            // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
+            if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);
             }
         }
@@ -432,6 +435,11 @@ fn panic_text(error: tokio::task::JoinError) -> String {
 /// What is tried: the selected, and whatever they wait for.
 fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
+    let watched = |check: &Check| matches!(check.run, Run::Watched(_));
+    if told_of(&options.selection).any(watched) {
+        // There is nothing to watch unless something is asked.
+        ids.extend(REACHES);
+    }
     let mut at = 0;
     while at < ids.len() {
         if let Some(check) = crate::check::find(ids[at]) {

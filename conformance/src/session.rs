@@ -35,6 +35,9 @@ use crate::{
 
 /// How long a write may make no progress before the extension counts as one that does not read.
 const WRITE_STALL: Duration = Duration::from_secs(5);
+/// How long what is left in the pipe of a process that has exited, or its exit once its pipe has ended, may take to be
+/// seen on a busy machine.
+const LAST_LINES: Duration = Duration::from_secs(1);
 /// How many frames, and how large, are kept for sending them again.
 const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
@@ -316,7 +319,7 @@ impl Session {
         let Some(arrival) = arrival else {
             // Nothing more can come. It exits now, or lives on without a voice.
             let left = deadline.saturating_duration_since(Instant::now());
-            let grace = left.min(Duration::from_millis(500));
+            let grace = left.min(LAST_LINES);
             return Err(match timeout(grace, self.process.wait()).await {
                 Ok(exit) => Silence::Exited(exit),
                 Err(_) => Silence::Closed,
@@ -393,8 +396,8 @@ impl Session {
                 () = sleep_until(deadline.into()) => return None,
             }
         }
-        // What was written before the exit is in the pipe and comes at once. A grandchild may hold the pipe for ever.
-        self.listen(Duration::from_millis(20)).await;
+        // What was written before the exit is in the pipe, and its end after it. A grandchild may hold the pipe for ever.
+        self.listen(LAST_LINES).await;
         let exit = self.process.exited()?;
         self.remember(Party::Extension, Deed::Note(exit.to_string()));
         Some(exit)

@@ -92,7 +92,7 @@ impl Surface {
     /// Takes in a line from the time before ready.
     pub(crate) fn take_in(&mut self, heard: &Heard) {
         let Ok(frame) = &heard.frame else {
-            self.registrations += 1;
+            self.take_in_refused(heard);
             return;
         };
         match frame {
@@ -118,6 +118,18 @@ impl Surface {
             _ => {}
         }
         self.registrations += 1;
+    }
+
+    /// A frame that does not validate is one mistake: what can be read of a `hello` is not missing, too.
+    fn take_in_refused(&mut self, heard: &Heard) {
+        if !heard.is("hello") {
+            self.registrations += 1;
+            return;
+        }
+        text(heard.value(), "name").clone_into(&mut self.name);
+        let capabilities = heard.value().get("capabilities").and_then(Value::as_array);
+        let names = capabilities.into_iter().flatten().filter_map(Value::as_str);
+        self.capabilities = names.map(str::to_owned).collect();
     }
 
     /// The intercepts that a host asks about.

@@ -191,48 +191,37 @@ async fn wait_for(
         }
     }
     let began = Instant::now();
-    if speaks_at_the_end(target, how).await {
+    if let Some(why) = what_makes_it_speak(target, how).await {
         // A slow start looks the same, unless this one, which began earlier, goes on being silent.
         let patience = (began.elapsed() * 2).max(session.scaled(Duration::from_secs(1)));
-        return match session.find(0, patience.min(limit), wanted).await {
-            Ok(at) => Ok(at),
-            Err(_) => Err(Finding::new(
-                "`hello` comes only once stdin is closed: stdout is block-buffered",
-            )
-            .hint(diagnose::flush(target.language()))),
-        };
+        let found = session.find(0, patience.min(limit), wanted).await;
+        return found.map_err(|_| why);
     }
     let left = limit.saturating_sub(session.elapsed());
     match session.find(0, left, wanted).await {
         Ok(at) => Ok(at),
-        Err(Silence::Deadline(_)) => {
-            // Some wait for the host to begin.
-            let ack = samples::hello_ack(session, target);
-            let _ = session.send(&ack).await;
-            let patience = session.scaled(Duration::from_secs(1));
-            let hello = |heard: &Heard| heard.is("hello");
-            if session.find(0, patience, hello).await.is_ok() {
-                return Err(Finding::new("`hello` came only after `hello_ack` was sent")
-                    .hint("the extension speaks first: send `hello` before you read anything"));
-            }
-            let silence = Silence::Deadline(limit);
-            Err(diagnose::silence(session, target, silence, "`hello`", wanted).await)
-        }
         Err(silence) => Err(diagnose::silence(session, target, silence, "`hello`", wanted).await),
     }
 }
 
-/// Whether another process of it says `hello` as soon as its input ends.
-async fn speaks_at_the_end(target: &Target, how: &Start) -> bool {
-    let Ok(mut session) = Session::start(target, how, Sink::default()).await else {
-        return false;
-    };
+/// Tries on another process of it what makes it say `hello`: that the host begins, or that its input ends.
+async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
+    let hello = |heard: &Heard| heard.is("hello");
+    let mut session = Session::start(target, how, Sink::default()).await.ok()?;
+    let patience = session.scaled(DOUBT);
+    let ack = samples::hello_ack(&session, target);
+    // One that does not read does not wait for it either.
+    let _ = session.send(&ack).await;
+    if session.find(0, patience, hello).await.is_ok() {
+        let finding = Finding::new("`hello` came only after `hello_ack` was sent");
+        return Some(
+            finding.hint("the extension speaks first: send `hello` before you read anything"),
+        );
+    }
     session.close_stdin();
-    let patience = session.scaled(Duration::from_secs(3));
-    session
-        .find(0, patience, |heard| heard.is("hello"))
-        .await
-        .is_ok()
+    session.find(0, patience, hello).await.ok()?;
+    let finding = Finding::new("`hello` comes only once stdin is closed: stdout is block-buffered");
+    Some(finding.hint(diagnose::flush(target.language())))
 }
 
 /// What its registrations alone show.

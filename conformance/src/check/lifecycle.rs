@@ -218,7 +218,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     if left.is_empty() {
         return Ok(Vec::new());
     }
-    let named: Vec<String> = left.iter().map(|it| format!("{it:?}")).collect();
+    let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
         "{} left after {used} replies and its end: {}",
         plural(left.len()),

@@ -9,7 +9,7 @@ use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unre
 use crate::{
     arguments::{Arguments, Made},
     session::{Heard, Session},
-    surface::{Surface, Tool},
+    surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
 };
 
@@ -154,15 +154,22 @@ async fn one_result(cx: &Cx) -> Checked {
     }
     let mut faults = Vec::new();
     let mut unreached = None;
+    let (mut called, mut refused) = (false, false);
     let mut session = cx.open().await?;
     for tool in cx.surface().callable() {
         let args = match tool.minimal() {
             Ok(args) => args,
+            // No host offers it; that is told there.
+            Err(Unreachable::Schema(_)) => {
+                refused = true;
+                continue;
+            }
             Err(why) => {
                 unreached = Some(unreachable_tool(tool, &why));
                 continue;
             }
         };
+        called = true;
         let request = cx.call_with(&mut session, &tool.name, &args);
         let asked = Instant::now();
         match cx.ask(&mut session, &request).await {
@@ -181,6 +188,7 @@ async fn one_result(cx: &Cx) -> Checked {
     session.listen(cx.scaled(Duration::from_millis(100))).await;
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
+        None if refused && !called => Err(Stop::BlockedBy("REG-03")),
         _ => broken(faults),
     }
 }

@@ -91,7 +91,10 @@ impl Judge {
             self.found("LIF-02", heard, None, what, Some(hint));
         }
         match &heard.frame {
-            Err(refusal) => self.refused(heard, refusal),
+            Err(refusal) => {
+                self.refused(heard, refusal);
+                self.opened_however(heard);
+            }
             Ok(frame) => self.frame(heard, frame),
         }
         // A reply counts as one however malformed it is: whether it is valid is another rule's matter.
@@ -201,6 +204,19 @@ impl Judge {
         self.open_panels.insert(id.to_owned());
     }
 
+    /// A panel that does not validate was meant to be open: what is rendered into it is no second mistake.
+    fn opened_however(&mut self, heard: &Heard) {
+        let key = match heard.value().get("type").and_then(Value::as_str) {
+            Some("command_response") => "open_panel",
+            Some("open_panel") => "panel",
+            _ => return,
+        };
+        let id = heard.value().get(key).and_then(|panel| panel.get("id"));
+        if let Some(id) = id.and_then(Value::as_str) {
+            self.opened(id);
+        }
+    }
+
     fn rendered(&mut self, heard: &Heard, id: &str) {
         if self.open_panels.contains(id) {
             return;
@@ -271,17 +287,22 @@ impl Judge {
         let pointer = Some("/id".to_owned());
         match self.asked.get_mut(id) {
             Some(asked) if !heard.is(asked.reply) => {
-                let what = format!("`{id}` asked for a `{}`", asked.reply);
+                let what = format!("a reply to what asked for a `{}`", asked.reply);
                 self.found("ROB-10", heard, pointer, &what, hint);
             }
             Some(asked) if asked.answered => {
-                let what = format!("a second reply to `{id}`");
-                self.found("ROB-10", heard, pointer, &what, hint);
+                self.found(
+                    "ROB-10",
+                    heard,
+                    pointer,
+                    "a second reply to one request",
+                    hint,
+                );
             }
             Some(asked) => asked.answered = true,
             None => {
-                let what = format!("a reply to `{id}`, which was never asked");
-                self.found("ROB-10", heard, pointer, &what, hint);
+                let what = "a reply to a request that was never made";
+                self.found("ROB-10", heard, pointer, what, hint);
             }
         }
     }

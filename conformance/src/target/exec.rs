@@ -25,7 +25,8 @@ pub enum ExecError {
 /// Absolute: as it is. With a separator: below `dir`. Bare: on `PATH`, then in `dir`.
 pub(super) fn resolve(dir: &Path, exec: &str) -> Result<PathBuf, ExecError> {
     if exec.contains('/') {
-        let path = dir.join(exec);
+        // As it is shown, `./` says nothing more.
+        let path = dir.join(exec.strip_prefix("./").unwrap_or(exec));
         return match fs::metadata(&path) {
             Err(_) => Err(ExecError::Missing(path)),
             Ok(_) if is_program(&path) => Ok(path),

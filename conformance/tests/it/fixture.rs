@@ -1,0 +1,115 @@
+//! `tests/fixtures/broken.py`, staged: an extension that is broken in one way, or in none.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::skipped;
+
+/// The interpreter itself. What is on `PATH` may be a script of a version manager, which takes longer than Python does.
+pub(crate) fn python() -> Option<&'static str> {
+    static PYTHON: OnceLock<Option<String>> = OnceLock::new();
+    let found = PYTHON.get_or_init(|| {
+        let asked = Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output();
+        let said = asked.ok().filter(|it| it.status.success())?.stdout;
+        Some(String::from_utf8(said).ok()?.trim().to_owned())
+    });
+    if found.is_none() {
+        skipped("python3 not found");
+    }
+    found.as_deref()
+}
+
+/// A directory `broken` with the fixture in it, and a file beside it.
+pub(crate) struct Staged {
+    root: TempDir,
+}
+
+impl Staged {
+    /// Staged with a manifest of its own making.
+    pub(crate) fn with_manifest(manifest: &str) -> Self {
+        let staged = Self {
+            root: tempfile::tempdir().expect("a directory"),
+        };
+        fs::create_dir(staged.dir()).expect("a directory");
+        for file in ["broken.py", "good.py", "faults.py"] {
+            fs::copy(fixtures().join(file), staged.dir().join(file)).expect("a fixture");
+        }
+        fs::write(staged.root.path().join("outside.txt"), "outside").expect("a file");
+        fs::write(staged.dir().join("extension.json"), manifest).expect("a manifest");
+        staged
+    }
+
+    /// Staged with this fault; `more` goes into the manifest.
+    pub(crate) fn with_fault(python: &str, fault: Option<&str>, more: &Value) -> Self {
+        // Without `site`, which takes as long as the rest of the start.
+        let mut args = vec!["-S", "-E", "broken.py"];
+        if let Some(fault) = fault {
+            args.extend(["--fault", fault]);
+        }
+        let mut manifest = json!({"name": "broken", "exec": python, "args": args});
+        if let (Value::Object(manifest), Value::Object(more)) = (&mut manifest, more) {
+            manifest.extend(more.clone());
+        }
+        Self::with_manifest(&manifest.to_string())
+    }
+
+    /// A script of a test's own, executable as it is: `exec` can be its name, too.
+    pub(crate) fn with_script(python: &str, manifest: &Value, script: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let staged = Self::with_manifest(&manifest.to_string());
+        let file = staged.dir().join("main");
+        fs::write(&file, format!("#!{python}\n{script}")).expect("a script");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("chmod +x");
+        staged
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.root.path().join("broken")
+    }
+
+    /// Runs `zot-conform` on it. What is temporary is below its own directory.
+    pub(crate) fn conform(&self, args: &[&str]) -> Output {
+        let temporary = self.root.path().join("tmp");
+        fs::create_dir_all(&temporary).expect("a directory");
+        Command::new(env!("CARGO_BIN_EXE_zot-conform"))
+            .arg(self.dir())
+            .args(args)
+            .env("TMPDIR", temporary)
+            .output()
+            .expect("zot-conform starts")
+    }
+
+    /// The temporary files that runs have left.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.root.path().join("tmp")).expect("it was made");
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries
+            .map(|entry| name(entry.expect("an entry")))
+            .collect()
+    }
+}
+
+/// The faults that the fixture has.
+pub(crate) fn faults(python: &str) -> Vec<String> {
+    let listed = Command::new(python)
+        .args(["-B", "broken.py", "--list"])
+        .current_dir(fixtures())
+        .output()
+        .expect("python starts");
+    assert!(listed.status.success(), "{listed:?}");
+    let text = String::from_utf8(listed.stdout).expect("a text");
+    text.lines().map(str::to_owned).collect()
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}

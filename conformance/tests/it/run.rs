@@ -1,0 +1,319 @@
+//! `zot-conform` and its other calls: what they select, print and give back to the shell.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::{
+    fixture::{Staged, python},
+    support::{conform, said},
+};
+
+/// An extension of these registrations, which answers every call.
+fn small(python: &str, registrations: &[Value]) -> Staged {
+    let manifest = json!({"name": "small", "exec": python, "args": ["-S", "-E", "main"]});
+    let frames = Value::from(registrations).to_string();
+    let script = format!(
+        r#"
+import json, sys
+
+def emit(frame):
+    print(json.dumps(frame), flush=True)
+
+emit({{"type": "hello", "name": "small", "capabilities": ["commands", "tools"]}})
+for frame in json.loads({frames:?}):
+    emit(frame)
+emit({{"type": "ready"}})
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "tool_call":
+        emit({{"type": "tool_result", "id": frame["id"], "content": [{{"type": "text", "text": "done"}}]}})
+    if frame["type"] == "shutdown":
+        emit({{"type": "shutdown_ack"}})
+        break
+"#
+    );
+    Staged::with_script(python, &manifest, &script)
+}
+
+fn tool(schema: &Value, more: &Value) -> Value {
+    let mut tool = json!({"type": "register_tool", "name": "look", "schema": schema});
+    if let (Value::Object(tool), Value::Object(more)) = (&mut tool, more) {
+        tool.extend(more.clone());
+    }
+    tool
+}
+
+/// The verdict of each check that was told of.
+fn verdicts(staged: &Staged, args: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let output = staged.conform(&[&["--report", "json"], args].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let outcomes = report["outcomes"].as_array().expect("a list").iter();
+    let outcomes = outcomes.map(|it| (text(&it["id"]), text(&it["verdict"])));
+    (output.status.code(), outcomes.collect())
+}
+
+/// Without ids, paths and numbers of processes.
+fn tidy(staged: &Staged, text: &str) -> String {
+    let text = text.replace(&staged.dir().display().to_string(), "[dir]");
+    let ids = Regex::new(r"\bc[0-9a-f]+-[0-9]+\b").expect("a pattern");
+    let temporary = Regex::new(r#""[^"]*/zot-conform-[^/"]*/"#).expect("a pattern");
+    let text = ids.replace_all(&text, "[id]");
+    temporary.replace_all(&text, "\"[tmp]/").into_owned()
+}
+
+#[test]
+fn nothing_selected_is_an_error() {
+    let Some(python) = python() else { return };
+    let staged = small(python, &[]);
+    let (code, text) = said(&staged.conform(&["--only", "NOPE-*"]));
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        text,
+        "error: no check is selected\nhint: `zot-conform list` shows their ids\n"
+    );
+    let (code, text) = said(&staged.conform(&["--report", "papyrus"]));
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        text,
+        "error: no report is called `papyrus`\nhint: there are pretty, json, junit, tap, github, html\n"
+    );
+}
+
+#[test]
+fn nothing_exercised_proves_nothing() {
+    let Some(python) = python() else { return };
+    let staged = small(python, &[]);
+    let (code, text) = said(&staged.conform(&["--only", "TOL-*"]));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.ends_with("error: nothing was tried, so nothing is proved\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_schema_that_nothing_fits_is_not_exercised() {
+    let Some(python) = python() else { return };
+    let never = json!({"type": "object", "properties": {"a": false}, "required": ["a"]});
+    let staged = small(python, &[tool(&never, &json!({}))]);
+    let (code, found) = verdicts(&staged, &["--only", "TOL-01"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(found, [("TOL-01".to_owned(), "not_exercised".to_owned())]);
+    let (_, text) = said(&staged.conform(&["--only", "TOL-01"]));
+    assert!(
+        text.contains("tool `look` could not be called: found nothing that fits"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_schema_that_does_not_compile_blocks_its_tool() {
+    let Some(python) = python() else { return };
+    let typo = json!({"type": "object", "properties": {"a": {"type": "sting"}}});
+    let staged = small(python, &[tool(&typo, &json!({}))]);
+    let (code, found) = verdicts(&staged, &["--only", "TOL-01", "--only", "REG-03"]);
+    let found: Vec<_> = found.iter().map(|(_, verdict)| verdict.as_str()).collect();
+    assert_eq!((code, &*found), (Some(1), &["fail", "blocked"][..]));
+}
+
+#[test]
+fn interactive_tools_wait_for_a_user() {
+    let Some(python) = python() else { return };
+    let staged = small(python, &[tool(&json!({}), &json!({"interactive": true}))]);
+    let (code, found) = verdicts(&staged, &["--only", "TOL-*", "--profile", "full"]);
+    assert!(
+        found.iter().all(|(_, verdict)| verdict == "not_applicable"),
+        "{found:?}"
+    );
+    assert_eq!(code, Some(2));
+}
+
+#[test]
+fn levels_skips_and_profiles() {
+    let Some(python) = python() else { return };
+    let staged = small(python, &[tool(&json!({}), &json!({}))]);
+    let only = |args: &[&str]| {
+        let (code, found) = verdicts(&staged, &[&["--only", "TOL-*"], args].concat());
+        let ids: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
+        (code, ids.join(" "))
+    };
+    let musts = "TOL-01 TOL-02 TOL-03 TOL-05".to_owned();
+    assert_eq!(only(&["--level", "must"]), (Some(0), musts));
+    let rest = "TOL-03 TOL-05".to_owned();
+    let skip = ["--level", "must", "--skip", "TOL-01", "--skip", "tol-02"];
+    assert_eq!(
+        only(&skip),
+        (Some(2), rest),
+        "n/a and withheld prove nothing"
+    );
+
+    let (code, text) = said(&staged.conform(&["--only", "TOL-*"]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("– withheld by the profile `safe`: TOL-04 TOL-05 TOL-06; try --profile full"),
+        "{text}"
+    );
+}
+
+#[test]
+fn strict_makes_a_warning_a_failure() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_fault(python, Some("LIF-04"), &json!({}));
+    let warn = [("LIF-04".to_owned(), "warn".to_owned())];
+    assert_eq!(
+        verdicts(&staged, &["--only", "LIF-04"]),
+        (Some(0), warn.to_vec())
+    );
+    assert_eq!(
+        verdicts(&staged, &["--only", "LIF-04", "--strict"]),
+        (Some(1), warn.to_vec())
+    );
+}
+
+#[test]
+fn a_bare_command_needs_no_manifest() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_fault(python, None, &json!({}));
+    let script = staged.dir().join("broken.py");
+    let script = script.to_str().expect("a text");
+    let args = [
+        "run",
+        "--profile",
+        "quick",
+        "--",
+        python,
+        "-S",
+        "-E",
+        script,
+    ];
+    let (code, text) = said(&conform(&args));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("broken  "), "{text}");
+    assert!(
+        text.contains("✓ Manifest          1 pass, 3 n/a, 1 withheld"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_catalogue_is_listed_and_explained() {
+    let (code, text) = said(&conform(&["list"]));
+    assert_eq!(code, Some(0));
+    assert_eq!(text.lines().count(), zot_conform::catalogue().count());
+    assert!(
+        text.contains("\nTOL-05  must    hostile arguments still get one reply (--profile full)\n"),
+        "{text}"
+    );
+    let (code, text) = said(&conform(&["list", "--json"]));
+    let list: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((code, &list[0]["id"]), (Some(0), &json!("MAN-01")));
+
+    let (code, text) = said(&conform(&["explain", "tol-05"]));
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!("explain", text);
+    let (code, text) = said(&conform(&["explain", "NOPE"]));
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        text,
+        "error: no check is called `NOPE`\nhint: `zot-conform list` shows them all\n"
+    );
+}
+
+#[test]
+fn one_exchange_is_printed_as_frames() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_fault(python, None, &json!({}));
+    let dir = staged.dir();
+    let dir = dir.to_str().expect("a text");
+    let mut seen = String::new();
+    for args in [
+        &["call", dir, "weather", r#"{"city":"Berlin"}"#][..],
+        &["command", dir, "/greet", "dear", "reader"],
+        &["intercept", dir, "tool_call"],
+    ] {
+        let (code, text) = said(&conform(args));
+        assert_eq!(code, Some(0), "{text}");
+        let text = tidy(&staged, &text);
+        // The handshake is the same each time.
+        let from = text.find("\n← {\"type\": \"ready\"}\n").expect("ready");
+        seen += text[from..].split_once("ready\"}\n").expect("more").1;
+        seen += "\n";
+    }
+    insta::assert_snapshot!("exchanges", seen);
+}
+
+#[test]
+fn an_exchange_that_cannot_be_is_told_of() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_fault(python, None, &json!({}));
+    let dir = staged.dir();
+    let dir = dir.to_str().expect("a text");
+    let mut seen = String::new();
+    for (args, expected) in [
+        (&["call", dir, "wether"][..], 1),
+        (&["call", dir, "weather", "[1]"], 2),
+        (&["call", dir, "weather", "{"], 2),
+        (&["command", dir, "greeet"], 1),
+        (&["intercept", dir, "tool_cal"], 1),
+        (&["intercept", dir, "tool_call", r#"{"tool_name":7}"#], 1),
+        (&["call", "no/such/dir", "weather"], 3),
+    ] {
+        let output = conform(args);
+        assert_eq!(output.status.code(), Some(expected), "{args:?}");
+        let text = String::from_utf8(output.stderr).expect("a text");
+        seen += &format!("{} {}\n{}\n", args[0], args[2], tidy(&staged, &text));
+    }
+    insta::assert_snapshot!("exchanges_that_cannot_be", seen);
+}
+
+#[test]
+fn verbose_shows_every_frame() {
+    let Some(python) = python() else { return };
+    let staged = small(python, &[]);
+    let (code, text) = said(&staged.conform(&["--only", "LIF-02", "--verbose"]));
+    assert_eq!(code, Some(0), "{text}");
+    for line in [
+        "← {\"type\": \"hello\", \"name\": \"small\"",
+        "→ {\"type\":\"hello_ack\",",
+        "→ {\"type\":\"shutdown\"}\n→ (closed stdin)\n← {\"type\": \"shutdown_ack\"}\n← (exit status 0)",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let Some(python) = python() else { return };
+    // It starts helpers that it forgets, and does not leave when it is told to.
+    for fault in ["LIF-07", "LIF-01"] {
+        let staged = Staged::with_fault(python, Some(fault), &json!({}));
+        let (_, text) = said(&staged.conform(&["--only", "LIF-*"]));
+        assert!(text.contains(fault), "{text}");
+        assert_eq!(staged.left(), Vec::<String>::new());
+        assert_eq!(processes_in(&staged.dir()), Vec::<String>::new());
+    }
+}
+
+/// The command lines of processes whose working directory is this one.
+fn processes_in(dir: &PathBuf) -> Vec<String> {
+    if !cfg!(target_os = "linux") {
+        let listed = Command::new("pgrep")
+            .args(["-fl", &dir.display().to_string()])
+            .output();
+        let listed = listed.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+        return listed
+            .unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+    }
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let inside = entries
+        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == *dir));
+    inside
+        .map(|entry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
+        .collect()
+}
