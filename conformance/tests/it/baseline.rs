@@ -21,7 +21,15 @@ fn a_known_failure_is_passed_over_until_it_passes() {
     let extension = Extension::python("silent", SILENT);
     let list = extension.path("known.txt");
     let list = list.to_str().expect("a text");
-    let quick = ["--profile", "quick", "--timeout-scale", "0.05"];
+    // Short deadlines, but a long one for the start: the machine may be busy.
+    let quick = [
+        "--profile",
+        "quick",
+        "--timeout-scale",
+        "0.1",
+        "--startup-timeout",
+        "300",
+    ];
 
     let (code, text) = said(&extension.conform(&quick));
     assert_eq!(code, Some(1), "{text}");
