@@ -7,9 +7,10 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use zot_conform::{
-    Options, Selection, as_extension, onlooker, quoted, run as try_all,
+    Options, Selection, Verdict, as_extension, onlooker, quoted, run as try_all,
     target::{MANIFEST, Target},
     transcript::{LoadError, SUFFIX, Script},
+    visible,
 };
 
 use super::{once, run};
@@ -67,6 +68,13 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     let report = report.context("cannot start processes")?;
     for (form, path) in &sinks {
         run::write(&report, *form, path.as_deref())?;
+    }
+    // Who has named a transcript wants to know why it was not played.
+    for outcome in &report.outcomes {
+        if outcome.verdict == Verdict::NotApplicable {
+            let why: Vec<&str> = outcome.findings.iter().map(|it| it.what.as_str()).collect();
+            eprintln!("{}: {}", visible(&outcome.id), visible(&why.join("; ")));
+        }
     }
     Ok(ExitCode::from(run::exit(&report)))
 }

@@ -6,7 +6,7 @@ use super::Options;
 use crate::{
     check::Profile,
     target::Target,
-    transcript::{SUFFIX, Script},
+    transcript::{Script, file_name},
     verdict::{Outcome, Verdict},
 };
 
@@ -56,13 +56,17 @@ fn only(id: &str, shown: &str, is_command: bool, options: &Options) -> String {
     }
 }
 
+/// The id of a failure that was kept.
+pub(super) fn kept(script: &Script, store: Option<&Path>) -> Option<String> {
+    let is_kept = store.is_some() && script.path.parent() == store;
+    is_kept.then(|| file_name(&script.path))
+}
+
 /// One transcript against this extension; a stored one goes by its id.
 pub(super) fn replay(script: &Script, target: &Target, store: Option<&Path>) -> String {
-    let stored = store.is_some() && script.path.parent() == store;
-    let name = script.path.file_name().map(|it| it.to_string_lossy());
-    let file = match name.as_deref().and_then(|it| it.strip_suffix(SUFFIX)) {
-        Some(id) if stored => word(id),
-        _ => quoted(&script.path),
+    let file = match kept(script, store) {
+        Some(id) => word(&id),
+        None => quoted(&script.path),
     };
     let derived = script.extension().and_then(|dir| dir.canonicalize().ok());
     if derived.as_ref() == Some(&target.dir) {

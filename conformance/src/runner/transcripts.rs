@@ -92,7 +92,10 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
     }
     let began = Instant::now();
     let sink = Sink::default();
-    let label = script.path.display().to_string();
+    let label = match repeat::kept(script, plan.store.as_deref()) {
+        Some(id) => id,
+        None => script.path.display().to_string(),
+    };
     let transcript = &script.transcript;
     let played = play(
         plan.stage(),

@@ -116,6 +116,8 @@ pub(crate) fn sample() -> Report {
         outcomes,
         took: ms(3_214),
         strict: false,
+        unreachable: None,
+        fault: None,
     }
 }
 

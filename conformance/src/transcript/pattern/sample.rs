@@ -60,6 +60,8 @@ impl Node {
                 }
                 bindings.bind(name, actual.clone());
             }
+            // Seen from the other end, where the host has minted it.
+            (Self::New(name), actual) => bindings.bind(name, actual.clone()),
             (Self::Object { fields, .. }, Value::Object(object)) => {
                 for (key, node) in fields {
                     if let Some(actual) = object.get(key) {
