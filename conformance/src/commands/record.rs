@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use zot_conform::{
-    HELP, Heeded, Recording, Unheeded, onlooker,
+    Entry, HELP, Heeded, Recording, Unheeded, onlooker,
     target::Target,
     transcript::{Transcript, Verb, file_name, save},
 };
@@ -47,8 +47,11 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
         }
     };
     let name = file_name(&args.output);
-    let shown = typed || args.timing.verbose;
-    let onlooker = shown.then(|| onlooker(once::print));
+    let onlooker = if typed {
+        Some(onlooker(print_over_prompt))
+    } else {
+        args.timing.verbose.then(|| onlooker(once::print))
+    };
     let runtime = super::runtime()?;
     let recorded = runtime.block_on(async {
         let begun = Recording::begin(target, &name, scale, startup, onlooker).await;
@@ -128,31 +131,62 @@ async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), Unheede
 }
 
 async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
+    wipe();
     println!("{HELP}\n");
     let mut lines = keyboard();
     let mut ended = false;
     prompt();
+    // The prompt is taken away when it is over, so that what follows begins a line.
+    let _wiped = Wiped;
     loop {
         let line = tokio::select! {
             line = lines.recv() => line,
             () = recording.hear(), if !ended => {
                 ended = true;
+                wipe();
                 println!("(nothing more can come)");
+                prompt();
                 continue;
             }
         };
         let Some(line) = line else { break };
         match recording.heed_at_once(&line).await {
             Ok(Heeded::Ended) => break,
-            Ok(Heeded::Help) => println!("{HELP}"),
+            Ok(Heeded::Help) => {
+                wipe();
+                println!("{HELP}");
+            }
             Ok(Heeded::Done) => {}
             // A slip of the keyboard ends nothing.
-            Err(Unheeded::Refused(why)) => println!("{why}"),
+            Err(Unheeded::Refused(why)) => {
+                wipe();
+                println!("{why}");
+            }
             Err(failed @ Unheeded::Failed(_)) => return Err(failed),
         }
+        wipe();
         prompt();
     }
     Ok(())
+}
+
+/// A frame may come while somebody types: it goes above the prompt.
+fn print_over_prompt(entry: &Entry) {
+    wipe();
+    once::print(entry);
+    prompt();
+}
+
+struct Wiped;
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        wipe();
+    }
+}
+
+fn wipe() {
+    print!("\r\x1b[2K");
 }
 
 fn prompt() {

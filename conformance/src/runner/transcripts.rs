@@ -63,11 +63,11 @@ pub(super) async fn play_all(
 
 /// For a run that ended at `blocker`, before anything could be played.
 pub(super) fn blocked(options: &Options, blocker: &str) -> Vec<Outcome> {
-    let blocked = |script| {
+    let unplayed = |script| {
         let verdict = Verdict::BlockedBy(blocker.to_owned());
         outcome(script, verdict, Vec::new(), Duration::ZERO)
     };
-    chosen(options).into_iter().map(blocked).collect()
+    chosen(options).into_iter().map(unplayed).collect()
 }
 
 impl Plan {

@@ -74,13 +74,13 @@ impl Case {
         for frame in &self.frames {
             recorder.frame(Party::Host, frame, Duration::ZERO);
         }
-        let recorded = recorder.finish();
-        let mut head = recorded.head;
+        let written = recorder.finish();
+        let mut head = written.head;
         head.name = None;
         head.ignore = BESIDE.map(str::to_owned).to_vec();
         let mut verbs = vec![Verb::UseHandshake];
         let last = self.frames.len() - 1;
-        for (index, (step, frame)) in recorded.steps.into_iter().zip(&self.frames).enumerate() {
+        for (index, (step, frame)) in written.steps.into_iter().zip(&self.frames).enumerate() {
             let reply = match &step.verb {
                 Verb::Send(template) => reply(frame, template),
                 _ => None,

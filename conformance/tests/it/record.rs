@@ -113,3 +113,29 @@ fn a_rule_that_is_broken_is_a_warning() {
         said.err
     );
 }
+
+/// The keyboard is a terminal of its own, which a script in Python makes.
+#[test]
+fn what_is_typed_is_recorded() {
+    let stage = Stage::moody(&[]);
+    let said = std::process::Command::new("python3")
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/keyboard.py"
+        ))
+        .arg("/greet you\n/gret\ncall repeat\nshutdown\n")
+        .arg(env!("CARGO_BIN_EXE_zot-conform"))
+        .args(["record", "ext", "-o", "a.zt.ndjson"])
+        .current_dir(stage.path("."))
+        .output()
+        .expect("python3");
+    let said = String::from_utf8(said.stdout).expect("a text");
+    for words in [
+        "call TOOL [JSON]",
+        "it registers no command `gret`",
+        "a.zt.ndjson: 3 frames to the extension, 3 from it",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    stage.conform(&["replay", "a.zt.ndjson", "ext"]).exits(0);
+}
