@@ -206,7 +206,8 @@ pub async fn run(
             .outcomes
             .extend(transcripts::blocked(options, blocker));
     }
-    repeat::give(&mut report.outcomes, shown, is_command, options);
+    let sources = &results.sources;
+    repeat::give(&mut report.outcomes, sources, shown, is_command, options);
     start.spawner.idle().await;
     report.took = began.elapsed();
     Ok(report)
@@ -222,6 +223,8 @@ struct Results {
     /// What the first start, or a frame anywhere, has shown.
     findings: HashMap<&'static str, Vec<Finding>>,
     tried: HashMap<&'static str, Tried>,
+    /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
+    sources: HashMap<&'static str, &'static str>,
     seen: Seen,
 }
 
@@ -247,6 +250,10 @@ impl Results {
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
+            // The first start, which HEL-01 stands for, is part of every run.
+            if known.is_empty() && check != id && id != "HEL-01" {
+                self.sources.insert(check, id);
+            }
             // The same mistake in every session is one mistake.
             if !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);

@@ -1,6 +1,6 @@
 //! The commands that repeat what was found.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use super::Options;
 use crate::{
@@ -25,7 +25,13 @@ fn word(text: &str) -> String {
 }
 
 /// Gives each failure a command, where it has none yet.
-pub(super) fn give(outcomes: &mut [Outcome], shown: &str, is_command: bool, options: &Options) {
+pub(super) fn give(
+    outcomes: &mut [Outcome],
+    sources: &HashMap<&str, &str>,
+    shown: &str,
+    is_command: bool,
+    options: &Options,
+) {
     for outcome in outcomes {
         let failed = matches!(
             outcome.verdict,
@@ -35,14 +41,20 @@ pub(super) fn give(outcomes: &mut [Outcome], shown: &str, is_command: bool, opti
             && outcome.findings.iter().all(|it| it.repeat.is_none())
             && let Some(first) = outcome.findings.first_mut()
         {
-            first.repeat = Some(only(&outcome.id, shown, is_command, options));
+            let id = outcome.id.as_str();
+            let ids: Vec<&str> = [id].into_iter().chain(sources.get(id).copied()).collect();
+            first.repeat = Some(only(&ids, shown, is_command, options));
         }
     }
 }
 
-/// One check, tried as in this run.
-fn only(id: &str, shown: &str, is_command: bool, options: &Options) -> String {
-    let mut flags = format!("--only {}", word(id));
+/// These checks, tried as in this run.
+fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> String {
+    let ids: Vec<String> = ids
+        .iter()
+        .map(|id| format!("--only {}", word(id)))
+        .collect();
+    let mut flags = ids.join(" ");
     if options.profile != Profile::default() {
         flags.push_str(&format!(" --profile {}", options.profile));
     }
