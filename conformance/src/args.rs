@@ -36,6 +36,27 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Try every check that applies, then play the transcripts in DIR/conform
     Run(Run),
+    /// Play transcripts against the extension
+    ///
+    /// DIR may be left out where a transcript names its extension, or lies in its folder `conform`.
+    #[command(
+        after_help = "Examples:\n  zot-conform replay conform/rain.zt.ndjson\n  zot-conform replay rain.zt.ndjson ./my-ext\n  zot-conform replay tol-05-3f2a9c            a failure that a run has kept\n  zot-conform replay --as-extension rain.zt.ndjson\n                                              as the extension, on stdin and stdout, to test a host"
+    )]
+    Replay(Replay),
+    /// Play the host from a script or from the keyboard, and write a transcript
+    #[command(
+        after_help = "Example:\n  printf '%s\\n' '/hello world' 'call weather {\"city\":\"Berlin\"}' shutdown |\n    zot-conform record ./my-ext -o ./my-ext/conform/first.zt.ndjson"
+    )]
+    Record(Record),
+    /// Take what the extension says now into a transcript, keeping its matchers
+    Accept {
+        /// The transcript; it is rewritten
+        file: PathBuf,
+        /// The extension's directory
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        timing: Timing,
+    },
     /// Call a tool once and print the frames
     #[command(after_help = "Example:\n  zot-conform call ./my-ext weather '{\"city\":\"Berlin\"}'")]
     Call {
@@ -155,6 +176,46 @@ pub(crate) struct Run {
     /// Known failures: those in FILE do not fail the run, and one that passes by now does
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) timing: Timing,
+}
+
+/// Which transcripts are played, and how it is told.
+#[derive(Debug, Flags)]
+pub(crate) struct Replay {
+    /// The transcripts, or the ids of failures that were kept; then the extension's directory
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Be the extension, on stdin and stdout, and check what the host says
+    #[arg(long)]
+    pub(crate) as_extension: bool,
+    /// A warning fails it
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How many transcripts at once
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// The form of the report, as for a run; repeatable
+    #[arg(long, value_name = "FORM[=PATH]")]
+    pub(crate) report: Vec<String>,
+    #[command(flatten)]
+    pub(crate) timing: Timing,
+}
+
+/// What is recorded.
+#[derive(Debug, Flags)]
+pub(crate) struct Record {
+    /// The extension's directory
+    pub(crate) dir: PathBuf,
+    /// The transcript to write
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// What the host says, line by line; without it, what is typed or piped in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) timing: Timing,
 }

@@ -1,8 +1,11 @@
 //! What each command does.
 
+mod accept;
 mod explain;
 mod list;
 mod once;
+mod record;
+mod replay;
 mod run;
 mod validate;
 mod watch;
@@ -16,6 +19,11 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         None => run::run(&args.run),
         Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Replay(replay)) => replay::replay(&replay),
+        Some(Command::Record(record)) => record::record(&record),
+        Some(Command::Accept { file, dir, timing }) => {
+            accept::accept(&file, dir.as_deref(), &timing)
+        }
         Some(Command::Call {
             dir,
             tool,

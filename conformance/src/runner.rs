@@ -1,8 +1,12 @@
 //! Runs the checks: each when those it waits for have ended, more of them at once than there are cores, since most of
 //! them wait.
 
+mod repeat;
+mod transcripts;
+
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
@@ -17,10 +21,14 @@ use crate::{
     check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Seen, Stop, catalogue},
     report::Report,
     session::{Collected, Onlooker, Sink, Start, Violation},
+    shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
+    transcript::Script,
     verdict::{Finding, Level, Outcome, Verdict},
 };
+
+pub use repeat::quoted;
 
 /// How many frames that break one rule are told of.
 const SHOWN: usize = 5;
@@ -46,6 +54,10 @@ pub struct Options {
     pub keep_going: bool,
     /// Told of every moment of every session, as it passes.
     pub onlooker: Option<Onlooker>,
+    /// What is played after the checks, as far as it is selected.
+    pub transcripts: Vec<Script>,
+    /// Where failures are kept, to be repeated by name; `None`: nowhere.
+    pub store: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -60,6 +72,8 @@ impl Default for Options {
             strict: false,
             keep_going: false,
             onlooker: None,
+            transcripts: Vec::new(),
+            store: None,
         }
     }
 }
@@ -121,7 +135,7 @@ pub struct NoProgress;
 
 impl Progress for NoProgress {}
 
-/// Runs every check that is selected. The transcripts are not among them.
+/// Runs every check that is selected, then plays every transcript that is.
 pub async fn run(
     target: Result<Target, Unstartable>,
     shown: &str,
@@ -129,6 +143,7 @@ pub async fn run(
     progress: Arc<dyn Progress>,
 ) -> std::io::Result<Report> {
     let began = Instant::now();
+    let is_command = matches!(&target, Ok(target) if target.manifest.is_none());
     let mut report = Report {
         target: shown.to_owned(),
         name: None,
@@ -174,16 +189,29 @@ pub async fn run(
             seed: options.seed,
             start: start.clone(),
             startup: options.startup,
+            store: options.store.clone(),
             known: Known::default(),
         });
         report.fault = try_all(&plan, options, &progress, &mut results).await;
         let verdict = |check| results.verdict(check, &plan);
         report.outcomes = told_of(&options.selection).map(verdict).collect();
+        match transcripts::play_all(&plan, options, &progress).await {
+            Ok(played) => report.outcomes.extend(played),
+            Err(fault) => report.fault = Some(fault),
+        }
     } else {
         let blocker = survey.blocked.unwrap_or("MAN-01");
         let verdict = |check| results.blocked(check, blocker);
-        report.outcomes = told_of(&options.selection).map(verdict).collect();
+        // What blocks the rest is told of, selected or not.
+        let told = catalogue()
+            .filter(|check| check.id == blocker || options.selection.has(check.id, check.level));
+        report.outcomes = told.map(verdict).collect();
+        report
+            .outcomes
+            .extend(transcripts::blocked(options, blocker));
     }
+    let sources = &results.sources;
+    repeat::give(&mut report.outcomes, sources, shown, is_command, options);
     start.spawner.idle().await;
     report.took = began.elapsed();
     Ok(report)
@@ -199,6 +227,8 @@ struct Results {
     /// What the first start, or a frame anywhere, has shown.
     findings: HashMap<&'static str, Vec<Finding>>,
     tried: HashMap<&'static str, Tried>,
+    /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
+    sources: HashMap<&'static str, &'static str>,
     seen: Seen,
 }
 
@@ -224,6 +254,10 @@ impl Results {
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
+            // The first start, which HEL-01 stands for, is part of every run.
+            if known.is_empty() && check != id && id != "HEL-01" {
+                self.sources.insert(check, id);
+            }
             // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
             if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);
@@ -464,8 +498,8 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     };
     let (verdict, findings) = match run(cx).await {
         Ok(recorded) => (Verdict::Pass, recorded),
-        Err(Stop::Broken(faults)) => (failure(check.level), said(faults)),
-        Err(Stop::Weak(faults)) => (Verdict::Warn, said(faults)),
+        Err(Stop::Broken(faults)) => (failure(check.level), said(check, cx, faults).await),
+        Err(Stop::Weak(faults)) => (Verdict::Warn, said(check, cx, faults).await),
         Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
         Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
         Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
@@ -479,8 +513,15 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     }
 }
 
-fn said(faults: Vec<Fault>) -> Vec<Finding> {
-    faults.into_iter().map(|fault| fault.finding).collect()
+/// The first is shrunk: it is the one that a reader begins with.
+async fn said(check: &Check, cx: &Cx, faults: Vec<Fault>) -> Vec<Finding> {
+    let mut faults = faults.into_iter();
+    let mut said = Vec::new();
+    if let Some(first) = faults.next() {
+        said.push(shrink::told(&cx.plan, check.id, first).await);
+    }
+    said.extend(faults.map(|fault| fault.finding));
+    said
 }
 
 fn blocked_by(id: String) -> Tried {

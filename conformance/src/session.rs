@@ -354,6 +354,13 @@ impl Session {
         self.remember(Party::Host, Deed::Note(note.to_owned()));
     }
 
+    /// Stops reading its standard output for a while, and returns at once.
+    pub fn stall_for(&mut self, during: Duration) {
+        self.reader.stall_for(during);
+        let note = format!("stops reading for {during:?}");
+        self.remember(Party::Host, Deed::Note(note));
+    }
+
     /// Makes the pipe from its standard output as small as the system allows.
     pub fn narrow(&self) {
         self.reader.narrow();

@@ -1,6 +1,6 @@
 //! From what was typed to what is done.
 
-use std::{io::IsTerminal, path::Path, time::Duration};
+use std::{io::IsTerminal, path::PathBuf, time::Duration};
 
 use anyhow::{bail, ensure};
 use zot_conform::{Options, Selection};
@@ -8,7 +8,7 @@ use zot_conform::{Options, Selection};
 use crate::args::{self, Timing};
 
 /// More than cores: most checks wait.
-const JOBS: usize = 12;
+pub(crate) const JOBS: usize = 12;
 
 /// The options of a run.
 pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
@@ -35,6 +35,8 @@ pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
         strict: run.strict,
         keep_going: run.keep_going,
         onlooker: None,
+        transcripts: Vec::new(),
+        store: store(),
     })
 }
 
@@ -60,15 +62,23 @@ pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
-/// A path as it is given back to the user, in a command that can be pasted.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@%".contains(c);
-    if text.chars().all(plain) && !text.is_empty() {
-        text
+/// Where failures are kept, by §2 of the protocol's page; `None` where there is no home.
+pub(crate) fn store() -> Option<PathBuf> {
+    let var = |name: &str| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+        Some(PathBuf::from(value))
+    };
+    let home = if let Some(home) = var("ZOT_HOME") {
+        std::path::absolute(&home).unwrap_or(home)
+    } else if cfg!(target_os = "macos") {
+        std::env::home_dir()?.join("Library/Application Support/zot")
     } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+        // XDG says to ignore a relative one.
+        let state = var("XDG_STATE_HOME").filter(|state| state.is_absolute());
+        let state = state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
+        state?.join("zot")
+    };
+    Some(home.join("conform"))
 }
 
 /// The columns of the terminal; elsewhere what a log has.

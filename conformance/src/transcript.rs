@@ -1,7 +1,7 @@
 //! Transcripts, `*.zt.ndjson`: an exchange between a host and an extension that can be played again.
 //!
-//! Pure code: text into a [`Transcript`] and back, frames against patterns, frames into a recording. Who plays one needs
-//! a process, and is not here.
+//! Text into a [`Transcript`] and back, frames against patterns, frames into a recording: all of that is pure. `file`
+//! reads and writes, and `play` is the one that has a process.
 //!
 //! # The format
 //!
@@ -55,14 +55,17 @@
 mod accept;
 mod bindings;
 mod equal;
+mod file;
 mod fill;
 mod names;
 mod nearest;
 mod parse;
 mod pattern;
+pub(crate) mod play;
 mod pointer;
 mod recorder;
 mod recording;
+pub(crate) mod sample;
 mod scrub;
 mod smaller;
 mod span;
@@ -72,13 +75,16 @@ mod write;
 
 pub use accept::{Seen, accept, accept_text};
 pub use bindings::Bindings;
+pub use file::{LoadError, SUFFIX, Script, file_name, save};
 pub use fill::{Place, Places};
 pub use parse::{ParseError, parse};
 pub use pattern::{FillError, Mismatch, Pattern, PatternError, Template, matches};
 pub use recorder::Recorder;
 pub use recording::from_recording;
+pub use sample::proof;
 pub use scrub::SECRET;
 pub use smaller::smaller;
+pub(crate) use span::parse as span;
 pub use step::{Expect, Head, Needs, Signal, Step, Transcript, Verb};
 
 /// How long an `expect` waits that does not say so itself.

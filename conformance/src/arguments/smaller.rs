@@ -107,7 +107,11 @@ fn of_text(text: &str) -> Vec<String> {
 fn of_number(value: &Value) -> Vec<Value> {
     if let Some(number) = value.as_i64() {
         let toward = number - number.signum();
-        let mut found = vec![0, number / 2, number - number / 4, toward];
+        // Ever nearer to the number itself: the way to a limit somewhere below it is a short one.
+        let nearer = [2, 4, 8, 16].map(|part| number - number / part);
+        let mut found = vec![0, number / 2];
+        found.extend(nearer);
+        found.push(toward);
         found.retain(|less| less.unsigned_abs() < number.unsigned_abs());
         found.dedup();
         return found.into_iter().map(Value::from).collect();

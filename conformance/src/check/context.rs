@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) start: Start,
     pub(crate) startup: Option<Duration>,
+    /// Where failures are kept.
+    pub(crate) store: Option<std::path::PathBuf>,
     /// What checks have learnt for others.
     pub(crate) known: Known,
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
-use zot_conform::{Ask, Deed, Entry, Party, onlooker, target::Target};
+use zot_conform::{Ask, Deed, Entry, Finding, Party, onlooker, target::Target};
 
 use crate::{args::Timing, settings};
 
@@ -63,15 +63,23 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
     match super::runtime()?.block_on(asked) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(finding) => {
-            eprintln!("error: {}", zot_conform::visible(&finding.what));
-            if let Some(hint) = finding.hint {
-                eprintln!("hint: {hint}");
-            }
-            if let Some(stderr) = finding.stderr {
-                eprintln!("{}", zot_conform::console(&stderr));
-            }
+            complain("error", &finding);
             Ok(ExitCode::FAILURE)
         }
+    }
+}
+
+/// Tells of a finding where there is no report.
+pub(super) fn complain(label: &str, finding: &Finding) {
+    eprintln!("{label}: {}", zot_conform::visible(&finding.what));
+    if let Some((frame, _)) = &finding.frame {
+        eprintln!("  {}", zot_conform::visible(frame));
+    }
+    if let Some(hint) = &finding.hint {
+        eprintln!("hint: {hint}");
+    }
+    if let Some(stderr) = &finding.stderr {
+        eprintln!("{}", zot_conform::console(stderr));
     }
 }
 

@@ -8,7 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use zot_conform::{Baseline, Exit, Form, Look, Report, onlooker, run as try_all, target::Target};
+use zot_conform::{
+    Baseline, Exit, Form, Look, Report, onlooker, quoted, run as try_all, target::Target,
+    transcript::Script,
+};
 
 use super::watch;
 use crate::{args, progress, settings};
@@ -61,12 +64,20 @@ pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode
 fn report(args: &args::Run) -> anyhow::Result<Report> {
     let mut options = settings::options(args)?;
     let (target, shown) = match (&args.dir, args.command.as_slice()) {
-        (Some(dir), _) => (Target::of_dir(dir), settings::quoted(dir)),
+        (Some(dir), _) => (Target::of_dir(dir), quoted(dir)),
         (None, []) => {
             bail!("nothing to test\nhint: zot-conform DIR, or zot-conform run -- CMD ARGS")
         }
         (None, command) => (Target::of_command(command), command.join(" ")),
     };
+    if let Ok(target) = &target
+        && target.manifest.is_some()
+        && let Some(dir) = &args.dir
+    {
+        // Named as the user named the directory.
+        let dir = if dir.is_dir() { dir } else { &target.dir };
+        options.transcripts = Script::of_extension(dir)?;
+    }
     if args.timing.verbose {
         options.onlooker = Some(onlooker(super::once::print));
     }
@@ -82,7 +93,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
 }
 
 /// What the shell is told, with a word on standard error where the number alone would puzzle.
-fn exit(report: &Report) -> u8 {
+pub(super) fn exit(report: &Report) -> u8 {
     let exit = report.exit();
     match exit {
         Exit::Harness => {
@@ -96,7 +107,7 @@ fn exit(report: &Report) -> u8 {
 }
 
 /// The forms that were asked for, and where each goes: standard output without a path.
-fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
+pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
     if given.is_empty() {
         return Ok(vec![(Form::Pretty, None)]);
     }
@@ -119,7 +130,7 @@ fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
         .collect()
 }
 
-fn write(report: &Report, form: Form, path: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn write(report: &Report, form: Form, path: Option<&Path>) -> anyhow::Result<()> {
     let Some(path) = path else {
         let look = Look {
             colour: settings::colour(&stdout()),

@@ -70,6 +70,16 @@ impl Reader {
         self.stalled.send_replace(stalled);
     }
 
+    /// Stops reading for a while, whatever is done meanwhile.
+    pub(super) fn stall_for(&self, during: Duration) {
+        self.stall(true);
+        let stalled = self.stalled.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(during).await;
+            stalled.send_replace(false);
+        });
+    }
+
     /// Where pipes have a size, one page is enough to see who waits for a reader.
     pub(super) fn narrow(&self) {
         #[cfg(target_os = "linux")]

@@ -3,13 +3,14 @@
 mod check;
 mod compile;
 mod error;
+mod sample;
 mod send;
 
 use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::Value;
-use zot_protocol::validate::ToolSchema;
+use zot_protocol::{Object, validate::ToolSchema};
 
 use super::{Bindings, fill::Fill, pointer::Path};
 pub(super) use compile::{is_matcher, unescaped};
@@ -46,7 +47,10 @@ enum Node {
     OneOf(Vec<Node>),
     Absent,
     Contains(Vec<Node>),
-    Schema(Box<ToolSchema>),
+    Schema {
+        checker: Box<ToolSchema>,
+        source: Object,
+    },
     Literal(Value),
     Fill(Fill),
     New(String),
@@ -97,6 +101,16 @@ impl Pattern {
         self.node
             .check(Some(actual), &Path::Root, bindings)
             .inspect_err(|_| bindings.back_to(&mark))
+    }
+
+    /// A value that fits; `None` where anything does. What it captures is bound.
+    pub(crate) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
+        self.node.sample(bindings)
+    }
+
+    /// Binds what it captures, as far as that is there, though `actual` may not fit.
+    pub(crate) fn capture(&self, actual: &Value, bindings: &mut Bindings) {
+        self.node.capture(actual, bindings);
     }
 
     /// Whether it is content with a field that is not there.
@@ -194,7 +208,7 @@ impl Node {
             | Self::Type(_)
             | Self::Regex(_)
             | Self::Absent
-            | Self::Schema(_)
+            | Self::Schema { .. }
             | Self::Literal(_)
             | Self::Fill(_) => {}
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Reads one.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().ok()?;

@@ -1,13 +1,19 @@
 //! The binary `zot-conform`, as an author runs it.
 
+mod accept;
 mod baseline;
 mod catalogue;
 mod diagnosis;
+mod examples;
 mod fixture;
+mod record;
+mod replay;
 mod report;
 mod run;
 mod sample;
 mod seeds;
+mod shrink;
+mod stage;
 mod support;
 mod transcript;
 mod validate;

@@ -54,7 +54,7 @@ impl Node {
             }
             Self::OneOf(nodes) => return one_of(nodes, Some(actual), at, bindings),
             Self::Contains(nodes) => return self.contains(nodes, actual, at, bindings),
-            Self::Schema(schema) => match schema.check(actual) {
+            Self::Schema { checker, .. } => match checker.check(actual) {
                 Ok(()) => true,
                 Err(mismatch) => {
                     let expected = format!("what its schema accepts ({mismatch})");
@@ -172,7 +172,7 @@ impl Node {
             Self::OneOf(nodes) => format!("one of {} alternatives", nodes.len()),
             Self::Absent => "no such field".to_owned(),
             Self::Contains(_) => "a list".to_owned(),
-            Self::Schema(_) => "what its schema accepts".to_owned(),
+            Self::Schema { .. } => "what its schema accepts".to_owned(),
             Self::Fill(fill) => format!("{:?}", fill.to_string()),
             Self::New(name) => format!("the new `{name}`"),
             Self::Ref(name) => format!("the value of `{name}`"),

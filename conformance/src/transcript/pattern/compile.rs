@@ -187,7 +187,10 @@ impl Compiler {
                     return Err(wrong(value, "an object, the schema", at));
                 };
                 ToolSchema::compile(schema)
-                    .map(|schema| Node::Schema(Box::new(schema)))
+                    .map(|checker| Node::Schema {
+                        checker: Box::new(checker),
+                        source: schema.clone(),
+                    })
                     .map_err(|fault| PatternError::new(at, fault.to_string()))
             }
             "$lit" => Ok(Node::Literal(value.clone())),

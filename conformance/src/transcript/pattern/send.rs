@@ -46,7 +46,7 @@ impl Node {
             | Self::OneOf(_)
             | Self::Absent
             | Self::Contains(_)
-            | Self::Schema(_)
+            | Self::Schema { .. }
             | Self::Capture { .. } => return Err(FillError::new(at, "a matcher cannot be sent")),
         })
     }

@@ -1,0 +1,49 @@
+//! `zot-conform accept`: what was seen, taken into a transcript.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::Context;
+use zot_conform::{
+    onlooker, retake,
+    target::Target,
+    transcript::{Script, save},
+};
+
+use super::{once, replay};
+use crate::{args::Timing, settings};
+
+pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow::Result<ExitCode> {
+    let (scale, startup) = settings::timing(timing)?;
+    let script = Script::load(file)?;
+    let dir = match dir {
+        Some(dir) => dir.to_owned(),
+        None => replay::extension_of(std::slice::from_ref(&script))?,
+    };
+    let target = match Target::of_dir(&dir) {
+        Ok(target) => target,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return Ok(ExitCode::from(3));
+        }
+    };
+    let onlooker = timing.verbose.then(|| onlooker(once::print));
+    let seen = retake(&target, &script, scale, startup, onlooker);
+    let text = match super::runtime()?.block_on(seen) {
+        Ok(text) => text,
+        Err(finding) => {
+            once::complain("error", &finding);
+            eprintln!("`{}` is as it was", file.display());
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let lines = script.text.lines().zip(text.lines());
+    let changed = lines.filter(|(before, after)| before != after).count();
+    if changed == 0 {
+        println!("✓ {}: nothing to accept, all of it fits", file.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    save(file, &text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    let lines = if changed == 1 { "line" } else { "lines" };
+    println!("✓ {}: {changed} {lines} changed", file.display());
+    Ok(ExitCode::SUCCESS)
+}

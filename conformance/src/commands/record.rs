@@ -1,0 +1,210 @@
+//! `zot-conform record`: the host from a script or from the keyboard.
+
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Read, Write},
+    process::ExitCode,
+    thread,
+};
+
+use anyhow::{Context, bail};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use zot_conform::{
+    Entry, HELP, Heeded, Recording, Unheeded, onlooker,
+    target::Target,
+    transcript::{Transcript, Verb, file_name, save},
+};
+
+use super::once;
+use crate::{args, settings};
+
+pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
+    let (scale, startup) = settings::timing(&args.timing)?;
+    if args.output.exists() && !args.force {
+        bail!(
+            "`{}` is there already\nhint: --force writes over it",
+            args.output.display()
+        );
+    }
+    let typed = args.script.is_none() && io::stdin().is_terminal();
+    let lines = match &args.script {
+        Some(path) => {
+            fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?
+        }
+        None if typed => String::new(),
+        None => {
+            let mut lines = String::new();
+            let read = io::stdin().read_to_string(&mut lines);
+            read.context("cannot read the script from standard input")?;
+            lines
+        }
+    };
+    let target = match Target::of_dir(&args.dir) {
+        Ok(target) => target,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return Ok(ExitCode::from(3));
+        }
+    };
+    let name = file_name(&args.output);
+    let onlooker = if typed {
+        Some(onlooker(print_over_prompt))
+    } else {
+        args.timing.verbose.then(|| onlooker(once::print))
+    };
+    let runtime = super::runtime()?;
+    let recorded = runtime.block_on(async {
+        let begun = Recording::begin(target, &name, scale, startup, onlooker).await;
+        let mut recording = match begun {
+            Ok(recording) => recording,
+            Err(finding) => {
+                once::complain("error", &finding);
+                return Ok(Err(3));
+            }
+        };
+        let played = if typed {
+            by_hand(&mut recording).await
+        } else {
+            by_script(&mut recording, &lines).await
+        };
+        match played {
+            Ok(()) => Ok(Ok(recording.finish().await)),
+            Err(Unheeded::Failed(finding)) => {
+                once::complain("error", &finding);
+                Ok(Err(1))
+            }
+            Err(Unheeded::Refused(why)) => bail!("{why}"),
+        }
+    });
+    let (transcript, broken) = match recorded? {
+        Ok(recorded) => recorded,
+        Err(code) => {
+            eprintln!("nothing was written");
+            return Ok(ExitCode::from(code));
+        }
+    };
+    for finding in &broken {
+        once::complain("warning", finding);
+    }
+    if let Some(folder) = args.output.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+    }
+    save(&args.output, &transcript.to_text())
+        .with_context(|| format!("cannot write `{}`", args.output.display()))?;
+    let (sent, expected) = counts(&transcript);
+    println!(
+        "✓ {}: {sent} frames to the extension, {expected} from it",
+        args.output.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counts(transcript: &Transcript) -> (usize, usize) {
+    let count = |is: fn(&Verb) -> bool| {
+        let steps = transcript.steps.iter();
+        steps.filter(|step| is(&step.verb)).count()
+    };
+    (
+        count(|verb| matches!(verb, Verb::Send(_))),
+        count(|verb| matches!(verb, Verb::Expect(_))),
+    )
+}
+
+async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), Unheeded> {
+    for (number, line) in (1..).zip(lines.lines()) {
+        match recording.heed(line).await {
+            Ok(Heeded::Ended) => break,
+            Ok(_) => {}
+            Err(Unheeded::Refused(why)) => {
+                return Err(Unheeded::Refused(format!(
+                    "line {number} of the script: {why}"
+                )));
+            }
+            Err(Unheeded::Failed(mut finding)) => {
+                finding.what = format!("line {number} of the script: {}", finding.what);
+                return Err(Unheeded::Failed(finding));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
+    wipe();
+    println!("{HELP}\n");
+    let mut lines = keyboard();
+    let mut ended = false;
+    prompt();
+    // The prompt is taken away when it is over, so that what follows begins a line.
+    let _wiped = Wiped;
+    loop {
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            () = recording.hear(), if !ended => {
+                ended = true;
+                wipe();
+                println!("(nothing more can come)");
+                prompt();
+                continue;
+            }
+        };
+        let Some(line) = line else { break };
+        match recording.heed_at_once(&line).await {
+            Ok(Heeded::Ended) => break,
+            Ok(Heeded::Help) => {
+                wipe();
+                println!("{HELP}");
+            }
+            Ok(Heeded::Done) => {}
+            // A slip of the keyboard ends nothing.
+            Err(Unheeded::Refused(why)) => {
+                wipe();
+                println!("{why}");
+            }
+            Err(failed @ Unheeded::Failed(_)) => return Err(failed),
+        }
+        wipe();
+        prompt();
+    }
+    Ok(())
+}
+
+/// A frame may come while somebody types: it goes above the prompt.
+fn print_over_prompt(entry: &Entry) {
+    wipe();
+    once::print(entry);
+    prompt();
+}
+
+struct Wiped;
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        wipe();
+    }
+}
+
+fn wipe() {
+    print!("\r\x1b[2K");
+}
+
+fn prompt() {
+    print!("> ");
+    // A prompt that is not seen is no reason to stop.
+    let _ = io::stdout().flush();
+}
+
+/// A thread of its own: a read of the keyboard cannot be called off.
+fn keyboard() -> UnboundedReceiver<String> {
+    let (to, lines) = unbounded_channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if to.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}

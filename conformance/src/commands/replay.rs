@@ -1,0 +1,152 @@
+//! `zot-conform replay`: transcripts against an extension, or against a host.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail, ensure};
+use zot_conform::{
+    Options, Selection, Verdict, as_extension, onlooker, quoted, run as try_all,
+    target::{MANIFEST, Target},
+    transcript::{LoadError, SUFFIX, Script},
+    visible,
+};
+
+use super::{once, run};
+use crate::{
+    args::{self, Timing},
+    progress, settings,
+};
+
+pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
+    if args.as_extension {
+        let [file] = args.files.as_slice() else {
+            bail!("--as-extension plays one transcript, and needs no directory");
+        };
+        return guest(&load(file)?, &args.timing);
+    }
+    let sinks = run::sinks(&args.report)?;
+    let (files, dir) = match args.files.as_slice() {
+        [only] if is_extension(only) => bail!(
+            "`{}` is no transcript\nhint: `zot-conform {}` plays those in its folder `conform`",
+            only.display(),
+            quoted(only)
+        ),
+        [files @ .., dir] if is_extension(dir) => (files, Some(dir.clone())),
+        files => (files, None),
+    };
+    let scripts: Vec<Script> = files
+        .iter()
+        .map(|file| load(file))
+        .collect::<anyhow::Result<_>>()?;
+    let dir = match dir {
+        Some(dir) => dir,
+        None => extension_of(&scripts)?,
+    };
+    let (scale, startup) = settings::timing(&args.timing)?;
+    ensure!(args.jobs != Some(0), "--jobs must be at least 1");
+    let options = Options {
+        scale,
+        startup,
+        jobs: args.jobs.unwrap_or(settings::JOBS),
+        strict: args.strict,
+        selection: Selection {
+            only: vec!["transcript/*".to_owned()],
+            ..Selection::default()
+        },
+        onlooker: args.timing.verbose.then(|| onlooker(once::print)),
+        transcripts: scripts,
+        store: settings::store(),
+        ..Options::default()
+    };
+    let (line, progress) = progress::Line::start();
+    let shown = quoted(&dir);
+    let played = try_all(Target::of_dir(&dir), &shown, &options, progress);
+    let report = super::runtime()?.block_on(played);
+    line.end();
+    let report = report.context("cannot start processes")?;
+    for (form, path) in &sinks {
+        run::write(&report, *form, path.as_deref())?;
+    }
+    // Who has named a transcript wants to know why it was not played.
+    for outcome in &report.outcomes {
+        if outcome.verdict == Verdict::NotApplicable {
+            let why: Vec<&str> = outcome.findings.iter().map(|it| it.what.as_str()).collect();
+            eprintln!("{}: {}", visible(&outcome.id), visible(&why.join("; ")));
+        }
+    }
+    Ok(ExitCode::from(run::exit(&report)))
+}
+
+/// The transcript in a file, or the failure that was kept by this id.
+fn load(file: &Path) -> anyhow::Result<Script> {
+    if !file.exists()
+        && let Some(id) = file.to_str().filter(|id| !id.contains(['/', '.']))
+        && let Some(store) = settings::store()
+    {
+        let kept = store.join(format!("{id}{SUFFIX}"));
+        return match Script::load(&kept) {
+            Err(LoadError::Unread { .. }) => {
+                bail!("there is no file `{id}`, and no failure of that id is kept")
+            }
+            other => Ok(other?),
+        };
+    }
+    Ok(Script::load(file)?)
+}
+
+fn is_extension(path: &Path) -> bool {
+    path.is_dir() || path.file_name().is_some_and(|name| name == MANIFEST)
+}
+
+/// The one extension that all of these are about.
+pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
+    let mut found: Option<PathBuf> = None;
+    for script in scripts {
+        let Some(dir) = script.extension() else {
+            bail!(
+                "`{}` does not say which extension it is about\nhint: give the extension's directory after it",
+                script.path.display()
+            );
+        };
+        match &found {
+            Some(other) if other.canonicalize().ok() != dir.canonicalize().ok() => bail!(
+                "these transcripts are about two extensions, `{}` and `{}`\nhint: replay them one after the other, or give one directory for all",
+                other.display(),
+                dir.display()
+            ),
+            Some(_) => {}
+            None => found = Some(dir),
+        }
+    }
+    found.context("nothing to play")
+}
+
+/// The harness as the extension.
+fn guest(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
+    let (scale, _) = settings::timing(timing)?;
+    // A host starts it in the directory of its manifest, whose name it has to say.
+    let own = Target::of_dir(Path::new("."));
+    let own = own.ok().and_then(|own| own.name().map(str::to_owned));
+    let name = own.unwrap_or_else(|| script.name());
+    let mut fits = true;
+    let runtime = super::runtime()?;
+    let label = script.path.display().to_string();
+    let ended = runtime.block_on(as_extension(
+        &script.transcript,
+        &name,
+        &label,
+        scale,
+        tokio::io::BufReader::new(tokio::io::stdin()),
+        tokio::io::stdout(),
+        |finding| {
+            fits = false;
+            once::complain("error", &finding);
+        },
+    ));
+    // A read of the standard input cannot be called off.
+    runtime.shutdown_background();
+    ended.context("cannot talk to the host")?;
+    Ok(ExitCode::from(u8::from(!fits)))
+}

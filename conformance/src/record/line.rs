@@ -1,0 +1,189 @@
+//! What may be written in a script, or typed.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use zot_protocol::{
+    FromHost, Object,
+    validate::{self, strict_json},
+};
+
+use crate::{
+    samples::{self, Fields},
+    surface::Surface,
+    transcript::Template,
+};
+
+/// What may be typed.
+pub const HELP: &str = "\
+/NAME ARGS             the slash command
+call TOOL [JSON]       the tool; without arguments, with the smallest it allows
+event NAME [JSON]      tells of an event
+intercept NAME [JSON]  asks about an event
+{\"type\":…}             any frame of a host
+shutdown               ends it, and is recorded
+quit, or end of input  ends it, and is not";
+
+/// One line, read.
+pub(super) enum Line {
+    /// Blank, a remark, or a line of a transcript that is not the host's.
+    Nothing,
+    Help,
+    End,
+    Wait(Duration),
+    Frame(Template),
+    Short(Short),
+}
+
+/// A frame that needs no more than an id.
+pub(super) enum Short {
+    Command(String, String),
+    Call(String, Object),
+    Event(Value),
+    Intercept(String, Option<Object>),
+    Shutdown,
+}
+
+impl Short {
+    pub(super) fn frame(self, id: &str) -> Value {
+        match self {
+            Self::Command(name, args) => samples::command(id, &name, &args),
+            Self::Call(name, args) => samples::tool_call(id, &name, &args),
+            Self::Event(frame) => frame,
+            Self::Intercept(name, None) => samples::intercept(id, &name, "ls"),
+            Self::Intercept(name, Some(fields)) => {
+                let mut frame = Map::new();
+                frame.insert("type".into(), "event_intercept".into());
+                frame.insert("id".into(), id.into());
+                frame.insert("event".into(), name.into());
+                frame.extend(fields);
+                frame.into()
+            }
+            Self::Shutdown => json!({"type": "shutdown"}),
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn read(line: &str, surface: &Surface) -> Result<Self, String> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(Self::Nothing);
+        }
+        if line.starts_with('{') {
+            return json_line(line);
+        }
+        if let Some(command) = line.strip_prefix('/') {
+            let (name, args) = word(command);
+            let known = surface.commands.iter().map(String::as_str);
+            known_name("command", name, known)?;
+            let short = Short::Command(name.to_owned(), args.to_owned());
+            return Ok(Self::Short(short));
+        }
+        let (verb, rest) = word(line);
+        let (name, json) = word(rest);
+        let short = match (verb, name) {
+            ("help" | "?", "") => return Ok(Self::Help),
+            ("quit" | "exit", "") => return Ok(Self::End),
+            ("shutdown", "") => Short::Shutdown,
+            ("call" | "event" | "intercept", "") => {
+                return Err(format!("`{verb}` and then what?"));
+            }
+            ("call", name) => {
+                let known = surface.tools.iter().map(|tool| tool.name.as_str());
+                known_name("tool", name, known)?;
+                let args = match object(json)? {
+                    Some(args) => args,
+                    None => smallest(surface, name)?,
+                };
+                Short::Call(name.to_owned(), args)
+            }
+            ("event", name) => Short::Event(match object(json)? {
+                Some(fields) => {
+                    let mut frame = json!({"type": "event", "event": name});
+                    if let Value::Object(frame) = &mut frame {
+                        frame.extend(fields);
+                    }
+                    frame
+                }
+                None => samples::event(name, Fields::All),
+            }),
+            ("intercept", name) => Short::Intercept(name.to_owned(), object(json)?),
+            _ => return Err(format!("`{verb}` is not understood; `help` says what is")),
+        };
+        Ok(Self::Short(short))
+    }
+}
+
+/// A frame as it is, or a line of a transcript.
+fn json_line(line: &str) -> Result<Line, String> {
+    let value = strict_json(line.as_bytes()).map_err(|refusal| refusal.reason)?;
+    let first = value.as_object().and_then(|object| object.keys().next());
+    let template = match first.map_or("", String::as_str) {
+        "send" => value["send"].clone(),
+        "wait" => {
+            let span = value["wait"].as_str();
+            let span = span.and_then(crate::transcript::span);
+            return span
+                .map(Line::Wait)
+                .ok_or_else(|| "`wait` is a duration such as \"100ms\"".to_owned());
+        }
+        "zt" | "use" | "expect" | "unordered" | "quiet" | "#" => return Ok(Line::Nothing),
+        _ if value.get("type").is_some() => json!({"$lit": value}),
+        other => {
+            return Err(format!(
+                "`{other}`: neither a frame with its `type` nor a `send`"
+            ));
+        }
+    };
+    Template::new(template)
+        .map(Line::Frame)
+        .map_err(|error| error.to_string())
+}
+
+/// Whether a host says this.
+pub(super) fn valid(frame: &Value) -> Result<(), String> {
+    validate::value::<FromHost>(frame).map_err(|refusal| format!("no host says this: {refusal}"))
+}
+
+fn word(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim())
+}
+
+fn object(json: &str) -> Result<Option<Object>, String> {
+    if json.is_empty() {
+        return Ok(None);
+    }
+    match strict_json(json.as_bytes()) {
+        Ok(Value::Object(object)) => Ok(Some(object)),
+        Ok(_) => Err(format!("not a JSON object: {json}")),
+        Err(refusal) => Err(refusal.reason),
+    }
+}
+
+fn known_name<'a>(
+    what: &str,
+    name: &str,
+    mut known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), String> {
+    let names: Vec<&str> = known.clone().collect();
+    if known.any(|it| it.eq_ignore_ascii_case(name)) {
+        return Ok(());
+    }
+    Err(if names.is_empty() {
+        format!("it registers no {what} at all")
+    } else {
+        format!(
+            "it registers no {what} `{name}`; it has: {}",
+            names.join(", ")
+        )
+    })
+}
+
+fn smallest(surface: &Surface, name: &str) -> Result<Object, String> {
+    let tool = surface.tools.iter().find(|tool| tool.name == name);
+    let tool = tool.ok_or_else(|| format!("it registers no tool `{name}`"))?;
+    tool.minimal()
+        .map_err(|why| format!("no arguments for `{name}` could be made: {why}"))
+}

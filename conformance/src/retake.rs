@@ -1,0 +1,80 @@
+//! Plays a transcript leniently, and gives it back with what was seen in it: for an author who means the change.
+
+use std::{sync::PoisonError, time::Duration};
+
+use zot_process::Spawner;
+
+use crate::{
+    session::{Onlooker, Sink, Start},
+    survey::survey,
+    target::Target,
+    transcript::{
+        Script, accept_text,
+        play::{Mode, Stage, missing, play},
+    },
+    verdict::Finding,
+};
+
+/// The text of a transcript with what the extension says now. Frames of another type than those expected, or none at
+/// all, are not taken in: that is another exchange, to be recorded anew.
+pub async fn retake(
+    target: &Target,
+    script: &Script,
+    scale: f64,
+    startup: Option<Duration>,
+    onlooker: Option<Onlooker>,
+) -> Result<String, Box<Finding>> {
+    let start = Start {
+        spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
+        confined: true,
+        scale,
+        onlooker,
+        directories: None,
+    };
+    let hello = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
+    let mut met = survey(target, &start, hello, &Sink::default()).await;
+    if let Some(blocker) = met.blocked {
+        let findings = met.findings.remove(blocker).unwrap_or_default();
+        let finding = findings.into_iter().next();
+        return Err(Box::new(
+            finding.unwrap_or_else(|| Finding::new("it did not start")),
+        ));
+    }
+    let transcript = &script.transcript;
+    let missing = missing(&transcript.head.needs, &met.surface);
+    if !missing.is_empty() {
+        let what = format!("it does not register {}", missing.join(", "));
+        return Err(Box::new(Finding::new(what)));
+    }
+    let stage = Stage {
+        target,
+        start: &start,
+        surface: &met.surface,
+        hello,
+    };
+    let sink = Sink::default();
+    let label = script.path.display().to_string();
+    let played = play(stage, transcript, &label, Mode::Lenient, sink.clone()).await;
+    start.spawner.idle().await;
+    if let Some(failure) = played.failure {
+        let mut finding = failure.finding;
+        finding.hint.get_or_insert(
+            "what says something else is accepted; what is something else is to be recorded anew"
+                .to_owned(),
+        );
+        return Err(Box::new(finding));
+    }
+    // A frame that breaks a rule is nothing to hold on to.
+    let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(violation) = collected.violations.drain(..).next() {
+        let mut finding = violation.finding;
+        finding.what = format!("{}: {}", violation.check, finding.what);
+        return Err(Box::new(finding));
+    }
+    Ok(accept_text(
+        &script.text,
+        transcript,
+        &played.seen,
+        &played.bindings,
+    ))
+}

@@ -1,0 +1,155 @@
+//! Plays the transcripts of an extension, each against a process of its own.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::{Options, Progress, repeat};
+use crate::{
+    check::{Plan, find},
+    session::{Collected, Sink},
+    transcript::{
+        Script,
+        play::{Mode, Stage, missing, play},
+    },
+    verdict::{Finding, Level, Outcome, Verdict},
+};
+
+/// The id of a transcript among those of the checks.
+pub(super) fn id(script: &Script) -> String {
+    format!("transcript/{}", script.name())
+}
+
+/// The transcripts that are selected.
+pub(super) fn chosen(options: &Options) -> Vec<&Script> {
+    let has = |script: &&Script| options.selection.has(&id(script), Level::Must);
+    options.transcripts.iter().filter(has).collect()
+}
+
+/// Plays all that are selected, and tells of them in their order. Gives the fault of the harness itself, if there was one.
+pub(super) async fn play_all(
+    plan: &Arc<Plan>,
+    options: &Options,
+    progress: &Arc<dyn Progress>,
+) -> Result<Vec<Outcome>, String> {
+    let chosen = chosen(options);
+    progress.begins(chosen.len());
+    let room = Arc::new(Semaphore::new(options.jobs.max(1)));
+    let mut tasks = JoinSet::new();
+    for (place, script) in chosen.into_iter().enumerate() {
+        let (plan, room) = (Arc::clone(plan), Arc::clone(&room));
+        let (script, progress) = (script.clone(), Arc::clone(progress));
+        tasks.spawn(async move {
+            let _room = room.acquire().await;
+            progress.tries(&id(&script));
+            let outcome = of(&plan, &script).await;
+            progress.ended(&outcome);
+            (place, outcome)
+        });
+    }
+    let mut outcomes = Vec::new();
+    while let Some(ended) = tasks.join_next().await {
+        match ended {
+            Ok(ended) => outcomes.push(ended),
+            Err(error) => return Err(format!("a transcript: {}", super::panic_text(error))),
+        }
+    }
+    outcomes.sort_by_key(|(place, _)| *place);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// For a run that ended at `blocker`, before anything could be played.
+pub(super) fn blocked(options: &Options, blocker: &str) -> Vec<Outcome> {
+    let unplayed = |script| {
+        let verdict = Verdict::BlockedBy(blocker.to_owned());
+        outcome(script, verdict, Vec::new(), Duration::ZERO)
+    };
+    chosen(options).into_iter().map(unplayed).collect()
+}
+
+impl Plan {
+    /// What a transcript is played against.
+    pub(crate) fn stage(&self) -> Stage<'_> {
+        let hello = self.startup.unwrap_or(self.target.hello_limit());
+        Stage {
+            target: &self.target,
+            start: &self.start,
+            surface: &self.surface,
+            hello: hello.mul_f64(self.start.scale),
+        }
+    }
+}
+
+async fn of(plan: &Plan, script: &Script) -> Outcome {
+    let missing = missing(&script.transcript.head.needs, &plan.surface);
+    if !missing.is_empty() {
+        let why = format!("it does not register {}", missing.join(", "));
+        let why = vec![Finding::new(why)];
+        return outcome(script, Verdict::NotApplicable, why, Duration::ZERO);
+    }
+    let began = Instant::now();
+    let sink = Sink::default();
+    let label = match repeat::kept(script, plan.store.as_deref()) {
+        Some(id) => id,
+        None => script.path.display().to_string(),
+    };
+    let transcript = &script.transcript;
+    let played = play(
+        plan.stage(),
+        transcript,
+        &label,
+        Mode::Strict,
+        Arc::clone(&sink),
+    );
+    let failure = played.await.failure;
+    let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
+    let Collected {
+        exchanges,
+        violations,
+        ..
+    } = std::mem::take(&mut *collected);
+    let mut verdict = match failure {
+        Some(_) => Verdict::Fail,
+        None => Verdict::Pass,
+    };
+    let mut findings: Vec<Finding> = failure.into_iter().map(|it| it.finding).collect();
+    // What must hold whatever is asked must hold here, too.
+    for violation in violations {
+        let mut finding = violation.finding;
+        finding.what = format!("{}: {}", violation.check, finding.what);
+        let level = find(violation.check).map_or(Level::Must, |check| check.level);
+        verdict = match (level, verdict) {
+            (Level::Must, _) | (_, Verdict::Fail) => Verdict::Fail,
+            (Level::Should, _) => Verdict::Warn,
+            (Level::Info, verdict) => verdict,
+        };
+        if !findings.iter().any(|known| known.what == finding.what) {
+            findings.push(finding);
+        }
+    }
+    if matches!(verdict, Verdict::Fail | Verdict::Warn)
+        && let Some(first) = findings.first_mut()
+    {
+        first.repeat = Some(repeat::replay(script, &plan.target, plan.store.as_deref()));
+    }
+    let mut outcome = outcome(script, verdict, findings, began.elapsed());
+    outcome.exchanges = exchanges;
+    outcome
+}
+
+fn outcome(script: &Script, verdict: Verdict, findings: Vec<Finding>, took: Duration) -> Outcome {
+    let about = script.transcript.head.about.clone();
+    Outcome {
+        id: id(script),
+        level: Level::Must,
+        title: about.unwrap_or_else(|| "plays as it is written".to_owned()),
+        verdict,
+        findings,
+        took,
+        exchanges: Vec::new(),
+        known: false,
+    }
+}

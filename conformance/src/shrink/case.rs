@@ -1,0 +1,180 @@
+//! The frames that lead to a failure, and smaller ones.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use zot_protocol::{FromHost, Object, validate};
+
+use crate::{
+    Party, arguments,
+    check::Plan,
+    reply::Reply,
+    surface::text,
+    transcript::{
+        Bindings, Expect, Pattern, Recorder, Step, Template, Transcript, Verb, proof, smaller,
+    },
+};
+
+/// What an extension may say meanwhile without its being about that.
+const BESIDE: [&str; 9] = [
+    "notify",
+    "clear_notes",
+    "tool_progress",
+    "open_panel",
+    "panel_render",
+    "panel_close",
+    "submit",
+    "call_tool",
+    "call_tool_cancel",
+];
+/// What stays of a request while it is made simpler.
+const FIXED: [&str; 5] = ["type", "id", "name", "event", "tool_id"];
+
+/// The host's frames after the handshake; the last is a request that is not answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Case {
+    frames: Vec<Value>,
+    /// How long a host waits for the reply.
+    pub(super) limit: Duration,
+}
+
+impl Case {
+    /// A case that can be played again; `None` where the last frame asks for nothing, or one of them cannot be told.
+    pub(super) fn of(plan: &Plan, mut frames: Vec<Value>) -> Option<Self> {
+        // Answers to what it asked are not asked for in the next process.
+        frames.retain(|frame| !matches!(text(frame, "type"), "tool_result" | "error"));
+        let limit = Reply::to(frames.last()?)?.limit(&plan.target);
+        let case = Self { frames, limit };
+        proof(&case.transcript(limit)).ok()?;
+        Some(case)
+    }
+
+    /// The tool that is called at last.
+    pub(super) fn tool(&self) -> &str {
+        let last = self.frames.last();
+        last.filter(|frame| text(frame, "type") == "tool_call")
+            .map_or("", |frame| text(frame, "name"))
+    }
+
+    /// The frames with ids that are the same in every run, one per line.
+    pub(super) fn input(&self) -> String {
+        let mut bindings = Bindings::default();
+        let steps = self.transcript(self.limit).steps;
+        let frames = steps.iter().filter_map(|step| match &step.verb {
+            Verb::Send(template) => template.fill(&mut bindings).ok(),
+            _ => None,
+        });
+        let frames: Vec<String> = frames.map(|frame| frame.to_string()).collect();
+        frames.join("\n")
+    }
+
+    /// As a transcript: each request before the last may be answered, the last must be.
+    pub(super) fn transcript(&self, within: Duration) -> Transcript {
+        let mut recorder = Recorder::new("");
+        for frame in &self.frames {
+            recorder.frame(Party::Host, frame, Duration::ZERO);
+        }
+        let written = recorder.finish();
+        let mut head = written.head;
+        head.name = None;
+        head.ignore = BESIDE.map(str::to_owned).to_vec();
+        let mut verbs = vec![Verb::UseHandshake];
+        let last = self.frames.len() - 1;
+        for (index, (step, frame)) in written.steps.into_iter().zip(&self.frames).enumerate() {
+            let reply = match &step.verb {
+                Verb::Send(template) => reply(frame, template),
+                _ => None,
+            };
+            verbs.push(step.verb);
+            verbs.extend(reply.map(|frame| {
+                Verb::Expect(Expect {
+                    within: (index == last).then_some(within),
+                    optional: index != last,
+                    frame,
+                })
+            }));
+        }
+        let steps = verbs.into_iter().zip(2..);
+        Transcript {
+            head,
+            steps: steps.map(|(verb, line)| Step { line, verb }).collect(),
+        }
+    }
+
+    /// With fewer frames before the last.
+    pub(super) fn fewer(&self) -> Vec<Self> {
+        let whole = self.transcript(self.limit);
+        let lines = |transcript: &Transcript| -> Vec<usize> {
+            let sends = transcript.steps.iter();
+            let sends = sends.filter(|step| matches!(step.verb, Verb::Send(_)));
+            sends.map(|step| step.line).collect()
+        };
+        let all = lines(&whole);
+        let mut found: Vec<Self> = Vec::new();
+        for candidate in smaller(&whole) {
+            let kept = lines(&candidate);
+            if kept.last() != all.last() || kept.len() == all.len() {
+                continue;
+            }
+            let frames = all.iter().zip(&self.frames);
+            let frames = frames.filter(|(line, _)| kept.contains(line));
+            let case = Self {
+                frames: frames.map(|(_, frame)| frame.clone()).collect(),
+                limit: self.limit,
+            };
+            if !found.contains(&case) {
+                found.push(case);
+            }
+        }
+        found
+    }
+
+    /// With less in the last frame. Arguments that fit the tool's schema go on fitting, and those that do not go on
+    /// failing it: the one is not a smaller case of the other.
+    pub(super) fn simpler(&self, plan: &Plan) -> Vec<Self> {
+        let Some(Value::Object(last)) = self.frames.last() else {
+            return Vec::new();
+        };
+        let (fixed, payload): (Object, Object) = last
+            .clone()
+            .into_iter()
+            .partition(|(key, _)| FIXED.contains(&key.as_str()));
+        let fits = |frame: &Value| {
+            let tool = plan.surface.tools.iter().find(|it| it.name == self.tool());
+            let arguments = tool.and_then(|tool| tool.arguments.as_ref().ok());
+            let args = frame.get("args").and_then(Value::as_object);
+            Some(arguments?.is_valid(args?))
+        };
+        let fitted = fits(&last.clone().into());
+        let mut found = Vec::new();
+        for less in arguments::smaller(&payload) {
+            if less.len() < payload.len() {
+                continue;
+            }
+            let mut frame = fixed.clone();
+            frame.extend(less);
+            // In the order in which it was.
+            let frame: Object = last
+                .keys()
+                .map(|key| (key.clone(), frame[key].clone()))
+                .collect();
+            let frame = Value::Object(frame);
+            if validate::value::<FromHost>(&frame).is_ok() && fits(&frame) == fitted {
+                let mut case = self.clone();
+                case.frames.pop();
+                case.frames.push(frame);
+                found.push(case);
+            }
+        }
+        found
+    }
+}
+
+/// What a request asks for, whatever it says.
+fn reply(frame: &Value, template: &Template) -> Option<Pattern> {
+    let reply = Reply::to(frame)?;
+    let id = &template.source()["id"];
+    let name = id.get("$new").or(id.get("$ref"));
+    let id = name.map_or_else(|| id.clone(), |name| json!({"$ref": name}));
+    Pattern::new(json!({"type": reply.kind, "id": id})).ok()
+}

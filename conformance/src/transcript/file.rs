@@ -1,0 +1,139 @@
+//! Transcripts in files.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{ParseError, Transcript, parse, proof};
+
+/// How the name of a transcript's file ends.
+pub const SUFFIX: &str = ".zt.ndjson";
+
+/// A transcript, and the file it came from.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// The file, as it was named.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What the text says.
+    pub transcript: Transcript,
+}
+
+/// A transcript that cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It does not parse, or sends what no host may.
+    #[error("{}:{}: {}", path.display(), error.line, error.why)]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: ParseError,
+    },
+}
+
+impl Script {
+    /// Reads a transcript.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let text = fs::read_to_string(path).map_err(|source| LoadError::Unread {
+            path: path.to_owned(),
+            source,
+        })?;
+        let transcript = parse(&text).and_then(|transcript| {
+            proof(&transcript)?;
+            Ok(transcript)
+        });
+        let transcript = transcript.map_err(|error| LoadError::Wrong {
+            path: path.to_owned(),
+            error,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            text,
+            transcript,
+        })
+    }
+
+    /// The transcripts in the folder `conform` of an extension, by their names; none where there is no such folder.
+    pub fn of_extension(dir: &Path) -> Result<Vec<Self>, LoadError> {
+        let folder = dir.join("conform");
+        let unread = |source| LoadError::Unread {
+            path: folder.clone(),
+            source,
+        };
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(unread)?,
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(unread)?.path();
+            if path.to_string_lossy().ends_with(SUFFIX) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.iter().map(|path| Self::load(path)).collect()
+    }
+
+    /// Its own name, or that of its file.
+    pub fn name(&self) -> String {
+        let own = self.transcript.head.name.clone();
+        own.unwrap_or_else(|| file_name(&self.path))
+    }
+
+    /// The extension it is about: the one it names, or the one in whose `conform` folder it is.
+    pub fn extension(&self) -> Option<PathBuf> {
+        let path = std::path::absolute(&self.path).ok()?;
+        let folder = path.parent()?;
+        match &self.transcript.head.extension {
+            Some(dir) => Some(folder.join(dir)),
+            None if folder.file_name() == Some(OsStr::new("conform")) => {
+                // Shown as it was named where that says it.
+                let named = self.path.parent().and_then(Path::parent);
+                let named = named.filter(|dir| !dir.as_os_str().is_empty());
+                named.or(folder.parent()).map(Path::to_owned)
+            }
+            None => None,
+        }
+    }
+}
+
+/// The name of a transcript's file without its suffix.
+pub fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(SUFFIX).unwrap_or(&name).to_owned()
+}
+
+/// Writes a file whole or not at all: who reads it meanwhile, or a full disk, never sees half of it.
+pub fn save(path: &Path, text: &str) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".zot-conform-")
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    // A temporary file is private; a transcript is as readable as what it replaces, or as any other new file.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(path).map_or(0o644, |about| about.permissions().mode() & 0o777);
+        file.as_file()
+            .set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.persist(path).map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,290 @@
+//! A transcript against an extension: the harness is the host.
+
+mod expect;
+mod wire;
+mod words;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Bindings, DEFAULT_WITHIN, Needs, Place, Places, Seen, Step, Transcript, Verb};
+use crate::{
+    check::until_ready,
+    diagnose, samples,
+    session::{Heard, Session, Silence, Sink, Start},
+    surface::Surface,
+    target::Target,
+    verdict::Finding,
+};
+
+/// How long an extension is given to leave after the last step; whether it does is not judged here.
+const LEAVE: Duration = Duration::from_millis(500);
+
+/// What a transcript is played against.
+#[derive(Clone, Copy)]
+pub(crate) struct Stage<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) start: &'a Start,
+    /// What it registers; it is known before anything is played.
+    pub(crate) surface: &'a Surface,
+    /// How long it may take to `hello`, scaled.
+    pub(crate) hello: Duration,
+}
+
+/// How a frame is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// One that does not fit ends it.
+    Strict,
+    /// One of the right type is taken, whatever it says.
+    Lenient,
+    /// As strict, and nobody will read why: for whoever only wants to know whether it fails.
+    Probe,
+}
+
+/// What came of it.
+pub(crate) struct Played {
+    /// Why it did not come to its end.
+    pub(crate) failure: Option<Failure>,
+    /// What came at each step.
+    pub(crate) seen: Seen,
+    /// The names at the end.
+    pub(crate) bindings: Bindings,
+}
+
+/// A step that did not go as it is written.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) finding: Finding,
+    /// Where nothing came: why.
+    pub(crate) silence: Option<Silence>,
+}
+
+/// Plays a transcript against a process of its own. `label` is what its file is called in what is found.
+pub(crate) async fn play(
+    stage: Stage<'_>,
+    transcript: &Transcript,
+    label: &str,
+    mode: Mode,
+    sink: Sink,
+) -> Played {
+    let session = Session::start(stage.target, stage.start, sink).await;
+    let mut session = match session {
+        Ok(session) => session,
+        Err(error) => {
+            return Played {
+                failure: Some(Failure {
+                    finding: Finding::from_error(&error),
+                    silence: None,
+                }),
+                seen: Seen::default(),
+                bindings: Bindings::default(),
+            };
+        }
+    };
+    session.leave_calls();
+    let mut player = Player {
+        bindings: Bindings::new(places(&session, stage.target)),
+        stage,
+        ignore: &transcript.head.ignore,
+        session,
+        at: 0,
+        seen: Seen::default(),
+        asked: Vec::new(),
+        split: Vec::new(),
+        begun: Vec::new(),
+        stalled: None,
+        mode,
+    };
+    let mut failure = None;
+    for (index, step) in transcript.steps.iter().enumerate() {
+        if let Err(halt) = player.step(index, step).await {
+            let Halt {
+                mut finding,
+                silence,
+            } = *halt;
+            finding.what = format!("{label}:{}: {}", step.line, finding.what);
+            failure = Some(Failure { finding, silence });
+            break;
+        }
+    }
+    player.leave().await;
+    Played {
+        failure,
+        seen: player.seen,
+        bindings: player.bindings,
+    }
+}
+
+/// Where the places of a transcript are while this process runs.
+pub(crate) fn places(session: &Session, target: &Target) -> Places {
+    let mut places = Places::default()
+        .with(Place::Cwd, session.cwd().to_string_lossy())
+        .with(Place::ExtensionDir, target.dir.to_string_lossy())
+        .with(Place::DataDir, session.data_dir().to_string_lossy())
+        .with(Place::Tmp, std::env::temp_dir().to_string_lossy());
+    if let Some(home) = std::env::home_dir() {
+        places.set(Place::Home, home.to_string_lossy());
+    }
+    places
+}
+
+/// What a transcript needs and an extension does not register.
+pub(crate) fn missing(needs: &Needs, surface: &Surface) -> Vec<String> {
+    let tool = |name: &&String| !surface.tools.iter().any(|it| it.name == **name);
+    let command = |name: &&String| {
+        let known = surface.commands.iter();
+        !known.into_iter().any(|it| it.eq_ignore_ascii_case(name))
+    };
+    let intercept = |name: &&String| !surface.intercepts.contains(name);
+    let tools = needs.tools.iter().filter(tool);
+    let commands = needs.commands.iter().filter(command);
+    let intercepts = needs.intercept.iter().filter(intercept);
+    tools
+        .map(|name| format!("the tool `{name}`"))
+        .chain(commands.map(|name| format!("the command `/{name}`")))
+        .chain(intercepts.map(|name| format!("the intercept `{name}`")))
+        .collect()
+}
+
+struct Player<'a> {
+    stage: Stage<'a>,
+    ignore: &'a [String],
+    session: Session,
+    /// How many of the lines heard are done with.
+    at: usize,
+    bindings: Bindings,
+    seen: Seen,
+    /// The requests that were sent.
+    asked: Vec<Value>,
+    /// How the next frame is cut.
+    split: Vec<usize>,
+    /// A line that was begun with `raw`.
+    begun: Vec<u8>,
+    /// Until when nothing is read.
+    stalled: Option<Instant>,
+    mode: Mode,
+}
+
+/// Why a step does not go on. Boxed, since a finding is large and rare.
+struct Halt {
+    finding: Finding,
+    silence: Option<Silence>,
+}
+
+type Done = Result<(), Box<Halt>>;
+
+impl From<Finding> for Box<Halt> {
+    fn from(finding: Finding) -> Self {
+        Self::new(Halt {
+            finding,
+            silence: None,
+        })
+    }
+}
+
+impl Player<'_> {
+    async fn step(&mut self, index: usize, step: &Step) -> Done {
+        match &step.verb {
+            Verb::Remark(_) => Ok(()),
+            Verb::UseHandshake => self.handshake().await,
+            Verb::Send(template) => self.send(template).await,
+            Verb::Raw(text) => self.raw(text.as_bytes()).await,
+            Verb::Split(pieces) => {
+                self.split.clone_from(pieces);
+                Ok(())
+            }
+            Verb::Expect(expect) => self.expect(index, expect).await,
+            Verb::Unordered { expects, within } => self.unordered(index, expects, *within).await,
+            Verb::Quiet(during) => self.quiet(*during).await,
+            Verb::Wait(during) => {
+                let until = Instant::now() + *during;
+                self.session.listen(*during).await;
+                // Whoever has ended is listened to no longer, and the time passes all the same.
+                tokio::time::sleep_until(until.into()).await;
+                Ok(())
+            }
+            Verb::StallStdout(during) => {
+                // Pipes hold 64 KiB, which hides who waits for a reader.
+                self.session.narrow();
+                self.session.stall_for(*during);
+                self.stalled = Some(Instant::now() + *during);
+                Ok(())
+            }
+            Verb::CloseStdin => {
+                self.session.close_stdin();
+                Ok(())
+            }
+            Verb::Signal(signal) => {
+                wire::signal(&mut self.session, *signal);
+                Ok(())
+            }
+            Verb::Exit { how, within } => self.exit(index, how, *within).await,
+            Verb::Stderr { line, within } => self.stderr(line, *within).await,
+        }
+    }
+
+    /// Up to ready, with what every host says.
+    async fn handshake(&mut self) -> Done {
+        let hello = |heard: &Heard| heard.is("hello");
+        if let Err(silence) = self.session.find(self.at, self.stage.hello, hello).await {
+            return Err(self.silent(silence, "`hello`", hello).await);
+        }
+        let ack = samples::hello_ack(&self.session, self.stage.target);
+        let ready = match self.session.send_as_is(&ack).await {
+            Ok(()) => until_ready(&mut self.session, Some(self.stage.surface)).await,
+            Err(silence) => Err(silence),
+        };
+        if let Err(silence) = ready {
+            let ready = |heard: &Heard| heard.is("ready");
+            return Err(self.silent(silence, "its registrations", ready).await);
+        }
+        let heard = self.session.heard();
+        let ready = heard.iter().position(|heard| heard.is("ready"));
+        self.at = ready.map_or(heard.len(), |at| at + 1);
+        Ok(())
+    }
+
+    /// A deadline of the transcript, scaled, from the time on when it is listened to again.
+    async fn within(&mut self, within: Option<Duration>) -> Duration {
+        if let Some(until) = self.stalled.take() {
+            tokio::time::sleep_until(until.into()).await;
+        }
+        self.session.scaled(within.unwrap_or(DEFAULT_WITHIN))
+    }
+
+    /// Says why nothing came.
+    async fn silent(
+        &mut self,
+        silence: Silence,
+        what: &str,
+        came: impl Fn(&Heard) -> bool,
+    ) -> Box<Halt> {
+        let target = self.stage.target;
+        let finding = match self.mode {
+            Mode::Probe => Finding::default(),
+            _ => diagnose::silence(&mut self.session, target, silence, what, came).await,
+        };
+        Box::new(Halt {
+            finding,
+            silence: Some(silence),
+        })
+    }
+
+    /// Lets it go, as a host would.
+    async fn leave(&mut self) {
+        if self.session.exited().is_some() || self.mode == Mode::Probe {
+            return;
+        }
+        if self
+            .session
+            .send(&json!({"type": "shutdown"}))
+            .await
+            .is_ok()
+        {
+            self.session.close_stdin();
+            self.session.exit(LEAVE).await;
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What comes, against what is expected.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Done, Halt, Mode, Player, words};
+use crate::{
+    session::{Heard, Silence},
+    transcript::{Expect, Mismatch},
+    verdict::Finding,
+};
+
+impl Player<'_> {
+    pub(super) async fn expect(&mut self, index: usize, expect: &Expect) -> Done {
+        let within = self.within(expect.within).await;
+        let (at, frame) = match self.next(within).await {
+            Ok(next) => next,
+            Err(_) if expect.optional => return Ok(()),
+            Err(silence) => return Err(self.stayed_away(silence, expect).await),
+        };
+        match expect.frame.matches(&frame, &mut self.bindings) {
+            Ok(()) => {}
+            // It stays for the next step.
+            Err(_) if expect.optional => return Ok(()),
+            Err(_) if self.may_take(expect, &frame) => {
+                expect.frame.capture(&frame, &mut self.bindings);
+            }
+            Err(mismatch) => return Err(self.differs(at, expect, mismatch).into()),
+        }
+        self.seen.at(index, frame);
+        self.at = at + 1;
+        Ok(())
+    }
+
+    pub(super) async fn unordered(
+        &mut self,
+        index: usize,
+        expects: &[Expect],
+        within: Option<Duration>,
+    ) -> Done {
+        let within = self.within(within).await;
+        let deadline = Instant::now() + within;
+        let mut pending: Vec<usize> = (0..expects.len()).collect();
+        while !pending.is_empty() {
+            let required = pending.iter().find(|item| !expects[**item].optional);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let (at, frame) = match self.next(left).await {
+                Ok(next) => next,
+                Err(silence) => {
+                    let Some(item) = required else { return Ok(()) };
+                    let silence = match silence {
+                        Silence::Deadline(_) => Silence::Deadline(within),
+                        other => other,
+                    };
+                    return Err(self.stayed_away(silence, &expects[*item]).await);
+                }
+            };
+            let place = match self.fitting(expects, &pending, &frame) {
+                Ok(place) => place,
+                // Only what may stay away is left, and this is for the next step.
+                Err(_) if required.is_none() => return Ok(()),
+                Err((nearest, mismatch)) => {
+                    let expect = &expects[pending[nearest]];
+                    if !self.may_take(expect, &frame) {
+                        return Err(self.differs(at, expect, mismatch).into());
+                    }
+                    expect.frame.capture(&frame, &mut self.bindings);
+                    nearest
+                }
+            };
+            self.seen.item(index, pending.remove(place), frame);
+            self.at = at + 1;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn quiet(&mut self, during: Duration) -> Done {
+        self.within(None).await;
+        // Not scaled: a longer silence would ask more of it.
+        match self.next(during).await {
+            Ok((at, _)) => {
+                let heard = &self.session.heard()[at];
+                let what = format!("nothing may come here, and {} came", words::of(heard));
+                let finding = Finding::new(what).frame(heard.shown(), None);
+                Err(words::hint_at_ignore(finding, heard).into())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// The next frame that counts: no blank line, no line that is no frame (that is its own rule), none to be passed over.
+    async fn next(&mut self, within: Duration) -> Result<(usize, Value), Silence> {
+        let ignore = self.ignore;
+        let counts =
+            |heard: &Heard| heard.value().is_object() && !ignore.iter().any(|kind| heard.is(kind));
+        let at = self.session.find(self.at, within, counts).await?;
+        Ok((at, self.session.heard()[at].value().clone()))
+    }
+
+    /// Whether what does not fit is taken all the same: for `accept`, and of the type that is expected.
+    fn may_take(&self, expect: &Expect, frame: &Value) -> bool {
+        self.mode == Mode::Lenient && expect.frame.source().get("type") == frame.get("type")
+    }
+
+    /// Which of the pending a frame is, or which it was probably meant to be and why it is not: of its type and id, of
+    /// its type, the first.
+    fn fitting(
+        &mut self,
+        expects: &[Expect],
+        pending: &[usize],
+        frame: &Value,
+    ) -> Result<usize, (usize, Mismatch)> {
+        let mut nearest: Option<(usize, (bool, bool), Mismatch)> = None;
+        for (place, item) in pending.iter().enumerate() {
+            let expect = &expects[*item].frame;
+            let Err(mismatch) = expect.matches(frame, &mut self.bindings) else {
+                return Ok(place);
+            };
+            let source = expect.source();
+            let same_type = source.get("type") == frame.get("type");
+            let name = source.pointer("/id/$ref").and_then(Value::as_str);
+            let id = name.and_then(|name| self.bindings.get(name));
+            let same_id = id.or(source.get("id")) == frame.get("id");
+            let score = (same_type, same_type && same_id);
+            if nearest.as_ref().is_none_or(|(_, best, _)| score > *best) {
+                nearest = Some((place, score, mismatch));
+            }
+        }
+        let (place, _, mismatch) = nearest.expect("something is pending");
+        Err((place, mismatch))
+    }
+
+    fn differs(&self, at: usize, expect: &Expect, mismatch: Mismatch) -> Finding {
+        let heard = &self.session.heard()[at];
+        let wanted = words::expected(expect, &self.asked, &self.bindings);
+        if mismatch.pointer == "/type" {
+            let what = format!("expected {wanted}, and {} came", words::of(heard));
+            let finding = Finding::new(what).frame(heard.shown(), Some(mismatch.pointer));
+            return words::hint_at_ignore(finding, heard);
+        }
+        let what = format!("{wanted}: {mismatch}");
+        Finding::new(what).frame(heard.shown(), Some(mismatch.pointer))
+    }
+
+    async fn stayed_away(&mut self, silence: Silence, expect: &Expect) -> Box<Halt> {
+        let what = words::expected(expect, &self.asked, &self.bindings);
+        let kind = expect.frame.source().get("type").and_then(Value::as_str);
+        let kind = kind.map(str::to_owned);
+        let came = move |heard: &Heard| match &kind {
+            Some(kind) => heard.is(kind),
+            None => heard.value().is_object(),
+        };
+        self.silent(silence, &what, came).await
+    }
+}

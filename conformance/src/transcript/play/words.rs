@@ -1,0 +1,49 @@
+//! How frames are told of.
+
+use serde_json::Value;
+
+use crate::{
+    reply::Reply,
+    session::Heard,
+    surface::text,
+    transcript::{Bindings, Expect},
+    verdict::Finding,
+};
+
+/// What is expected: `` `tool_result` to a call of `weather` ``, where it is the reply to a request.
+pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) -> String {
+    let source = expect.frame.source();
+    let Some(kind) = source.get("type").and_then(Value::as_str) else {
+        return "a frame".to_owned();
+    };
+    let name = source.pointer("/id/$ref").and_then(Value::as_str);
+    let id = name.and_then(|name| bindings.get(name));
+    let request = asked
+        .iter()
+        .find(|frame| id.is_some_and(|id| frame["id"] == *id));
+    let reply = request.and_then(Reply::to);
+    match reply {
+        Some(reply) if reply.kind == kind => reply.words,
+        _ => format!("`{kind}`"),
+    }
+}
+
+/// What came.
+pub(super) fn of(heard: &Heard) -> String {
+    match text(heard.value(), "type") {
+        "" => "a frame without a type".to_owned(),
+        kind => format!("`{kind}`"),
+    }
+}
+
+/// An extension may speak without being asked; a transcript may pass over it.
+pub(super) fn hint_at_ignore(finding: Finding, heard: &Heard) -> Finding {
+    match text(heard.value(), "type") {
+        kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
+            finding.hint(format!(
+                "if it may come at any time, say so in the head of the transcript: \"ignore\":[\"{kind}\"]"
+            ))
+        }
+        _ => finding,
+    }
+}

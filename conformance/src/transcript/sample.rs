@@ -1,0 +1,125 @@
+//! Whole frames: what an extension says where a transcript expects something, and whether a host may say what it sends.
+
+use serde_json::{Map, Value, json};
+use zot_protocol::{FromHost, validate};
+
+use super::{Bindings, Expect, ParseError, Pattern, Place, Places, Transcript, Verb};
+
+/// A frame that fits `pattern`, with what its type needs besides: a pattern names only what it is about.
+pub(crate) fn frame(pattern: &Pattern, bindings: &mut Bindings) -> Value {
+    let mut frame = match pattern.sample(bindings) {
+        Some(Value::Object(frame)) => frame,
+        _ => Map::new(),
+    };
+    let kind = frame.get("type").and_then(Value::as_str).unwrap_or("");
+    let needed = match kind {
+        "hello" => json!({"name": "transcript"}),
+        "register_command" => json!({"name": "command"}),
+        "register_tool" => json!({"name": "tool", "schema": {"type": "object"}}),
+        "command_response" => match frame.get("action").and_then(Value::as_str) {
+            Some("open_panel") => json!({"id": "", "open_panel": {"id": "panel"}}),
+            Some(action @ ("prompt" | "insert" | "display")) => json!({"id": "", action: ""}),
+            _ => json!({"id": ""}),
+        },
+        "tool_result" => json!({"id": "", "content": []}),
+        "tool_progress" => json!({"id": "", "text": ""}),
+        "event_intercept_response" | "call_tool_cancel" => json!({"id": ""}),
+        "notify" => json!({"level": "info", "message": ""}),
+        "open_panel" => json!({"panel": {"id": "panel"}}),
+        "panel_render" | "panel_close" => json!({"panel_id": "panel"}),
+        "submit" => json!({"text": ""}),
+        "call_tool" => json!({"id": "call", "name": "read", "args": {}}),
+        _ => json!({}),
+    };
+    if let Value::Object(needed) = needed {
+        for (key, value) in needed {
+            frame.entry(key).or_insert(value);
+        }
+    }
+    frame.into()
+}
+
+/// Whether each `send` is a frame that a host may say, as far as can be told before it is played.
+///
+/// What the extension would say is made up from what is expected of it, so that ids it gives can be used.
+pub fn proof(transcript: &Transcript) -> Result<(), ParseError> {
+    let places = Place::ALL.into_iter().fold(Places::default(), |it, place| {
+        it.with(place, format!("/{place}"))
+    });
+    let mut bindings = Bindings::new(places);
+    let said = |expect: &Expect, bindings: &mut Bindings| {
+        // Only what it captures counts here.
+        let _ = expect.frame.sample(bindings);
+    };
+    for step in &transcript.steps {
+        let at = |why| ParseError {
+            line: step.line,
+            why,
+        };
+        match &step.verb {
+            Verb::Send(template) => {
+                let frame = template.fill(&mut bindings);
+                let frame = frame.map_err(|error| at(error.to_string()))?;
+                validate::value::<FromHost>(&frame).map_err(|refusal| {
+                    at(format!(
+                        "no host sends this: {refusal}; what is wrong on purpose is sent with `raw`"
+                    ))
+                })?;
+            }
+            Verb::Expect(expect) => said(expect, &mut bindings),
+            Verb::Unordered { expects, .. } => {
+                for expect in expects {
+                    said(expect, &mut bindings);
+                }
+            }
+            Verb::Exit { how: pattern, .. } | Verb::Stderr { line: pattern, .. } => {
+                let _ = pattern.sample(&mut bindings);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use zot_protocol::FromExtension;
+
+    use super::*;
+    use crate::transcript::parse;
+
+    #[test]
+    fn what_is_made_up_fits_and_is_a_frame() {
+        for expected in [
+            json!({"type": "tool_result", "id": {"$cap": "a"}}),
+            json!({"type": "tool_result", "id": "1", "content": [{"type": "text", "text": "[..] °C"}]}),
+            json!({"type": "tool_result", "id": "1", "content": {"$any": true}, "is_error": {"$absent": true}}),
+            json!({"type": "command_response", "id": {"$re": "^[a-f]{4}$"}, "action": "display"}),
+            json!({"type": "notify", "level": {"$oneOf": ["warn", "error"]}, "message": {"$type": "string"}}),
+            json!({"type": "event_intercept_response", "id": "1", "modified_args": {"$schema": {"type": "object", "required": ["n"], "properties": {"n": {"minimum": 3, "type": "integer"}}}}}),
+            json!({"type": "hello"}),
+            json!({"type": "open_panel", "panel": {"id": {"$cap": "p"}, "lines": {"$contains": ["x"]}}}),
+        ] {
+            let pattern = Pattern::new(expected.clone()).unwrap();
+            let frame = frame(&pattern, &mut Bindings::default());
+            validate::value::<FromExtension>(&frame)
+                .unwrap_or_else(|refusal| panic!("{frame}: {refusal}"));
+            pattern
+                .matches(&frame, &mut Bindings::default())
+                .unwrap_or_else(|mismatch| panic!("{frame}: {mismatch}"));
+        }
+    }
+
+    #[test]
+    fn what_no_host_sends_is_an_error_of_the_transcript() {
+        let proof = |lines: &str| proof(&parse(&format!("{{\"zt\":1}}\n{lines}")).unwrap());
+        let send = r#"{"send":{"type":"tool_call","id":{"$new":"a"},"name":"x","args":[]}}"#;
+        let error = proof(send).unwrap_err();
+        assert_eq!(error.line, 2);
+        assert!(error.why.contains("/args"), "{error}");
+        let captured = r#"{"expect":{"type":"call_tool","id":{"$cap":"c"}}}
+{"send":{"type":"tool_result","id":{"$ref":"c"},"name":"x","content":[],"is_error":false}}"#;
+        proof(captured).unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! `zot-conform accept`.
+
+use crate::stage::Stage;
+
+const BEFORE: &str = r##"{"zt":1, "about":"spaces stay"}
+{"use":"handshake"}
+
+{"#":"who greets how"}
+{"send":{"type":"command_invoked","id":{"$new":"a"},"name":"greet","args":"you"}}
+{"expect":{"type":"command_response", "id":{"$ref":"a"}, "action":{"$any":true}, "display":"hello you"}}
+{"send":{"type":"command_invoked","id":{"$new":"b"},"name":"greet","args":""}}
+{"expect":{"type":"command_response", "id":{"$ref":"b"}, "display":"[..]"}}
+{"send":{"type":"shutdown"}}
+{"expect":{"type":"shutdown_ack"}}
+{"exit":{"code":1}}
+"##;
+
+#[test]
+fn what_was_seen_is_taken_in_and_the_rest_stays() {
+    let stage = Stage::moody(&["--greeting", "good day"]);
+    stage.transcript("x", BEFORE);
+    let file = "ext/conform/x.zt.ndjson";
+    stage.conform(&["replay", file]).exits(1);
+    let said = stage.conform(&["accept", file]).exits(0);
+    assert_eq!(said.out, format!("✓ {file}: 2 lines changed\n"));
+    let changed: Vec<String> = BEFORE
+        .lines()
+        .zip(stage.read(file).lines())
+        .filter(|(before, after)| before != after)
+        .map(|(_, after)| after.to_owned())
+        .collect();
+    assert_eq!(
+        changed,
+        [
+            r#"{"expect":{"type":"command_response","id":{"$ref":"a"},"action":{"$any":true},"display":"good day you"}}"#,
+            r#"{"exit":{"code":0}}"#,
+        ]
+    );
+    stage.conform(&["replay", file]).exits(0);
+    let said = stage.conform(&["accept", file]).exits(0);
+    assert_eq!(
+        said.out,
+        format!("✓ {file}: nothing to accept, all of it fits\n")
+    );
+}
+
+#[test]
+fn another_exchange_is_not_accepted() {
+    let stage = Stage::moody(&[]);
+    let other = BEFORE.replace(
+        "\"name\":\"greet\",\"args\":\"you\"",
+        "\"name\":\"note\",\"args\":\"you\"",
+    );
+    stage.transcript("x", &other);
+    let said = stage
+        .conform(&["accept", "ext/conform/x.zt.ndjson"])
+        .exits(1);
+    assert!(
+        said.err.starts_with("error: ext/conform/x.zt.ndjson:6: expected `command_response` to `/note`, and `notify` came\n"),
+        "{}",
+        said.err
+    );
+    assert_eq!(stage.read("ext/conform/x.zt.ndjson"), other);
+}
