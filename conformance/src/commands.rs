@@ -2,6 +2,7 @@
 
 mod accept;
 mod explain;
+mod interrupt;
 mod list;
 mod once;
 mod record;
@@ -12,6 +13,7 @@ mod watch;
 
 use std::process::ExitCode;
 
+use self::interrupt::block_on;
 use crate::args::{Args, Command};
 
 /// Does what the command line asks for.
@@ -47,11 +49,4 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
         Some(Command::List { json }) => list::list(json),
         Some(Command::Explain { id }) => explain::explain(&id),
     }
-}
-
-/// The runtime that sessions live on.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?)
 }

@@ -2,12 +2,14 @@
 //! them wait.
 
 mod repeat;
+mod results;
+mod selection;
 mod transcripts;
 
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,20 +20,20 @@ use tokio::{
 use zot_process::Spawner;
 
 use crate::{
-    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Seen, Stop, catalogue},
+    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
-    session::{Collected, Onlooker, Sink, Start, Violation},
+    session::{Collected, Onlooker, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::{Finding, Level, Outcome, Verdict},
+    verdict::{Finding, Outcome, Verdict},
 };
 
 pub use repeat::quoted;
+pub use selection::Selection;
 
-/// How many frames that break one rule are told of.
-const SHOWN: usize = 5;
+use results::{Results, Tried, failure, outcome};
 
 /// How a run goes.
 #[derive(Clone)]
@@ -76,41 +78,6 @@ impl Default for Options {
             store: None,
         }
     }
-}
-
-/// Which checks are told of.
-#[derive(Debug, Clone, Default)]
-pub struct Selection {
-    /// Globs of ids; empty is all.
-    pub only: Vec<String>,
-    /// Globs of ids.
-    pub skip: Vec<String>,
-    /// The lowest level.
-    pub level: Option<Level>,
-}
-
-impl Selection {
-    /// Whether something of this id and level is told of.
-    pub fn has(&self, id: &str, level: Level) -> bool {
-        let any = |globs: &[String]| globs.iter().any(|glob| matches_glob(glob, id));
-        (self.only.is_empty() || any(&self.only))
-            && !any(&self.skip)
-            && self.level.is_none_or(|lowest| level >= lowest)
-    }
-}
-
-/// `*` is any text, `?` one character; case does not count.
-fn matches_glob(glob: &str, text: &str) -> bool {
-    fn from(glob: &[u8], text: &[u8]) -> bool {
-        match (glob.split_first(), text.split_first()) {
-            (None, None) => true,
-            (Some((b'*', rest)), _) => (0..=text.len()).any(|skip| from(rest, &text[skip..])),
-            (Some((b'?', glob)), Some((_, text))) => from(glob, text),
-            (Some((a, glob)), Some((b, text))) => a.eq_ignore_ascii_case(b) && from(glob, text),
-            _ => false,
-        }
-    }
-    from(glob.as_bytes(), text.as_bytes())
 }
 
 /// Told how a run goes on.
@@ -219,150 +186,6 @@ pub async fn run(
 
 fn told_of(selection: &Selection) -> impl Iterator<Item = &'static Check> {
     catalogue().filter(|check| selection.has(check.id, check.level))
-}
-
-/// What is known of each check so far.
-#[derive(Default)]
-struct Results {
-    /// What the first start, or a frame anywhere, has shown.
-    findings: HashMap<&'static str, Vec<Finding>>,
-    tried: HashMap<&'static str, Tried>,
-    /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
-    sources: HashMap<&'static str, &'static str>,
-    seen: Seen,
-}
-
-/// How a trial ended.
-struct Tried {
-    verdict: Verdict,
-    findings: Vec<Finding>,
-    took: Duration,
-    collected: Collected,
-}
-
-impl Results {
-    fn of(findings: HashMap<&'static str, Vec<Finding>>) -> Self {
-        Self {
-            findings,
-            ..Self::default()
-        }
-    }
-
-    /// What the sessions of a check have shown about all of them.
-    fn take_in(&mut self, id: &'static str, sink: &Sink) -> Collected {
-        let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut collected = std::mem::take(&mut *collected);
-        for Violation { check, finding } in collected.violations.drain(..) {
-            let known = self.findings.entry(check).or_default();
-            // The first start, which HEL-01 stands for, is part of every run.
-            if known.is_empty() && check != id && id != "HEL-01" {
-                self.sources.insert(check, id);
-            }
-            // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
-            if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
-                known.push(finding);
-            }
-        }
-        for (kind, count) in collected.seen.drain() {
-            *self.seen.0.entry(kind).or_default() += count;
-        }
-        if id == "HEL-01" {
-            let tried = Tried {
-                verdict: Verdict::Pass,
-                findings: Vec::new(),
-                took: Duration::ZERO,
-                collected,
-            };
-            self.tried.insert(id, tried);
-            return Collected::default();
-        }
-        collected
-    }
-
-    fn verdict(&mut self, check: &'static Check, plan: &Plan) -> Outcome {
-        let tried = self.tried.remove(check.id);
-        let found = self.findings.remove(check.id).unwrap_or_default();
-        let (took, exchanges) = match &tried {
-            Some(tried) => (tried.took, tried.collected.exchanges.clone()),
-            None => (Duration::ZERO, Vec::new()),
-        };
-        let (verdict, findings) = match (&check.run, tried) {
-            // A frame that breaks the rule breaks it, wherever it was seen.
-            (_, tried) if !found.is_empty() => {
-                let mut findings = found;
-                findings.extend(tried.into_iter().flat_map(|it| it.findings));
-                (failure(check.level), findings)
-            }
-            (Run::Surveyed, _) => match check.id {
-                "HEL-03" | "MAN-01" | "MAN-03" | "MAN-04" if plan.target.manifest.is_none() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("a bare command has no manifest")],
-                ),
-                "REG-03" if plan.surface.tools.is_empty() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("it registers no tool")],
-                ),
-                _ => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Watched(applies), _) => match applies(&plan.surface, &self.seen) {
-                Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
-                None => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Tried(_), Some(tried)) => (tried.verdict, tried.findings),
-            (Run::Tried(_), None) => (Verdict::Withheld, Vec::new()),
-        };
-        outcome(check, verdict, findings, took, exchanges)
-    }
-
-    /// For a run that ended at `blocker`, before anything could be tried.
-    fn blocked(&mut self, check: &'static Check, blocker: &str) -> Outcome {
-        // The order in which a start fails.
-        const BEFORE: [&str; 5] = ["MAN-01", "MAN-03", "MAN-04", "MAN-02", "HEL-01"];
-        let place = |id: &str| {
-            BEFORE
-                .iter()
-                .position(|it| *it == id)
-                .unwrap_or(BEFORE.len())
-        };
-        let found = self.findings.remove(check.id).unwrap_or_default();
-        let collected = self.tried.remove(check.id).map(|it| it.collected);
-        let exchanges = collected.unwrap_or_default().exchanges;
-        let verdict = if !found.is_empty() {
-            failure(check.level)
-        } else if place(check.id) < place(blocker) {
-            Verdict::Pass
-        } else {
-            Verdict::BlockedBy(blocker.to_owned())
-        };
-        outcome(check, verdict, found, Duration::ZERO, exchanges)
-    }
-}
-
-fn failure(level: Level) -> Verdict {
-    match level {
-        Level::Must => Verdict::Fail,
-        Level::Should => Verdict::Warn,
-        Level::Info => Verdict::Pass,
-    }
-}
-
-fn outcome(
-    check: &Check,
-    verdict: Verdict,
-    findings: Vec<Finding>,
-    took: Duration,
-    exchanges: Vec<crate::exchange::Exchange>,
-) -> Outcome {
-    Outcome {
-        id: check.id.to_owned(),
-        level: check.level,
-        title: check.title.to_owned(),
-        verdict,
-        findings,
-        took,
-        exchanges,
-        known: false,
-    }
 }
 
 /// Tries all that are selected, and all that those wait for. Gives the fault of the harness itself, if there was one.
@@ -536,21 +359,6 @@ fn blocked_by(id: String) -> Tried {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn globs() {
-        for (glob, text, is) in [
-            ("TOL-01", "TOL-01", true),
-            ("tol-*", "TOL-01", true),
-            ("*-01", "TOL-01", true),
-            ("TOL-0?", "TOL-01", true),
-            ("TOL", "TOL-01", false),
-            ("*", "", true),
-            ("transcript/*", "transcript/rain", true),
-        ] {
-            assert_eq!(matches_glob(glob, text), is, "{glob} {text}");
-        }
-    }
 
     /// A circle would wait for ever.
     fn depth(id: &str, left: usize) {

@@ -28,7 +28,7 @@ pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow
     };
     let onlooker = timing.verbose.then(|| onlooker(once::print));
     let seen = retake(&target, &script, scale, startup, onlooker);
-    let text = match super::runtime()?.block_on(seen) {
+    let text = match super::block_on(seen)? {
         Ok(text) => text,
         Err(finding) => {
             once::complain("error", &finding);

@@ -60,7 +60,7 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
         }
     };
     let asked = zot_conform::once(&target, ask, scale, startup, onlooker(print));
-    match super::runtime()?.block_on(asked) {
+    match super::block_on(asked)? {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(finding) => {
             complain("error", &finding);

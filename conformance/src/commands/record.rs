@@ -52,8 +52,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     } else {
         args.timing.verbose.then(|| onlooker(once::print))
     };
-    let runtime = super::runtime()?;
-    let recorded = runtime.block_on(async {
+    let recorded = super::block_on(async {
         let begun = Recording::begin(target, &name, scale, startup, onlooker).await;
         let mut recording = match begun {
             Ok(recording) => recording,
@@ -75,7 +74,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
             }
             Err(Unheeded::Refused(why)) => bail!("{why}"),
         }
-    });
+    })?;
     let (transcript, broken) = match recorded? {
         Ok(recorded) => recorded,
         Err(code) => {

@@ -63,7 +63,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     let (line, progress) = progress::Line::start();
     let shown = quoted(&dir);
     let played = try_all(Target::of_dir(&dir), &shown, &options, progress);
-    let report = super::runtime()?.block_on(played);
+    let report = super::block_on(played)?;
     line.end();
     let report = report.context("cannot start processes")?;
     for (form, path) in &sinks {
@@ -131,9 +131,8 @@ fn guest(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
     let own = own.ok().and_then(|own| own.name().map(str::to_owned));
     let name = own.unwrap_or_else(|| script.name());
     let mut fits = true;
-    let runtime = super::runtime()?;
     let label = script.path.display().to_string();
-    let ended = runtime.block_on(as_extension(
+    let ended = super::block_on(as_extension(
         &script.transcript,
         &name,
         &label,
@@ -144,9 +143,7 @@ fn guest(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
             fits = false;
             once::complain("error", &finding);
         },
-    ));
-    // A read of the standard input cannot be called off.
-    runtime.shutdown_background();
+    ))?;
     ended.context("cannot talk to the host")?;
     Ok(ExitCode::from(u8::from(!fits)))
 }

@@ -81,9 +81,8 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     if args.timing.verbose {
         options.onlooker = Some(onlooker(super::once::print));
     }
-    let runtime = super::runtime()?;
     let (line, progress) = progress::Line::start();
-    let report = runtime.block_on(try_all(target, &shown, &options, progress));
+    let report = super::block_on(try_all(target, &shown, &options, progress))?;
     line.end();
     let report = report.context("cannot start processes")?;
     if report.outcomes.is_empty() {

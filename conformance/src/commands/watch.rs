@@ -3,12 +3,17 @@
 use std::{
     path::{Component, Path},
     process::ExitCode,
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::Duration,
 };
 
 use anyhow::Context;
 use notify::{Event, EventKind, RecursiveMode, Watcher};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::timeout,
+};
+
+use super::block_on;
 
 /// How long nothing may change before a run begins: an editor, or a build, writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
@@ -20,7 +25,7 @@ pub(super) fn again_and_again(
     dir: &Path,
     run: impl Fn() -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
-    let (to, changes) = channel();
+    let (to, mut changes) = unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event| {
         // Nobody listens any more only when the program ends.
         let _ = to.send(event);
@@ -40,24 +45,23 @@ pub(super) fn again_and_again(
             "\nwaiting for a change in {} (Ctrl-C to leave)",
             dir.display()
         );
-        wait(&changes, dir)?;
+        block_on(wait(&mut changes, dir))??;
     }
 }
 
-fn wait(changes: &Receiver<notify::Result<Event>>, dir: &Path) -> anyhow::Result<()> {
+async fn wait(
+    changes: &mut UnboundedReceiver<notify::Result<Event>>,
+    dir: &Path,
+) -> anyhow::Result<()> {
     loop {
-        let event = changes.recv().context("nothing watches any more")?;
+        let event = changes.recv().await.context("nothing watches any more")?;
         if event.is_ok_and(|event| is_change(&event, dir)) {
             break;
         }
     }
-    loop {
-        match changes.recv_timeout(SETTLED) {
-            Ok(_) => {}
-            Err(RecvTimeoutError::Timeout) => return Ok(()),
-            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("nothing watches any more"),
-        }
-    }
+    // The settling ends with a pause, or with the watcher.
+    while let Ok(Some(_)) = timeout(SETTLED, changes.recv()).await {}
+    Ok(())
 }
 
 /// Whether a file of the author's has changed.

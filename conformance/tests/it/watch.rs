@@ -71,3 +71,30 @@ fn verdict(lines: &Receiver<String>) -> String {
         }
     }
 }
+
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    // It never answers its command, so the run would take a minute.
+    let silent = GOOD.replace("\"ready\"", "\"register_command\",\"name\":\"hush\"");
+    let extension = Extension::python("watched", &silent);
+    let tmp = extension.path("tmp");
+    std::fs::create_dir(&tmp).expect("a directory");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
+        .arg(extension.dir())
+        .args(["--only", "CMD-01", "--verbose"])
+        .env("TMPDIR", &tmp)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("zot-conform starts");
+    let stdout = child.stdout.take().expect("piped");
+    let mut running = Running(child);
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("command_invoked")));
+    let pid = rustix::process::Pid::from_child(&running.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("alive");
+    let status = running.0.wait().expect("ends");
+    assert_eq!(status.code(), Some(130));
+    let left: Vec<_> = std::fs::read_dir(&tmp).expect("there").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
