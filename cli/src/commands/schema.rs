@@ -1,13 +1,11 @@
 //! `zot schema [NAME] [--out DIR]`.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use anyhow::Context;
 use zot_protocol::schema::{Document, documents};
+
+use crate::output;
 
 pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> {
     let mut documents = documents();
@@ -27,11 +25,14 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
     }
     match (name, out) {
         (_, Some(folder)) => write_all(&documents, folder),
-        (Some(_), None) => print(documents.iter().map(Document::to_text)),
-        (None, None) => print(
-            documents
+        (Some(_), None) => {
+            output::print(&documents.iter().map(Document::to_text).collect::<String>())
+        }
+        (None, None) => output::print(
+            &documents
                 .iter()
-                .map(|document| format!("{}\n", document.name)),
+                .map(|document| format!("{}\n", document.name))
+                .collect::<String>(),
         ),
     }
 }
@@ -60,17 +61,5 @@ fn write_all(documents: &[Document], folder: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     eprintln!("wrote {} schemas to {}", documents.len(), folder.display());
-    Ok(())
-}
-
-/// A reader that closes the pipe early, such as `head`, has what it wanted.
-fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    for text in texts {
-        match stdout.write_all(text.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            written => written.context("cannot write to standard output")?,
-        }
-    }
     Ok(())
 }
