@@ -167,7 +167,9 @@ fn state(verdict: &Verdict) -> State {
         Verdict::Start => State::Enabled,
         Verdict::Disabled => State::Disabled,
         Verdict::Shadowed { by } => State::Shadowed(format!("by {by}")),
-        Verdict::Untrusted(untrusted) => State::Untrusted(untrusted.to_string()),
+        Verdict::Untrusted(untrusted) => State::Untrusted(format!(
+            "{untrusted}; zot asks when it is first started here"
+        )),
     }
 }
 

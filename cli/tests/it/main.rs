@@ -1,6 +1,7 @@
 //! The binary `zot`, as a user runs it.
 
 mod completions;
+mod documents;
 mod ext;
 mod help;
 mod schema;

@@ -1,9 +1,17 @@
 //! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::support::{
-    World, package, skipped,
+    World,
+    http::{Manner, Server},
+    package, skipped,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
 };
@@ -151,4 +159,67 @@ fn while_it_is_disabled() {
         let state = &world.listed("guard")["state"];
         assert!(state == "enabled" || state == "disabled", "{state}");
     });
+}
+
+/// With a server there are two threads, so it is killed by the clock: at fifty moments of what an update takes.
+#[test]
+fn while_it_is_updated_from_a_server() {
+    let world = World::new();
+    let repository = package::Repository::new(&world, "guard");
+    for index in 0..100 {
+        let file = repository.dir.join(index.to_string());
+        fs::write(file, index.to_string().repeat(500)).unwrap();
+    }
+    repository.release("guard", "1");
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    world.ext(&["install", &http.url("guard/.git")]);
+    repository.release("guard", "2");
+    let target = world.installed("guard");
+    let home = world.path("zot");
+    let kept = world.path("kept");
+    let copy = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        let copied = world.command("cp").arg("-a").args([from, to]).status();
+        assert!(copied.unwrap().success());
+    };
+    copy(&home, &kept);
+    let old = at(&target);
+    // Twice: the first one is slower.
+    let mut whole = Duration::ZERO;
+    for _ in 0..2 {
+        copy(&kept, &home);
+        let start = Instant::now();
+        world.ext(&["update"]);
+        whole = start.elapsed();
+    }
+    let new = at(&target);
+    assert_ne!(old, new);
+    let (mut before, mut within, mut after) = (0, 0, 0);
+    for step in 0..50_u32 {
+        copy(&kept, &home);
+        let mut child = world
+            .zot_command(&["ext", "update"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(whole * step / 50);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let there = at(&target);
+        assert!(there == old || there == new, "{step}: {there:#?}");
+        assert_eq!(world.listed("guard")["changed"], false);
+        if home.join("extensions/.staging").exists() {
+            within += 1;
+        } else if there == old {
+            before += 1;
+        } else {
+            after += 1;
+        }
+        world.ext(&["disable", "guard"]);
+        assert!(!home.join("extensions/.staging").exists());
+        assert_eq!(world.listed("guard")["changed"], false);
+    }
+    println!("update: {before} before, {within} within, {after} after, in {whole:?}");
+    assert!(within >= 10, "{within} of 50 were within");
 }

@@ -2,9 +2,11 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
-    extension::{LastKnown, Offer, discover::shown},
+    extension::{LastKnown, Offer, PermissionReport, discover::shown},
     home::Home,
 };
+
+use zot_process::Support;
 
 use crate::{output::Style, package::installed::Installed};
 
@@ -86,6 +88,13 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
     let manifest = it.manifest.as_ref();
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
         details.push(shown::text(description).to_string());
+    }
+    if let Some(manifest) = manifest {
+        let report = PermissionReport::of(manifest, Support::probe());
+        details.push(match &report.declared {
+            Some(_) => format!("rights: {}", shown::text(&report.to_string())),
+            None => "rights: all of yours, since it declares no permissions".to_owned(),
+        });
     }
     if let Some(known) = it.last_known(home) {
         let registers = registers(&known);
