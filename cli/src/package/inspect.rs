@@ -38,6 +38,11 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether it is one name, and not a path to elsewhere or one of our own.
+pub(crate) fn is_directory_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
 /// What stands in the way of starting it, as far as that can be seen; to be told, not to be refused.
 pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<String> {
     let path = env::var_os("PATH");

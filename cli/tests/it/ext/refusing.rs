@@ -336,6 +336,28 @@ fn links_at_the_paths_of_our_own_files() {
     snapshot::assert_same(&before, &snapshot::of(&victim));
 }
 
+/// A repository may bring what looks like the remains of a killed run. It moves nothing to elsewhere.
+#[test]
+fn remains_that_came_with_a_repository() {
+    let world = World::new();
+    package::write(&world.path("guard"), "guard", "1");
+    let staging = world.work().join(".zot/extensions/.staging");
+    let entry = json!({"source": {"kind": "path", "path": "/x"}, "digest": "sha256:0"});
+    for name in ["../../../home/evil", "..", ".guard", "a/b", ""] {
+        fs::create_dir_all(staging.join("old")).unwrap();
+        fs::write(staging.join("old/file"), "evil").unwrap();
+        let journal = json!({"step": "swap", "name": name, "inode": 0, "entry": entry});
+        fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
+        world.ext(&["install", "../guard", "--project"]);
+        assert!(!staging.exists());
+        let all = snapshot::of(world.root());
+        let evil = all.iter().find(|(_, content)| content.contains("evil"));
+        assert_eq!(evil, None);
+        let lock = fs::read_to_string(world.work().join(".zot/extensions.lock")).unwrap();
+        assert!(!lock.contains("sha256:0\""), "{lock}");
+    }
+}
+
 #[test]
 fn a_package_within_the_store_or_the_store_within_it() {
     let world = World::new();
