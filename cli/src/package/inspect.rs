@@ -54,7 +54,9 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     );
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();
-    Some(format!("it cannot be started yet: {why}"))
+    Some(format!(
+        "it cannot be started yet: {why}\n  hint: if it has to be built, build it and install that directory"
+    ))
 }
 
 /// The digest of a staged tree.

@@ -65,7 +65,7 @@ pub(crate) fn standing(
     } = &entry.source
     else {
         return Ok(Standing::Still(format!(
-            "a copy of {}; `zot ext install` makes a new one",
+            "a copy; `zot ext install {}` copies it again",
             entry.source
         )));
     };

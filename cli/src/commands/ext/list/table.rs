@@ -34,8 +34,11 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
     for (it, row) in all.iter().zip(&rows) {
         text.push_str(&format!("{}\n", fit(&line(row, &widths))));
         for detail in details(it, home) {
-            let detail = fit(&format!("{GAP}{detail}"));
-            text.push_str(&format!("{}\n", style.muted(detail)));
+            let room = columns.map(|columns| columns.saturating_sub(GAP.len()));
+            for line in wrapped(&detail, room) {
+                let line = fit(&format!("{GAP}{line}"));
+                text.push_str(&format!("{}\n", style.muted(line)));
+            }
         }
     }
     text
@@ -127,6 +130,29 @@ fn registers(known: &LastKnown) -> String {
     parts.join(GAP)
 }
 
+/// On as many lines as it takes, up to a few: the last one may be longer.
+fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
+    const MOST_LINES: usize = 4;
+    let Some(columns) = columns else {
+        return vec![text.to_owned()];
+    };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let count = lines.len();
+        let line = lines.last_mut().expect("there is one from the start");
+        let fits = line.width() + 1 + word.width() <= columns;
+        if line.is_empty() || fits || count == MOST_LINES {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        } else {
+            lines.push(format!("{GAP}{word}"));
+        }
+    }
+    lines
+}
+
 /// Cut off where the terminal ends, with a sign that there was more.
 fn fitted(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns.filter(|columns| text.width() > *columns) else {
@@ -148,7 +174,15 @@ fn fitted(text: &str, columns: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted;
+    use super::{fitted, wrapped};
+
+    #[test]
+    fn what_is_long_goes_on_below() {
+        assert_eq!(wrapped("one two three", None), ["one two three"]);
+        assert_eq!(wrapped("one two three", Some(7)), ["one two", "  three"]);
+        let lines = wrapped("a b c d e f g h", Some(3));
+        assert_eq!(lines, ["a b", "  c", "  d", "  e f g h"]);
+    }
 
     #[test]
     fn a_line_ends_where_the_terminal_does() {
