@@ -1,12 +1,6 @@
 //! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
 
-use std::{
-    fs,
-    path::Path,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Stdio, thread, time::Instant};
 
 use crate::support::{
     World,
@@ -14,6 +8,7 @@ use crate::support::{
     package, skipped,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
+    wait_until,
 };
 
 /// What may be at an extension's place.
@@ -45,7 +40,7 @@ fn kill_everywhere(
         world.zot_command(&args)
     };
     let fresh = || {
-        let world = World::new();
+        let world = World::in_memory();
         prepare(&world);
         world
     };
@@ -161,10 +156,10 @@ fn while_it_is_disabled() {
     });
 }
 
-/// With a server there are two threads, so it is killed by the clock: at fifty moments of what an update takes.
+/// With a server there are two threads, so it is killed by the clock: at fifty moments from when it begins to write.
 #[test]
 fn while_it_is_updated_from_a_server() {
-    let world = World::new();
+    let world = World::in_memory();
     let repository = package::Repository::new(&world, "guard");
     for index in 0..100 {
         let file = repository.dir.join(index.to_string());
@@ -184,32 +179,35 @@ fn while_it_is_updated_from_a_server() {
     };
     copy(&home, &kept);
     let old = at(&target);
-    // Twice: the first one is slower.
-    let mut whole = Duration::ZERO;
-    for _ in 0..2 {
-        copy(&kept, &home);
-        let start = Instant::now();
-        world.ext(&["update"]);
-        whole = start.elapsed();
-    }
+    let staging = home.join("extensions/.staging");
+    let update = || {
+        let mut command = world.zot_command(&["ext", "update"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    // From when it begins to write to when it is done.
+    let mut child = update();
+    wait_until("it stages", || staging.exists());
+    let start = Instant::now();
+    assert!(child.wait().unwrap().success());
+    let whole = start.elapsed();
     let new = at(&target);
     assert_ne!(old, new);
     let (mut before, mut within, mut after) = (0, 0, 0);
     for step in 0..50_u32 {
         copy(&kept, &home);
-        let mut child = world
-            .zot_command(&["ext", "update"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(whole * step / 50);
+        let mut child = update();
+        // On a busy machine the clock alone would be wrong about where it is.
+        if step >= 5 {
+            wait_until("it stages", || staging.exists());
+        }
+        thread::sleep(whole * step / 60);
         child.kill().unwrap();
         child.wait().unwrap();
         let there = at(&target);
         assert!(there == old || there == new, "{step}: {there:#?}");
         assert_eq!(world.listed("guard")["changed"], false);
-        if home.join("extensions/.staging").exists() {
+        if staging.exists() {
             within += 1;
         } else if there == old {
             before += 1;
@@ -217,7 +215,7 @@ fn while_it_is_updated_from_a_server() {
             after += 1;
         }
         world.ext(&["disable", "guard"]);
-        assert!(!home.join("extensions/.staging").exists());
+        assert!(!staging.exists());
         assert_eq!(world.listed("guard")["changed"], false);
     }
     println!("update: {before} before, {within} within, {after} after, in {whole:?}");
