@@ -40,7 +40,7 @@ fn while_a_server_is_silent_it_ends_at_once() {
         signal(&child, number);
         let ran = Ran::of(child.wait_with_output().expect("it ends"));
         assert!(
-            start.elapsed() < Duration::from_secs(2),
+            start.elapsed() < Duration::from_secs(5),
             "{:?}",
             start.elapsed()
         );

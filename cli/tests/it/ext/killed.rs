@@ -1,6 +1,8 @@
 //! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
 
-use std::{fs, path::Path, process::Stdio, thread, time::Instant};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Stdio, thread, time::Instant};
+
+use serde_json::{Value, json};
 
 use crate::support::{
     World,
@@ -220,4 +222,38 @@ fn while_it_is_updated_from_a_server() {
     }
     println!("update: {before} before, {within} within, {after} after, in {whole:?}");
     assert!(within >= 10, "{within} of 50 were within");
+}
+
+/// Where a file system cannot exchange two names it takes two renames. What was killed between them is finished.
+#[test]
+fn between_two_renames() {
+    let world = World::in_memory();
+    source(&world, "2");
+    world.ext(&["install", "guard"]);
+    let new = at(&world.installed("guard"));
+    let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
+    let lock: Value = serde_json::from_str(&lock).unwrap();
+    for is_whole in [true, false] {
+        let world = World::in_memory();
+        source(&world, "1");
+        world.ext(&["install", "guard"]);
+        let old = at(&world.installed("guard"));
+        let staging = world.path("zot/extensions/.staging");
+        fs::create_dir(&staging).unwrap();
+        package::write(&staging.join("new"), "guard", "2");
+        fs::rename(world.installed("guard"), staging.join("old")).unwrap();
+        let inode = fs::metadata(staging.join("new")).unwrap().ino() + u64::from(!is_whole);
+        let entry = &lock["extensions"]["guard"];
+        let journal = json!({"step": "swap", "name": "guard", "inode": inode, "entry": entry});
+        fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
+        package::write(&world.work().join("other"), "other", "1");
+        world.ext(&["install", "other"]);
+        let there = at(&world.installed("guard"));
+        assert!(
+            there == if is_whole { new.clone() } else { old },
+            "{there:#?}"
+        );
+        assert_eq!(world.listed("guard")["changed"], false);
+        assert!(!staging.exists());
+    }
 }

@@ -40,7 +40,7 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
                     "{url}: {error}"
                 );
                 let took = start.elapsed();
-                let expected = Duration::from_secs(29)..Duration::from_secs(40);
+                let expected = Duration::from_secs(29)..Duration::from_secs(60);
                 assert!(expected.contains(&took), "{url}: {took:?}");
             });
         }
