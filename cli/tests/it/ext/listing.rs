@@ -70,6 +70,8 @@ fn on_a_terminal_no_line_is_longer_than_it() {
             assert!(plain.chars().count() <= usize::from(columns), "{plain}");
         }
         assert!(ran.out.contains("\x1b[2m"), "{}", ran.out);
+        // The source, whose end is the commit, has a line of its own where it does not fit.
+        assert_eq!(columns == 20, ran.out.contains("  from"), "{}", ran.out);
     }
 }
 

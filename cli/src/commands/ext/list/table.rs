@@ -11,6 +11,8 @@ use zot_process::Support;
 use crate::{output::Style, package::installed::Installed};
 
 const HEADINGS: [&str; 5] = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"];
+/// Where there is nothing to say.
+const NONE: &str = "–";
 /// Two between columns.
 const GAP: &str = "  ";
 
@@ -27,13 +29,26 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
     // A version is free text; the name and the state are what is looked for.
     widths[1] = widths[1].min(16);
     let fit = |text: &str| fitted(text, columns);
-    let mut text = format!(
-        "{}\n",
-        style.muted(fit(&line(&HEADINGS.map(ToOwned::to_owned), &widths)))
-    );
+    // Where the sources are too long for a column, each has a line: its end is the commit.
+    let in_column = columns.is_none_or(|columns| {
+        let mut lines = rows.iter().map(|row| line(row, &widths));
+        lines.all(|line| line.width() <= columns)
+    });
+    let headings = HEADINGS.map(ToOwned::to_owned);
+    let shown = |row: &[String; 5]| {
+        let [first @ .., _] = row;
+        if in_column {
+            line(row, &widths)
+        } else {
+            line(first, &widths)
+        }
+    };
+    let mut text = format!("{}\n", style.muted(fit(&shown(&headings))));
     for (it, row) in all.iter().zip(&rows) {
-        text.push_str(&format!("{}\n", fit(&line(row, &widths))));
-        for detail in details(it, home) {
+        text.push_str(&format!("{}\n", fit(&shown(row))));
+        let [.., source] = row;
+        let source = Some(format!("from {source}")).filter(|_| !in_column && source != NONE);
+        for detail in source.into_iter().chain(details(it, home)) {
             let room = columns.map(|columns| columns.saturating_sub(GAP.len()));
             for line in wrapped(&detail, room) {
                 let line = fit(&format!("{GAP}{line}"));
@@ -53,11 +68,11 @@ fn row(it: &Installed) -> [String; 5] {
         .manifest
         .as_ref()
         .and_then(|manifest| manifest.version.as_deref())
-        .unwrap_or("–");
+        .unwrap_or(NONE);
     let source = match (&it.entry, it.leads_to()) {
         (Some(entry), _) => entry.source.to_string(),
         (None, Some(target)) => format!("link to {}", shown::path(&target)),
-        (None, None) => "–".to_owned(),
+        (None, None) => NONE.to_owned(),
     };
     [
         shown::text(it.name()).to_string(),
@@ -68,7 +83,7 @@ fn row(it: &Installed) -> [String; 5] {
     ]
 }
 
-fn line(cells: &[String; 5], widths: &[usize; 5]) -> String {
+fn line(cells: &[String], widths: &[usize]) -> String {
     let mut text = String::new();
     for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if index + 1 == cells.len() {
