@@ -83,8 +83,13 @@ pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::R
 
 /// Asks a server which commit a ref is at, without fetching it; `None` where it would have to be fetched to know.
 pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Option<String>> {
+    // Ours and not the thread's, which may be left behind.
+    let own = remote::stays(url).then(tempfile::tempdir).transpose()?;
+    let place = own.as_ref().map(|own| own.path().to_owned());
     let wanted = wanted.map(ToOwned::to_owned);
-    let found = on_a_thread(url, move |url, _| remote::newest(url, wanted.as_deref()))?;
+    let found = on_a_thread(url, move |url, shared| {
+        remote::newest(url, wanted.as_deref(), place.as_deref(), shared)
+    })?;
     Ok(found.commit.map(|commit| commit.to_string()))
 }
 

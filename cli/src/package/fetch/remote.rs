@@ -108,18 +108,22 @@ pub(super) fn set_up() {
 }
 
 /// In the open, or with a password, nobody sends us elsewhere.
-fn stays(url: &GitUrl) -> bool {
+pub(super) fn stays(url: &GitUrl) -> bool {
     url.scheme == Scheme::Http || url.password.is_some() || url.user.is_some()
 }
 
 /// Which commit the user means now, where the server says it without more ado.
-pub(super) fn newest(url: &GitUrl, wanted: Option<&str>) -> Result<Found, FetchError> {
+///
+/// One that [`stays`] needs a repository of its own, since only that has a setting for it.
+pub(super) fn newest(
+    url: &GitUrl,
+    wanted: Option<&str>,
+    own: Option<&Path>,
+    shared: &Shared,
+) -> Result<Found, FetchError> {
     let mut keys = Keys::of(url);
-    let heads = if stays(url) {
-        // Only a repository has a setting for that.
-        let own = tempfile::tempdir().map_err(|error| FetchError::Git(error.to_string()))?;
-        let shared = Shared::default();
-        let session = Session::open(url, own.path(), &shared)?;
+    let heads = if let Some(own) = own {
+        let session = Session::open(url, own, shared)?;
         heads(&mut session.remote()?, &mut keys)?
     } else {
         let mut remote = Remote::create_detached(url.bare()).map_err(told)?;

@@ -54,6 +54,31 @@ fn while_a_server_is_silent_it_ends_at_once() {
     }
 }
 
+#[test]
+fn while_a_server_is_only_asked_nothing_is_left_either() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    world.ext(&["install", &repository.file_url()]);
+    let server = Server::start(Manner::Silent);
+    let lock = world.path("zot/extensions.lock");
+    let text = fs::read_to_string(&lock).unwrap();
+    fs::write(
+        &lock,
+        text.replace(&repository.file_url(), &server.url("guard")),
+    )
+    .unwrap();
+    let before = snapshot::of(world.root());
+    for (verb, asked) in [("outdated", 1), ("update", 2)] {
+        let child = spawn(&world, &["ext", verb]);
+        wait_until("it asks", || server.requests().len() == asked);
+        signal(&child, Signal::INT);
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(ran.code, Some(130), "{ran:?}");
+        snapshot::assert_same(&before, &snapshot::of(world.root()));
+    }
+}
+
 /// At many moments of a longer installation: what was there before and 130, or the new version and 0.
 #[test]
 fn at_any_moment_everything_is_as_before_or_done() {
