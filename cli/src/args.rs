@@ -1,12 +1,22 @@
 //! The command line.
 
+mod complete;
+mod ext;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use ext::{Ext, Install, Which};
+
 /// A terminal coding agent that anything can extend.
 #[derive(Debug, Parser)]
-#[command(name = "zot", version, arg_required_else_help = true)]
+#[command(
+    name = "zot",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -14,14 +24,29 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Install, list, switch and update extensions.
+    #[command(subcommand, arg_required_else_help = true)]
+    Ext(Ext),
     /// Print the JSON Schemas of the protocol, the manifest and the configuration.
     ///
     /// Without a name: the names there are.
+    #[command(after_help = "Example:\n  zot schema manifest > extension.schema.json")]
     Schema {
         /// Which one, such as `from-extension/hello`, `from-host` or `manifest`.
         name: Option<String>,
         /// Write files into this directory instead: the named one, or all.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+    },
+    /// Print what makes a shell complete zot's commands and the names of extensions.
+    #[command(after_help = "\
+Examples:
+  echo 'source <(zot completions bash)' >> ~/.bashrc
+  echo 'source <(zot completions zsh)' >> ~/.zshrc
+  echo 'zot completions fish | source' >> ~/.config/fish/config.fish")]
+    Completions {
+        /// The shell.
+        #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+        shell: String,
     },
 }

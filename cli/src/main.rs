@@ -1,19 +1,31 @@
-//! The program `zot`. So far it prints the JSON Schemas of the protocol; the agent and the package manager follow.
+//! The program `zot`. So far it manages extensions and prints the JSON Schemas of the protocol; the agent follows.
 
 mod args;
 mod commands;
+mod interrupt;
+mod output;
+mod package;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(args::Args::command)
+        .var(commands::COMPLETE)
+        .complete();
     let args = args::Args::parse();
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            let label = output::Style::of_stderr().error("error:");
+            output::note(format_args!("{label} {error:#}"));
+            if error.is::<interrupt::Interrupted>() {
+                ExitCode::from(interrupt::EXIT_CODE)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }

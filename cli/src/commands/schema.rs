@@ -1,13 +1,11 @@
 //! `zot schema [NAME] [--out DIR]`.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use anyhow::Context;
 use zot_protocol::schema::{Document, documents};
+
+use crate::output;
 
 pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> {
     let mut documents = documents();
@@ -27,12 +25,14 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
     }
     match (name, out) {
         (_, Some(folder)) => write_all(&documents, folder),
-        (Some(_), None) => print(documents.iter().map(Document::to_text)),
-        (None, None) => print(
-            documents
-                .iter()
-                .map(|document| format!("{}\n", document.name)),
-        ),
+        (Some(_), None) => {
+            let texts: Vec<String> = documents.iter().map(Document::to_text).collect();
+            output::print(&texts.concat())
+        }
+        (None, None) => {
+            let names: Vec<&str> = documents.iter().map(|it| it.name.as_str()).collect();
+            output::line(names.join("\n"))
+        }
     }
 }
 
@@ -60,17 +60,5 @@ fn write_all(documents: &[Document], folder: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     eprintln!("wrote {} schemas to {}", documents.len(), folder.display());
-    Ok(())
-}
-
-/// A reader that closes the pipe early, such as `head`, has what it wanted.
-fn print(texts: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    for text in texts {
-        match stdout.write_all(text.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            written => written.context("cannot write to standard output")?,
-        }
-    }
     Ok(())
 }

@@ -1,6 +1,11 @@
 //! The binary `zot`, as a user runs it.
 
+mod completions;
+mod documents;
+mod ext;
+mod help;
 mod schema;
+mod support;
 
 use std::process::{Command, Output};
 

@@ -18,7 +18,7 @@ mod exec;
 pub(crate) mod file;
 mod found;
 mod manifest;
-mod shown;
+pub mod shown;
 mod trust;
 
 use std::{

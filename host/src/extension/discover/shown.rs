@@ -7,17 +7,17 @@ use std::{
 
 /// A path as a message shows it: a line break, a control sequence or a change of direction in a directory's name is
 /// escaped, everything else is as it is.
-pub(super) fn path(path: &Path) -> Shown {
+pub fn path(path: &Path) -> Shown {
     text(&path.to_string_lossy())
 }
 
 /// A text as a message shows it.
-pub(super) fn text(text: &str) -> Shown {
+pub fn text(text: &str) -> Shown {
     Shown(text.to_owned())
 }
 
 /// See [`path`].
-pub(super) struct Shown(String);
+pub struct Shown(String);
 
 impl fmt::Display for Shown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,48 @@
+//! What a shell offers where an extension is named.
+
+use std::{collections::BTreeMap, env, ffi::OsStr};
+
+use clap_complete::CompletionCandidate;
+use zot_host::{
+    extension::discover::{Search, TrustProject, discover},
+    home::Home,
+};
+
+/// The names of what is installed, with what each is.
+pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
+    let (Ok(home), Ok(cwd)) = (Home::from_env(), env::current_dir()) else {
+        return Vec::new();
+    };
+    let found = discover(&Search {
+        home,
+        cwd,
+        explicit: Vec::new(),
+        no_ext: false,
+        // Nothing is started here, and a digest of each would take its time.
+        trust: TrustProject::All,
+    });
+    let mut names = BTreeMap::new();
+    for candidate in found.extensions {
+        let manifest = candidate.found.manifest;
+        names.entry(manifest.name).or_insert(manifest.description);
+    }
+    // Of these only the directory has a name.
+    let dirs = found
+        .refused
+        .iter()
+        .filter_map(|refused| refused.path.parent());
+    for dir in dirs.chain(found.without_manifest.iter().map(|dir| &**dir)) {
+        if let Some(name) = dir.file_name().and_then(OsStr::to_str) {
+            names.entry(name.to_owned()).or_insert(None);
+        }
+    }
+    let current = current.to_string_lossy();
+    names
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(&*current))
+        .map(|(name, description)| {
+            let description = description.map(|text| text.escape_debug().to_string().into());
+            CompletionCandidate::new(name).help(description)
+        })
+        .collect()
+}

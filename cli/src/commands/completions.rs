@@ -1,0 +1,19 @@
+//! `zot completions SHELL`: a few lines that make the shell ask zot itself, so that installed names are completed too.
+
+use anyhow::Context;
+use clap_complete::env::Shells;
+
+use crate::output;
+
+/// By this variable the shell says that it wants completions.
+pub(crate) const VARIABLE: &str = "ZOT_COMPLETE";
+
+pub(super) fn run(shell: &str) -> anyhow::Result<()> {
+    let shells = Shells::builtins();
+    let shell = shells
+        .completer(shell)
+        .with_context(|| format!("no completions for `{shell}`"))?;
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, "zot", "zot", "zot", &mut script)?;
+    output::print(&String::from_utf8_lossy(&script))
+}

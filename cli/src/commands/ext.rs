@@ -1,0 +1,51 @@
+//! `zot ext …`: the package manager. The work is in [`crate::package`].
+
+mod enable;
+mod install;
+mod list;
+mod outdated;
+mod remove;
+mod update;
+
+use std::{env, path::PathBuf};
+
+use anyhow::Context as _;
+use zot_host::home::Home;
+
+use crate::{args::Ext, interrupt};
+
+/// Where the program runs.
+struct Context {
+    home: Home,
+    cwd: PathBuf,
+}
+
+pub(super) fn run(command: Ext) -> anyhow::Result<()> {
+    let context = Context {
+        home: Home::from_env()?,
+        cwd: env::current_dir().context("the working directory is not there any more")?,
+    };
+    interrupt::watch().context("cannot watch for Ctrl-C")?;
+    match command {
+        Ext::List { json } => list::run(&context, json),
+        Ext::Install(install) => install::run(&context, &install),
+        Ext::Remove { which, purge } => remove::run(&context, &which, purge),
+        Ext::Enable { which } => enable::run(&context, &which, true),
+        Ext::Disable { which } => enable::run(&context, &which, false),
+        Ext::Update {
+            name,
+            scoped,
+            yes,
+            force,
+            allow_insecure,
+        } => {
+            let manner = crate::package::update::Manner {
+                yes,
+                force,
+                allow_insecure,
+            };
+            update::run(&context, name.as_deref(), scoped.scope(), manner)
+        }
+        Ext::Outdated { allow_insecure } => outdated::run(&context, allow_insecure),
+    }
+}

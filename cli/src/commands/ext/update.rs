@@ -1,0 +1,58 @@
+//! `zot ext update [NAME]`.
+
+use zot_host::extension::discover::Scope;
+
+use super::Context;
+use crate::{
+    interrupt::Interrupted,
+    output::{self, Style},
+    package::{
+        installed::{self, Installed},
+        update::{self, Manner},
+    },
+};
+
+pub(super) fn run(
+    context: &Context,
+    name: Option<&str>,
+    scope: Option<Scope>,
+    manner: Manner,
+) -> anyhow::Result<()> {
+    let Context { home, cwd } = context;
+    let all = installed::all(cwd, home)?;
+    if let Some(name) = name {
+        return update::update(&installed::find(all, name, scope)?, cwd, manner);
+    }
+    let all: Vec<Installed> = all
+        .into_iter()
+        .filter(|it| scope.is_none_or(|scope| it.store.scope == scope))
+        .collect();
+    if all.is_empty() {
+        return output::line("no extensions are installed");
+    }
+    each(&all, "updated", |it| update::update(it, cwd, manner))
+}
+
+/// Goes on with the next one where one fails, and fails in the end.
+pub(super) fn each(
+    all: &[Installed],
+    done: &str,
+    mut act: impl FnMut(&Installed) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut failed = 0;
+    for it in all {
+        if let Err(error) = act(it) {
+            if error.is::<Interrupted>() {
+                return Err(error);
+            }
+            let cross = Style::of_stderr().error("✗");
+            output::note(format_args!("{cross} {}: {error:#}", it.name()));
+            failed += 1;
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        1 => anyhow::bail!("one extension could not be {done}"),
+        _ => anyhow::bail!("{failed} extensions could not be {done}"),
+    }
+}

@@ -1,0 +1,66 @@
+//! How a server is told who asks: by what the URL says, or by the user's ssh keys. No helper program is started.
+
+use std::{env, path::PathBuf};
+
+use git2::{Cred, CredentialType, Error, ErrorClass, ErrorCode};
+
+use super::super::url::{GitUrl, Scheme};
+
+/// Tries each way once: a server that says no for ever is not asked for ever.
+#[derive(Debug)]
+pub(super) struct Keys {
+    scheme: Scheme,
+    user: Option<String>,
+    password: Option<String>,
+    agent: bool,
+    files: Vec<PathBuf>,
+}
+
+impl Keys {
+    pub(super) fn of(url: &GitUrl) -> Self {
+        let ssh = env::home_dir().map(|home| home.join(".ssh"));
+        // The last one is tried first.
+        let files = ["id_rsa", "id_ecdsa", "id_ed25519"]
+            .into_iter()
+            .filter_map(|name| Some(ssh.as_ref()?.join(name)))
+            .filter(|path| path.is_file());
+        // A token is often given as the user, with nothing for a password.
+        let password = url
+            .password
+            .clone()
+            .or_else(|| (url.scheme == Scheme::Https && url.user.is_some()).then(String::new));
+        Self {
+            scheme: url.scheme,
+            user: url.user.clone(),
+            password,
+            agent: env::var_os("SSH_AUTH_SOCK").is_some(),
+            files: files.collect(),
+        }
+    }
+
+    /// The next thing to try.
+    pub(super) fn next(&mut self, allowed: CredentialType) -> Result<Cred, Error> {
+        let user = self.user.as_deref().unwrap_or("git");
+        if allowed.contains(CredentialType::USERNAME) {
+            return Cred::username(user);
+        }
+        if allowed.contains(CredentialType::USER_PASS_PLAINTEXT)
+            && let Some(password) = self.password.take()
+        {
+            return Cred::userpass_plaintext(user, &password);
+        }
+        if self.scheme == Scheme::Ssh && allowed.contains(CredentialType::SSH_KEY) {
+            if std::mem::take(&mut self.agent) {
+                return Cred::ssh_key_from_agent(user);
+            }
+            if let Some(file) = self.files.pop() {
+                return Cred::ssh_key(user, None, &file, None);
+            }
+        }
+        Err(Error::new(
+            ErrorCode::Auth,
+            ErrorClass::Callback,
+            "nothing more to try",
+        ))
+    }
+}

@@ -1,0 +1,233 @@
+//! Where a package is put together before it takes its place: on the same file system, seen by nobody.
+
+use std::{
+    cell::Cell,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use zot_host::extension::discover::shown;
+
+use super::{guard::Guard, journal::Journal, lock_file::LockFile, store::Store};
+use crate::interrupt;
+
+/// From this many files on, everything is put on disk at once rather than one by one.
+const MANY: usize = 256;
+
+/// A directory of its own for one installation. It goes when this does, with all that is in it.
+#[derive(Debug)]
+pub(crate) struct Stage<'s> {
+    store: &'s Store,
+    kept: Cell<bool>,
+}
+
+impl<'s> Stage<'s> {
+    /// Finishes or clears away what a killed run left behind, then makes an empty one.
+    pub(crate) fn create(store: &'s Store, _guard: &Guard) -> anyhow::Result<Self> {
+        recover(store)?;
+        let path = store.staging();
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make `{}`", shown::path(&path)))?;
+        Ok(Self {
+            store,
+            kept: Cell::new(false),
+        })
+    }
+
+    pub(crate) fn store(&self) -> &'s Store {
+        self.store
+    }
+
+    /// The package, as it will be.
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.store.staging().join("new")
+    }
+
+    /// What was in its place.
+    pub(crate) fn old(&self) -> PathBuf {
+        self.store.staging().join("old")
+    }
+
+    /// The objects that were fetched.
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.store.staging().join("repository.git")
+    }
+
+    /// A file that is about to replace another.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.store.staging().join("file")
+    }
+
+    /// Leaves everything to the next run: this one could not put back what it had moved.
+    pub(crate) fn keep(&self) {
+        self.kept.set(true);
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        if self.kept.get() {
+            return;
+        }
+        // First, so that a removal cut short is not taken for an installation.
+        Journal::remove(self.store);
+        let _ = fs::remove_dir_all(self.store.staging());
+    }
+}
+
+/// Finishes what a killed run had begun to put in place, and clears away the rest.
+fn recover(store: &Store) -> anyhow::Result<()> {
+    let staging = store.staging();
+    let Ok(metadata) = fs::symlink_metadata(&staging) else {
+        return Ok(());
+    };
+    if metadata.is_dir()
+        && let Some(journal) = Journal::read(store)
+    {
+        if let Journal::Swap { name, inode, .. } = &journal {
+            put_back(store, name, *inode)?;
+        }
+        // Reading it takes the journal into account.
+        LockFile::read(store)?.write(store)?;
+        Journal::remove(store);
+    }
+    let removed = if metadata.is_dir() {
+        fs::remove_dir_all(&staging)
+    } else {
+        fs::remove_file(&staging)
+    };
+    removed.with_context(|| {
+        format!(
+            "cannot clear away `{}`, which a run that was killed left behind",
+            shown::path(&staging)
+        )
+    })
+}
+
+/// Where two renames were needed and only the first one happened, nothing is at the place: the second one follows.
+fn put_back(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
+    let target = store.extensions().join(name);
+    let (new, old) = (store.staging().join("new"), store.staging().join("old"));
+    if fs::symlink_metadata(&target).is_ok() || fs::symlink_metadata(&old).is_err() {
+        return Ok(());
+    }
+    let is_whole = fs::symlink_metadata(&new).is_ok_and(|new| new.ino() == inode);
+    fs::rename(if is_whole { &new } else { &old }, &target)
+        .with_context(|| format!("cannot put `{}` back", shown::path(&target)))
+}
+
+/// Writes a package's files. Nobody else writes there, and links come last: no path leads anywhere else.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    root: PathBuf,
+    each_to_disk: bool,
+}
+
+impl Writer {
+    /// Makes the directory, for about so many files.
+    pub(crate) fn new(stage: &Stage<'_>, files: usize) -> anyhow::Result<Self> {
+        let root = stage.tree();
+        fs::create_dir(&root).with_context(|| format!("cannot make `{}`", shown::path(&root)))?;
+        Ok(Self {
+            root,
+            each_to_disk: files <= MANY,
+        })
+    }
+
+    pub(crate) fn directory(&self, path: &str) -> anyhow::Result<()> {
+        fs::create_dir(self.root.join(path)).with_context(|| cannot_write(path))
+    }
+
+    /// Writes a file that has `size` bytes, no more and no fewer.
+    pub(crate) fn file(
+        &self,
+        path: &str,
+        executable: bool,
+        size: u64,
+        bytes: impl Read,
+    ) -> anyhow::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(if executable { 0o755 } else { 0o644 })
+            .open(self.root.join(path))
+            .with_context(|| cannot_write(path))?;
+        let mut bytes = bytes.take(size + 1);
+        let mut buffer = vec![0; 64 * 1024];
+        let mut written = 0;
+        loop {
+            interrupt::check()?;
+            let count = match bytes.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("cannot read `{}`", shown::text(path)));
+                }
+            };
+            file.write_all(&buffer[..count])
+                .with_context(|| cannot_write(path))?;
+            written += count as u64;
+        }
+        if written != size {
+            bail!("`{}` changed while it was copied", shown::text(path));
+        }
+        if self.each_to_disk {
+            file.sync_all().with_context(|| cannot_write(path))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn link(&self, path: &str, target: &str) -> anyhow::Result<()> {
+        symlink(target, self.root.join(path)).with_context(|| cannot_write(path))
+    }
+
+    /// Everything is on disk.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let done = if self.each_to_disk {
+            sync_directories(&self.root)
+        } else {
+            sync_all(&self.root)
+        };
+        done.with_context(|| format!("cannot write `{}`", shown::path(&self.root)))
+    }
+}
+
+fn cannot_write(path: &str) -> String {
+    format!("cannot write `{}`", shown::text(path))
+}
+
+fn sync_directories(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_directories(&entry.path())?;
+        }
+    }
+    File::open(path)?.sync_all()
+}
+
+#[cfg(target_os = "linux")]
+fn sync_all(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(path)?)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_all(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,120 @@
+//! The two places that extensions are installed to, and where things are in them.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use zot_host::{
+    extension::discover::{Scope, shown},
+    home::Home,
+};
+
+/// A scope's root: `$ZOT_HOME`, or `.zot` in the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Store {
+    pub(crate) scope: Scope,
+    root: PathBuf,
+}
+
+impl Store {
+    pub(crate) fn global(home: &Home) -> Self {
+        Self {
+            scope: Scope::Global,
+            root: home.path().to_owned(),
+        }
+    }
+
+    /// The project's; in the directory above a `ZOT_HOME` called `.zot`, that is the global one.
+    pub(crate) fn project(cwd: &Path, home: &Home) -> Self {
+        let root = cwd.join(".zot");
+        let is_home = match (root.canonicalize(), home.path().canonicalize()) {
+            (Ok(root), Ok(home)) => root == home,
+            _ => root == home.path(),
+        };
+        if is_home {
+            return Self::global(home);
+        }
+        Self {
+            scope: Scope::Project,
+            root,
+        }
+    }
+
+    /// Both, the project's first, as they are loaded.
+    pub(crate) fn all(cwd: &Path, home: &Home) -> Vec<Self> {
+        let (project, global) = (Self::project(cwd, home), Self::global(home));
+        if project == global {
+            vec![global]
+        } else {
+            vec![project, global]
+        }
+    }
+
+    /// The extensions, a directory each.
+    pub(crate) fn extensions(&self) -> PathBuf {
+        self.root.join("extensions")
+    }
+
+    /// Where a package is put together, beside where it goes. Begins with a dot: nobody looks for extensions there.
+    pub(crate) fn staging(&self) -> PathBuf {
+        self.extensions().join(".staging")
+    }
+
+    /// What was installed, and from where.
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        self.root.join("extensions.lock")
+    }
+
+    /// Makes the directory of the extensions, and gives those that were not there, to be unmade if nothing comes of it.
+    pub(crate) fn prepare(&self) -> anyhow::Result<Made> {
+        let extensions = self.extensions();
+        if self.scope == Scope::Project {
+            // The repository's author chooses what is written to there; the user's home is the user's own.
+            for path in [&self.root, &extensions] {
+                if path.is_symlink() {
+                    bail!(
+                        "`{}` is a symlink, and a project's extensions are not installed through one",
+                        shown::path(path)
+                    );
+                }
+            }
+        }
+        let mut made = Made(Vec::new());
+        self.make(&mut made)?;
+        Ok(made)
+    }
+
+    /// Makes what is missing, again where another process has just unmade it.
+    pub(crate) fn make(&self, made: &mut Made) -> anyhow::Result<()> {
+        let extensions = self.extensions();
+        let missing = extensions.ancestors().take_while(|path| !path.exists());
+        for path in missing.collect::<Vec<_>>().into_iter().rev() {
+            match fs::create_dir(path) {
+                Ok(()) if made.0.iter().any(|it| it == path) => {}
+                Ok(()) => made.0.push(path.to_owned()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("cannot make `{}`", shown::path(path)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Directories that were made for an installation; those that stayed empty go again.
+#[derive(Debug)]
+pub(crate) struct Made(Vec<PathBuf>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in self.0.iter().rev() {
+            if fs::remove_dir(path).is_err() {
+                return;
+            }
+        }
+    }
+}

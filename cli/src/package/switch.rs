@@ -1,0 +1,97 @@
+//! Enabling and disabling, by the manifest, which is where everything that loads extensions looks.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+use anyhow::{Context, bail};
+use zot_host::extension::discover::{self, MANIFEST, shown};
+
+use super::{
+    guard::Guard,
+    installed::{Installed, State},
+    journal::Journal,
+    lock_file::LockFile,
+    manifest_edit,
+    stage::Stage,
+};
+use crate::interrupt;
+
+/// Whether anything changed.
+pub(crate) fn switch(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
+    let path = it.dir.join(MANIFEST);
+    let cannot = || format!("cannot change `{}`", shown::path(&path));
+    let Some(manifest) = &it.manifest else {
+        let why = match &it.state {
+            State::Broken(why) => why.as_str(),
+            _ => "its manifest cannot be read",
+        };
+        bail!("`{}`: {why}", shown::path(&path));
+    };
+    if path.is_symlink() {
+        bail!(
+            "`{}` is a symlink\nhint: change what it leads to",
+            shown::path(&path)
+        );
+    }
+    let guard = Guard::take(&it.store)?;
+    let stage = Stage::create(&it.store, &guard)?;
+    let mut lock = LockFile::read(&it.store)?;
+    let entry = lock.extensions.get(&it.dir_name).cloned();
+    if manifest.is_enabled() == enabled
+        && entry.as_ref().is_none_or(|it| it.enabled == Some(enabled))
+    {
+        return Ok(false);
+    }
+    let text = fs::read_to_string(&path).with_context(cannot)?;
+    let edited = manifest_edit::with_enabled(&text, enabled).with_context(cannot)?;
+    // A copy that was as it was installed stays so; one that was changed stays changed.
+    let was_clean = it.is_changed() == Some(false);
+    interrupt::check()?;
+    if let Some(mut entry) = entry {
+        entry.enabled = Some(enabled);
+        if was_clean {
+            Journal::Edit {
+                name: it.dir_name.clone(),
+                entry: entry.clone(),
+            }
+            .write(&it.store)?;
+        }
+        replace(&path, &edited, &stage).with_context(cannot)?;
+        if was_clean {
+            entry.digest = discover::digest(&it.dir)?;
+        }
+        lock.extensions.insert(it.dir_name.clone(), entry);
+        lock.write(&it.store)?;
+    } else {
+        replace(&path, &edited, &stage).with_context(cannot)?;
+    }
+    Ok(manifest.is_enabled() != enabled)
+}
+
+/// Replaces the manifest by one rename.
+fn replace(path: &Path, text: &str, stage: &Stage<'_>) -> io::Result<()> {
+    let permissions = fs::metadata(path)?.permissions();
+    let write = |own: &Path| {
+        let mut file = File::create_new(own)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(permissions.clone())?;
+        file.sync_all()
+    };
+    write(&stage.file())?;
+    match fs::rename(stage.file(), path) {
+        // The extension is a link to a directory elsewhere.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let own = path.with_file_name(".extension.json.new");
+            let _ = fs::remove_file(&own);
+            write(&own)
+                .and_then(|()| fs::rename(&own, path))
+                .inspect_err(|_| {
+                    let _ = fs::remove_file(&own);
+                })
+        }
+        renamed => renamed,
+    }
+}

@@ -1,0 +1,72 @@
+//! Removing an extension; what it kept stays, unless the user wants that gone too.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use zot_host::{extension::discover::shown, home::Home};
+
+use super::{guard::Guard, installed::Installed, stage::Stage, swap};
+
+/// What became of what the extension had kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// There was nothing.
+    None,
+    /// It is still there.
+    Kept(PathBuf),
+    /// It is gone.
+    Purged,
+    /// It is still there, since another one of the same name has it too.
+    Shared(PathBuf),
+}
+
+/// Takes an extension out. `others` are those that stay.
+pub(crate) fn remove(
+    it: &Installed,
+    others: &[Installed],
+    home: &Home,
+    purge: bool,
+) -> anyhow::Result<Data> {
+    let guard = Guard::take(&it.store)?;
+    let stage = Stage::create(&it.store, &guard)?;
+    swap::take_out(&stage, &it.dir_name)?;
+    drop(stage);
+    let name = it.name();
+    let is_shared = others
+        .iter()
+        .any(|other| other.dir != it.dir && other.name() == name);
+    if !is_shared {
+        // It tells of something that is not there any more.
+        let _ = fs::remove_file(home.last_known_of(name));
+    }
+    let data = home.data_dir(name);
+    if fs::symlink_metadata(&data).is_err() {
+        return Ok(Data::None);
+    }
+    if !purge {
+        return Ok(Data::Kept(data));
+    }
+    if is_shared {
+        return Ok(Data::Shared(data));
+    }
+    take(&data).with_context(|| {
+        format!(
+            "{name} was removed, but its data in `{}` was not",
+            shown::path(&data)
+        )
+    })?;
+    let _ = fs::remove_file(home.log_of(name));
+    Ok(Data::Purged)
+}
+
+/// A symlink goes by itself, not with what it leads to.
+fn take(path: &Path) -> io::Result<()> {
+    if path.is_symlink() {
+        fs::remove_file(path)
+    } else {
+        fs::remove_dir_all(path)
+    }
+}

@@ -1,0 +1,259 @@
+//! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Stdio, thread, time::Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    World,
+    http::{Manner, Server},
+    package, skipped,
+    snapshot::{self, Snapshot},
+    traced::{Traced, kill_at},
+    wait_until,
+};
+
+/// What may be at an extension's place.
+struct Versions {
+    old: Option<Snapshot>,
+    new: Option<Snapshot>,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    points: usize,
+    old: usize,
+    new: usize,
+}
+
+fn at(path: &Path) -> Option<Snapshot> {
+    path.exists().then(|| snapshot::of(path))
+}
+
+/// Kills `act` at every point there is, each time from the same beginning.
+fn kill_everywhere(
+    name: &str,
+    prepare: impl Fn(&World),
+    args: &[&str],
+    still_right: impl Fn(&World),
+) -> Option<Tally> {
+    let command_in = |world: &World| {
+        let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
+        world.zot_command(&args)
+    };
+    let fresh = || {
+        let world = World::in_memory();
+        prepare(&world);
+        world
+    };
+    let world = fresh();
+    let target = |world: &World| world.installed("guard");
+    let old = at(&target(&world));
+    let calls = match kill_at(&mut command_in(&world), usize::MAX) {
+        Ok(Traced::Ended { calls, code: 0 }) => calls,
+        Ok(other) => panic!("{name}: {other:?}"),
+        Err(error) => {
+            skipped(&format!("no tracing here: {error}"));
+            return None;
+        }
+    };
+    let versions = Versions {
+        old,
+        new: at(&target(&world)),
+    };
+    let mut tally = Tally::default();
+    for nth in 1..=calls {
+        let world = fresh();
+        let killed = kill_at(&mut command_in(&world), nth).expect("traced as before");
+        assert_eq!(killed, Traced::Killed, "{name} at {nth} of {calls}");
+        tally.points += 1;
+        let there = at(&target(&world));
+        let is_old = there == versions.old;
+        assert!(
+            is_old || there == versions.new,
+            "{name} at {nth} of {calls}: a mixture: {there:#?}"
+        );
+        if is_old {
+            tally.old += 1;
+        } else {
+            tally.new += 1;
+        }
+        // What is told of it is right before anybody has cleaned up, and after.
+        let told = |world: &World| {
+            let listed = world.listed("guard");
+            if there.is_some() {
+                assert_eq!(
+                    listed["changed"], false,
+                    "{name} at {nth} of {calls}: {listed}"
+                );
+            }
+        };
+        told(&world);
+        still_right(&world);
+        package::write(&world.work().join("other"), "other", "1");
+        world.ext(&["install", "other"]);
+        assert_eq!(at(&target(&world)), there, "{name} at {nth} of {calls}");
+        told(&world);
+        let mut left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
+            .expect("there")
+            .map(|entry| entry.expect("an entry").file_name())
+            .filter(|name| name != "guard" && name != "other")
+            .collect();
+        left.sort();
+        assert_eq!(left, [""; 0], "{name} at {nth} of {calls}");
+    }
+    println!("{name}: {tally:?}");
+    Some(tally)
+}
+
+fn source(world: &World, version: &str) {
+    package::write(&world.work().join("guard"), "guard", version);
+}
+
+#[test]
+fn while_it_is_replaced() {
+    let prepare = |world: &World| {
+        source(world, "1");
+        world.ext(&["install", "guard"]);
+        source(world, "2");
+    };
+    let Some(tally) = kill_everywhere("replace", prepare, &["install", "guard"], |_| {}) else {
+        return;
+    };
+    assert!(tally.points >= 50, "{tally:?}");
+    assert!(tally.old >= 20 && tally.new >= 10, "{tally:?}");
+}
+
+#[test]
+fn while_it_is_installed_for_the_first_time() {
+    let prepare = |world: &World| source(world, "1");
+    let Some(tally) = kill_everywhere("install", prepare, &["install", "guard"], |_| {}) else {
+        return;
+    };
+    assert!(tally.points >= 50, "{tally:?}");
+}
+
+#[test]
+fn while_it_is_removed() {
+    let prepare = |world: &World| {
+        source(world, "1");
+        world.ext(&["install", "guard"]);
+        fs::create_dir_all(world.path("zot/extension-data/guard")).unwrap();
+        fs::write(world.path("zot/extension-data/guard/kept"), "precious").unwrap();
+    };
+    kill_everywhere("remove", prepare, &["remove", "guard"], |world| {
+        assert!(world.path("zot/extension-data/guard/kept").exists());
+    });
+}
+
+#[test]
+fn while_it_is_disabled() {
+    let prepare = |world: &World| {
+        source(world, "1");
+        world.ext(&["install", "guard"]);
+    };
+    kill_everywhere("disable", prepare, &["disable", "guard"], |world| {
+        let state = &world.listed("guard")["state"];
+        assert!(state == "enabled" || state == "disabled", "{state}");
+    });
+}
+
+/// With a server there are two threads, so it is killed by the clock: at fifty moments from when it begins to write.
+#[test]
+fn while_it_is_updated_from_a_server() {
+    let world = World::in_memory();
+    let repository = package::Repository::new(&world, "guard");
+    for index in 0..100 {
+        let file = repository.dir.join(index.to_string());
+        fs::write(file, index.to_string().repeat(500)).unwrap();
+    }
+    repository.release("guard", "1");
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    world.ext(&["install", &http.url("guard/.git")]);
+    repository.release("guard", "2");
+    let target = world.installed("guard");
+    let home = world.path("zot");
+    let kept = world.path("kept");
+    let copy = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        let copied = world.command("cp").arg("-a").args([from, to]).status();
+        assert!(copied.unwrap().success());
+    };
+    copy(&home, &kept);
+    let old = at(&target);
+    let staging = home.join("extensions/.staging");
+    let update = || {
+        let mut command = world.zot_command(&["ext", "update"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    // From when it begins to write to when it is done.
+    let mut child = update();
+    wait_until("it stages", || staging.exists());
+    let start = Instant::now();
+    assert!(child.wait().unwrap().success());
+    let whole = start.elapsed();
+    let new = at(&target);
+    assert_ne!(old, new);
+    let (mut before, mut within, mut after) = (0, 0, 0);
+    for step in 0..50_u32 {
+        copy(&kept, &home);
+        let mut child = update();
+        // On a busy machine the clock alone would be wrong about where it is.
+        if step >= 5 {
+            wait_until("it stages", || staging.exists());
+        }
+        thread::sleep(whole * step / 60);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let there = at(&target);
+        assert!(there == old || there == new, "{step}: {there:#?}");
+        assert_eq!(world.listed("guard")["changed"], false);
+        if staging.exists() {
+            within += 1;
+        } else if there == old {
+            before += 1;
+        } else {
+            after += 1;
+        }
+        world.ext(&["disable", "guard"]);
+        assert!(!staging.exists());
+        assert_eq!(world.listed("guard")["changed"], false);
+    }
+    println!("update: {before} before, {within} within, {after} after, in {whole:?}");
+    assert!(within >= 10, "{within} of 50 were within");
+}
+
+/// Where a file system cannot exchange two names it takes two renames. What was killed between them is finished.
+#[test]
+fn between_two_renames() {
+    let world = World::in_memory();
+    source(&world, "2");
+    world.ext(&["install", "guard"]);
+    let new = at(&world.installed("guard"));
+    let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
+    let lock: Value = serde_json::from_str(&lock).unwrap();
+    for is_whole in [true, false] {
+        let world = World::in_memory();
+        source(&world, "1");
+        world.ext(&["install", "guard"]);
+        let old = at(&world.installed("guard"));
+        let staging = world.path("zot/extensions/.staging");
+        fs::create_dir(&staging).unwrap();
+        package::write(&staging.join("new"), "guard", "2");
+        fs::rename(world.installed("guard"), staging.join("old")).unwrap();
+        let inode = fs::metadata(staging.join("new")).unwrap().ino() + u64::from(!is_whole);
+        let entry = &lock["extensions"]["guard"];
+        let journal = json!({"step": "swap", "name": "guard", "inode": inode, "entry": entry});
+        fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
+        package::write(&world.work().join("other"), "other", "1");
+        world.ext(&["install", "other"]);
+        let there = at(&world.installed("guard"));
+        assert!(
+            there == if is_whole { new.clone() } else { old },
+            "{there:#?}"
+        );
+        assert_eq!(world.listed("guard")["changed"], false);
+        assert!(!staging.exists());
+    }
+}
