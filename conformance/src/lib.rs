@@ -4,12 +4,30 @@
 //! registers, and explains what it finds. It shares types with the host and nothing else: a harness that shares the
 //! host's code vouches for its mistakes.
 
+pub mod arguments;
+mod baseline;
+mod check;
+mod clean;
+mod diagnose;
 mod exchange;
+mod once;
 mod report;
+mod runner;
+mod samples;
+pub mod session;
 mod stream;
+mod surface;
+mod survey;
+pub mod target;
+pub mod transcript;
 mod verdict;
 
+pub use baseline::Baseline;
+pub use check::{Check, Profile, catalogue, find};
+pub use clean::{console, visible};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
-pub use report::{Counts, Report};
+pub use once::{Ask, once, onlooker};
+pub use report::{Counts, Exit, Form, Look, Report};
+pub use runner::{NoProgress, Options, Progress, Selection, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
 pub use verdict::{Finding, Level, Outcome, Verdict};

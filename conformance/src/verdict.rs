@@ -45,6 +45,14 @@ impl Verdict {
         }
     }
 
+    /// Whether the rule was not tried, so that nothing is known of it.
+    pub fn is_untried(&self) -> bool {
+        matches!(
+            self,
+            Self::NotApplicable | Self::Withheld | Self::BlockedBy(_)
+        )
+    }
+
     /// The word for it, without the id of a `blocked by`: what the last line counts.
     pub fn word(&self) -> &'static str {
         match self {
@@ -94,6 +102,15 @@ impl Finding {
         }
     }
 
+    /// What an error says, its `hint:` line apart.
+    pub fn from_error(error: &impl fmt::Display) -> Self {
+        let text = error.to_string();
+        match text.split_once("\nhint: ") {
+            Some((what, hint)) => Self::new(what).hint(hint),
+            None => Self::new(text),
+        }
+    }
+
     /// With what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -126,4 +143,6 @@ pub struct Outcome {
     pub took: Duration,
     /// What went over the wire for it: one per process that was started.
     pub exchanges: Vec<Exchange>,
+    /// Whether it is known to fail, by the baseline.
+    pub known: bool,
 }

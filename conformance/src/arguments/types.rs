@@ -1,0 +1,113 @@
+//! What type a value has, where the schema says it, lists several or leaves it open; and values that are given.
+
+use serde_json::Value;
+
+use super::{Unsatisfied, place::Node};
+
+/// All JSON types; the first are what a schema without a type most likely means.
+const TYPES: [&str; 7] = [
+    "string", "integer", "number", "boolean", "object", "array", "null",
+];
+/// The type that a keyword speaks about.
+const HINTS: &[(&str, &[&str])] = &[
+    (
+        "object",
+        &[
+            "properties",
+            "required",
+            "patternProperties",
+            "additionalProperties",
+            "minProperties",
+            "maxProperties",
+            "propertyNames",
+            "dependentRequired",
+        ],
+    ),
+    (
+        "array",
+        &[
+            "items",
+            "prefixItems",
+            "minItems",
+            "maxItems",
+            "uniqueItems",
+            "contains",
+        ],
+    ),
+    ("string", &["minLength", "maxLength", "pattern", "format"]),
+    (
+        "number",
+        &[
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+        ],
+    ),
+];
+
+/// The values that `const` or `enum` names, of the schema that names the fewest.
+pub(super) fn fixed<'n, 's>(
+    leaves: &'n [Node<'s>],
+) -> Option<(&'n Node<'s>, &'static str, Vec<&'s Value>)> {
+    let constant = leaves
+        .iter()
+        .find_map(|node| Some((node, "const", vec![node.get("const")?])));
+    let listed = leaves.iter().filter_map(|node| {
+        let values = node.get("enum")?.as_array()?;
+        Some((node, "enum", values.iter().collect::<Vec<_>>()))
+    });
+    constant.or_else(|| listed.min_by_key(|(.., values)| values.len()))
+}
+
+/// The types that all schemas of a place allow.
+pub(super) fn types(leaves: &[Node<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
+    let mut allowed: Option<Vec<&'static str>> = None;
+    for node in leaves {
+        let names: Vec<&str> = match node.get("type") {
+            Some(Value::String(name)) => vec![name],
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => continue,
+        };
+        let known = names
+            .iter()
+            .filter_map(|name| TYPES.into_iter().find(|known| known == name));
+        let both: Vec<_> = match &allowed {
+            None => known.collect(),
+            Some(allowed) => allowed
+                .iter()
+                .filter_map(|one| known.clone().find_map(|other| narrower(one, other)))
+                .collect(),
+        };
+        if both.is_empty() {
+            return Err(Unsatisfied::at(node, "type"));
+        }
+        allowed = Some(both);
+    }
+    let mut types = allowed.unwrap_or_else(|| likely(leaves));
+    // `null` stands for absence, and shows the least of a tool.
+    types.sort_by_key(|name| *name == "null");
+    Ok(types)
+}
+
+/// What is of both types: every integer is a number.
+fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
+    match (one, other) {
+        _ if one == other => Some(one),
+        ("number", "integer") | ("integer", "number") => Some("integer"),
+        _ => None,
+    }
+}
+
+/// All types, those first that the keywords speak about.
+fn likely(leaves: &[Node<'_>]) -> Vec<&'static str> {
+    let hinted = |name: &str| {
+        let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);
+        let mut keywords = hints.into_iter().flat_map(|(_, keywords)| *keywords);
+        keywords.any(|keyword| leaves.iter().any(|leaf| leaf.get(keyword).is_some()))
+    };
+    let mut types = TYPES.to_vec();
+    types.sort_by_key(|name| !hinted(name));
+    types
+}

@@ -1,0 +1,215 @@
+//! CMD: slash commands.
+
+use serde_json::{Value, json};
+
+use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken};
+use crate::{
+    session::{Session, Silence},
+    surface::text,
+    verdict::{Finding, Level},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "CMD-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "one response per invocation, with its id",
+        does: "Invokes each registered command without arguments and waits up to 60 s for its `command_response`.",
+        why: "The user has typed it and waits; without an answer they see an error after 60 s.",
+        fix: "Answer every `command_invoked` with one `command_response` that repeats its `id`; `action: \"noop\"` if there is nothing to do.",
+        needs: &[],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(one_response(cx))),
+    },
+    Check {
+        id: "CMD-02",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "the response has a known action and its field",
+        does: "Validates every `command_response`: `prompt`, `insert`, `display`, `open_panel` need the field of their name.",
+        why: "An action without its field does nothing, and the user wonders.",
+        fix: r#"{"type":"command_response","id":"…","action":"display","display":"the text"}"#,
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|surface, _| no_commands(surface)),
+    },
+    Check {
+        id: "CMD-03",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "`args` omitted is tolerated, as the Go host does it",
+        does: "Invokes each command with no `args` field at all.",
+        why: "The Go host leaves the field out when nothing followed the name.",
+        fix: "Take a missing `args` for \"\": frame.get(\"args\", \"\") rather than frame[\"args\"].",
+        needs: &["CMD-01"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(args_omitted(cx))),
+    },
+    Check {
+        id: "CMD-04",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "ids are echoed verbatim",
+        does: "Invokes a command with a UUID, with digits only, and with 64 characters as its id.",
+        why: "The host knows its request by the id; one that was turned into a number or cut belongs to nobody.",
+        fix: "Keep the id as the text it is; do not parse it.",
+        needs: &["CMD-01"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(ids_verbatim(cx))),
+    },
+    Check {
+        id: "CMD-05",
+        level: Level::Should,
+        profile: Profile::Full,
+        title: "quotes, emoji and 10 KB of arguments",
+        does: "Invokes a command with arguments that are hard to parse, to print and to hold.",
+        why: "People paste into a command line whatever they have.",
+        fix: "Take `args` as one text; use a JSON library to write the answer.",
+        needs: &["CMD-01"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(hard_arguments(cx))),
+    },
+    Check {
+        id: "CMD-06",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "an unregistered name: an error or silence, and alive",
+        does: "Invokes a command that was never registered, then asks for something real.",
+        why: "After a reload a host may still have an old name in its hands for a moment.",
+        fix: "Answer with `error`, or ignore it; do not exit.",
+        needs: &["CMD-01"],
+        after: super::REACHES,
+        run: Run::Tried(|cx| Box::pin(unregistered(cx))),
+    },
+];
+
+fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
+    surface
+        .commands
+        .is_empty()
+        .then_some("it registers no command")
+}
+
+fn commands(cx: &Cx) -> Result<&[String], Stop> {
+    match no_commands(cx.surface()) {
+        Some(why) => Err(Stop::not_applicable(why)),
+        None => Ok(&cx.surface().commands),
+    }
+}
+
+async fn one_response(cx: &Cx) -> Checked {
+    let mut faults = Vec::new();
+    let mut session = cx.open().await?;
+    for name in commands(cx)? {
+        let request = cx.command(&mut session, name, "");
+        match cx.ask(&mut session, &request).await {
+            Ok(heard) => {
+                // One that comes as a frame of its own counts too.
+                let opens = |it: &crate::session::Heard| it.is("open_panel");
+                if text(heard.value(), "action") == "open_panel"
+                    || session.heard().iter().any(opens)
+                {
+                    let known = cx.plan.known.opens_panel.lock();
+                    known
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .get_or_insert_with(|| name.clone());
+                }
+            }
+            Err(fault) => {
+                faults.push(fault);
+                session = cx.open().await?;
+            }
+        }
+    }
+    // A second response may come a little later; the judge sees it.
+    session
+        .listen(cx.scaled(std::time::Duration::from_millis(100)))
+        .await;
+    broken(faults)
+}
+
+async fn args_omitted(cx: &Cx) -> Checked {
+    let mut faults = Vec::new();
+    let mut session = cx.open().await?;
+    for name in commands(cx)? {
+        let mut request = cx.command(&mut session, name, "");
+        if let Value::Object(frame) = &mut request.frame {
+            frame.shift_remove("args");
+        }
+        if let Err(fault) = cx.ask(&mut session, &request).await {
+            faults.push(fault);
+            session = cx.open().await?;
+        }
+    }
+    broken(faults)
+}
+
+async fn ids_verbatim(cx: &Cx) -> Checked {
+    let name = first(cx)?;
+    let mut session = cx.open().await?;
+    let long = "aZ09_-".repeat(11)[..64].to_owned();
+    let mut faults = Vec::new();
+    for id in [
+        "6fa459ea-ee8a-3ca4-894e-db77e160355e",
+        "00123456789012345678",
+        &long,
+    ] {
+        let request = cx.command(&mut session, name, "").with("id", json!(id));
+        if let Err(mut fault) = cx.ask(&mut session, &request).await {
+            fault.finding.what = format!("id `{id}`: {}", fault.finding.what);
+            faults.push(fault);
+            session = cx.open().await?;
+        }
+    }
+    broken(faults)
+}
+
+async fn hard_arguments(cx: &Cx) -> Checked {
+    let name = first(cx)?;
+    let mut session = cx.open().await?;
+    let mut faults = Vec::new();
+    let quotes = r#"'single' "double" `back` \slash %s $HOME $(id) ; & | > < {} [] "#;
+    let emoji = "😀 👩‍👩‍👧‍👦 ü \u{2028} \u{202e}rtl \u{7f} e\u{301}";
+    for args in [quotes, emoji, &"10 KB ".repeat(1700)] {
+        let request = cx.command(&mut session, name, args.trim());
+        if let Err(fault) = cx.ask(&mut session, &request).await {
+            faults.push(fault);
+            session = cx.open().await?;
+        }
+    }
+    broken(faults)
+}
+
+async fn unregistered(cx: &Cx) -> Checked {
+    first(cx)?;
+    let mut session = cx.open().await?;
+    let request = cx.command(&mut session, "zot-conform-no-such-command", "");
+    ignored(cx, &mut session, &request.frame).await
+}
+
+/// It may say something or nothing, and goes on working.
+pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Checked {
+    if let Err(silence) = session.send(frame).await {
+        return Err(gone(session, silence));
+    }
+    cx.alive(session).await?;
+    Ok(Vec::new())
+}
+
+/// It could not even be told.
+pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
+    let why = match silence {
+        Silence::Exited(exit) => format!("it ended: {exit}"),
+        _ => "it does not read its stdin".to_owned(),
+    };
+    let mut finding = Finding::new(why);
+    let stderr = session.stderr();
+    finding.stderr = (!stderr.is_empty()).then_some(stderr);
+    Fault::in_session(finding, session).into()
+}
+
+/// A command whose own check passed.
+fn first(cx: &Cx) -> Result<&str, Stop> {
+    Ok(&commands(cx)?[0])
+}

@@ -1,0 +1,408 @@
+//! What a check has at hand: processes, requests, and what is known so far.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use zot_protocol::limits;
+
+use super::{Fault, Profile, Stop};
+use crate::{
+    diagnose, samples,
+    session::{Collected, Heard, Session, Silence, Sink, Start},
+    surface::{Surface, Tool},
+    target::Target,
+    verdict::{Finding, Verdict},
+};
+
+/// What a run is about, the same for every check.
+pub(crate) struct Plan {
+    pub(crate) target: Target,
+    pub(crate) surface: Surface,
+    pub(crate) profile: Profile,
+    pub(crate) seed: u64,
+    pub(crate) start: Start,
+    pub(crate) startup: Option<Duration>,
+    /// What checks have learnt for others.
+    pub(crate) known: Known,
+}
+
+/// What checks have learnt for others.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// How long each tool took to answer.
+    pub(crate) latency: Mutex<HashMap<String, Duration>>,
+    /// The command that opens a panel.
+    pub(crate) opens_panel: Mutex<Option<String>>,
+}
+
+/// The context of one check.
+pub(crate) struct Cx {
+    pub(crate) plan: Arc<Plan>,
+    /// How the checks that this one waited for have ended.
+    pub(crate) verdicts: HashMap<&'static str, Verdict>,
+    pub(crate) sink: Sink,
+}
+
+/// A request of the host, and the reply that it asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) frame: Value,
+    reply: &'static str,
+    within: Duration,
+    /// Its reply, as it is told of: `` `tool_result` to the call of `weather` ``.
+    what: String,
+}
+
+impl Request {
+    pub(crate) fn id(&self) -> &str {
+        crate::surface::text(&self.frame, "id")
+    }
+
+    /// With another deadline for its reply.
+    pub(crate) fn within(mut self, within: Duration) -> Self {
+        self.within = within;
+        self
+    }
+
+    /// With a field that no extension knows.
+    pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
+        self.frame[key] = value;
+        self
+    }
+
+    fn is_reply(&self, heard: &Heard) -> bool {
+        heard.is(self.reply) && heard.id() == Some(self.id())
+    }
+}
+
+impl Cx {
+    pub(crate) fn new(plan: Arc<Plan>, verdicts: HashMap<&'static str, Verdict>) -> Self {
+        Self {
+            plan,
+            verdicts,
+            sink: Arc::new(Mutex::new(Collected::default())),
+        }
+    }
+
+    pub(crate) fn surface(&self) -> &Surface {
+        &self.plan.surface
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.plan.target
+    }
+
+    /// A duration of the harness's own, scaled.
+    pub(crate) fn scaled(&self, duration: Duration) -> Duration {
+        duration.mul_f64(self.plan.start.scale)
+    }
+
+    /// A process of the extension, ready.
+    pub(crate) async fn open(&self) -> Result<Session, Stop> {
+        self.open_as(self.plan.start.clone()).await
+    }
+
+    /// A process that finds what an earlier one has left, ready.
+    pub(crate) async fn reopen(&self, directories: Arc<TempDir>) -> Result<Session, Stop> {
+        let mut how = self.plan.start.clone();
+        how.directories = Some(directories);
+        self.open_as(how).await
+    }
+
+    /// A process that is started as it is told, ready.
+    pub(crate) async fn open_as(&self, how: Start) -> Result<Session, Stop> {
+        let mut session = self.launch(how).await?;
+        self.hello(&mut session).await?;
+        let ack = samples::hello_ack(&session, self.target());
+        self.acknowledge(&mut session, &ack).await?;
+        Ok(session)
+    }
+
+    /// A process of the extension that has only been started.
+    pub(crate) async fn launch(&self, how: Start) -> Result<Session, Stop> {
+        let session = Session::start(self.target(), &how, Arc::clone(&self.sink)).await;
+        session.map_err(|error| {
+            let what = format!("it could not be started again: {error}");
+            Stop::not_exercised(Finding::new(what))
+        })
+    }
+
+    /// Waits for `hello`.
+    pub(crate) async fn hello(&self, session: &mut Session) -> Result<(), Stop> {
+        let limit = self.plan.startup.unwrap_or(self.target().hello_limit());
+        let limit = self.scaled(limit);
+        let hello = |heard: &Heard| heard.is("hello");
+        match session.find(0, limit, hello).await {
+            Ok(_) => Ok(()),
+            Err(silence) => {
+                let target = self.target();
+                let finding = diagnose::silence(session, target, silence, "`hello`", hello).await;
+                Err(Stop::not_exercised(finding))
+            }
+        }
+    }
+
+    /// Sends `hello_ack` and waits until it is ready.
+    pub(crate) async fn acknowledge(&self, session: &mut Session, ack: &Value) -> Result<(), Stop> {
+        let sent = session.send_as_is(ack).await;
+        let ready = match sent {
+            Ok(()) => until_ready(session, Some(self.surface())).await,
+            Err(silence) => Err(silence),
+        };
+        session.forget_sent();
+        match ready {
+            Ok(()) => Ok(()),
+            Err(silence) => {
+                let ready = |heard: &Heard| heard.is("ready");
+                let target = self.target();
+                let finding =
+                    diagnose::silence(session, target, silence, "its registrations", ready).await;
+                Err(Stop::not_exercised(finding))
+            }
+        }
+    }
+
+    /// A call of a tool with the smallest arguments.
+    pub(crate) fn call(&self, session: &mut Session, tool: &Tool) -> Result<Request, Stop> {
+        let args = tool.minimal().map_err(|why| unreachable_tool(tool, &why))?;
+        Ok(self.call_with(session, &tool.name, &args))
+    }
+
+    pub(crate) fn call_with(
+        &self,
+        session: &mut Session,
+        name: &str,
+        args: &zot_protocol::Object,
+    ) -> Request {
+        Request {
+            frame: samples::tool_call(&session.new_id(), name, args),
+            reply: "tool_result",
+            within: self.scaled(self.target().tool_limit()),
+            what: format!("`tool_result` to a call of `{name}`"),
+        }
+    }
+
+    pub(crate) fn command(&self, session: &mut Session, name: &str, args: &str) -> Request {
+        Request {
+            frame: samples::command(&session.new_id(), name, args),
+            reply: "command_response",
+            within: self.scaled(limits::COMMAND),
+            what: format!("`command_response` to `/{name}`"),
+        }
+    }
+
+    pub(crate) fn intercept(&self, session: &mut Session, event: &str, text: &str) -> Request {
+        Request {
+            frame: samples::intercept(&session.new_id(), event, text),
+            reply: "event_intercept_response",
+            within: self.scaled(self.target().intercept_limit()),
+            what: format!("`event_intercept_response` about `{event}`"),
+        }
+    }
+
+    /// Sends a request and waits for its reply.
+    pub(crate) async fn ask(
+        &self,
+        session: &mut Session,
+        request: &Request,
+    ) -> Result<Heard, Fault> {
+        match session.send(&request.frame).await {
+            Ok(()) => self.answer(session, request).await,
+            Err(silence) => Err(self.fault(session, request, silence).await),
+        }
+    }
+
+    /// The reply to a request that has been sent.
+    pub(crate) async fn answer(
+        &self,
+        session: &mut Session,
+        request: &Request,
+    ) -> Result<Heard, Fault> {
+        match session
+            .reply(request.reply, request.id(), request.within)
+            .await
+        {
+            Ok(heard) => Ok(heard),
+            Err(silence) => Err(self.fault(session, request, silence).await),
+        }
+    }
+
+    async fn fault(&self, session: &mut Session, request: &Request, silence: Silence) -> Fault {
+        let came = |heard: &Heard| request.is_reply(heard);
+        let finding = diagnose::silence(session, self.target(), silence, &request.what, came).await;
+        let finding = hint_at_id(session, request, finding);
+        Fault::in_session(finding, session)
+    }
+
+    /// A request that shows whether it still works: the one with the least effects, whose own check passed. `None` where
+    /// only the end of the process can show it.
+    pub(crate) fn poke(&self, session: &mut Session, text: &str) -> Result<Option<Request>, Stop> {
+        let works = |id: &str| self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
+        let mut broken = None;
+        if let Some(event) = self.surface().known_intercepts().next() {
+            if works("INT-01") {
+                return Ok(Some(self.intercept(session, event, text)));
+            }
+            broken = broken.or(Some("INT-01"));
+        }
+        if let Some(tool) = self.fastest_tool() {
+            if works("TOL-01") {
+                return self.call(session, tool).map(Some);
+            }
+            broken = broken.or(Some("TOL-01"));
+        }
+        if let Some(command) = self.surface().commands.first() {
+            if works("CMD-01") {
+                return Ok(Some(self.command(session, command, "")));
+            }
+            broken = broken.or(Some("CMD-01"));
+        }
+        match broken {
+            Some(id) => Err(Stop::BlockedBy(id)),
+            None if works("LIF-01") => Ok(None),
+            None => Err(Stop::BlockedBy("LIF-01")),
+        }
+    }
+
+    /// The request that keeps it busy longest; `None` where there is none.
+    pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
+        let works = self
+            .verdicts
+            .get("TOL-01")
+            .is_none_or(|it| *it == Verdict::Pass);
+        match self.by_latency().pop() {
+            Some(tool) if works => self.call(session, tool).map(Some),
+            _ => self.poke(session, "ls"),
+        }
+    }
+
+    fn fastest_tool(&self) -> Option<&Tool> {
+        self.by_latency().into_iter().next()
+    }
+
+    /// The tools that can be called, the fastest first.
+    pub(crate) fn by_latency(&self) -> Vec<&Tool> {
+        let known = self.plan.known.latency.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        let callable = self.surface().callable().filter(|it| it.minimal().is_ok());
+        let mut tools: Vec<&Tool> = callable.collect();
+        tools.sort_by_key(|tool| known.get(&tool.name).copied().unwrap_or_default());
+        tools
+    }
+
+    /// How long a tool took to answer.
+    pub(crate) fn latency(&self, tool: &Tool) -> Duration {
+        let known = self.plan.known.latency.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.get(&tool.name).copied().unwrap_or_default()
+    }
+
+    /// It still works: the next real request, or the shutdown, is answered.
+    pub(crate) async fn alive(&self, session: &mut Session) -> Result<(), Stop> {
+        match self.poke(session, "ls")? {
+            Some(request) => {
+                self.ask(session, &request).await?;
+            }
+            None => {
+                self.shut_down(session, limits::SHUTDOWN_GRACE).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends `shutdown`, ends its input and waits for its end.
+    pub(crate) async fn shut_down(
+        &self,
+        session: &mut Session,
+        within: Duration,
+    ) -> Result<zot_process::Exit, Fault> {
+        // One that has left already is not asked.
+        let _ = session.send(&json!({"type": "shutdown"})).await;
+        session.close_stdin();
+        let within = self.scaled(within);
+        match session.exit(within).await {
+            Some(exit) => Ok(exit),
+            None => {
+                let finding = Finding::new(format!(
+                    "it still runs {} after `shutdown` and the end of its input",
+                    diagnose::shown(within)
+                ))
+                .hint("leave the loop at `shutdown`, and at the end of stdin, and let the process exit");
+                Err(Fault::in_session(finding, session))
+            }
+        }
+    }
+
+    /// Whether what is not minimal is tried, too.
+    pub(crate) fn is_full(&self) -> bool {
+        self.plan.profile == Profile::Full
+    }
+}
+
+/// Silence about one id while another is answered is a wrong id.
+fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
+    if finding.hint.is_some() {
+        return finding;
+    }
+    let sent = session.sent();
+    let asked = |id: &str| sent.iter().any(|it| crate::surface::text(it, "id") == id);
+    let stray = session
+        .heard()
+        .iter()
+        .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
+    match stray {
+        Some(heard) => finding
+            .hint("answer with the `id` of the request, verbatim")
+            .frame(heard.shown(), Some("/id".to_owned())),
+        None => finding,
+    }
+}
+
+/// That a tool could not be called.
+pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -> Stop {
+    let what = format!("tool `{}` could not be called: {why}", tool.name);
+    let hint = "mend the schema, so that there are arguments that fit it";
+    Stop::not_exercised(Finding::new(what).hint(hint))
+}
+
+/// Waits until it is ready: it says so, or has registered all that it did the first time, or says nothing for a while.
+pub(crate) async fn until_ready(
+    session: &mut Session,
+    known: Option<&Surface>,
+) -> Result<(), Silence> {
+    let startup = session.scaled(limits::STARTUP);
+    let all = known.map(|it| it.registrations);
+    let idle = match all {
+        // It is known what comes, and it is waited for.
+        Some(_) => startup,
+        None => session.scaled(limits::AUTO_READY),
+    };
+    let mut after_hello = session
+        .heard()
+        .iter()
+        .position(|heard| heard.is("hello"))
+        .map_or(0, |at| at + 1);
+    let mut registered = 0;
+    while all != Some(registered) {
+        match session
+            .find(after_hello, idle, |heard| !heard.is_blank())
+            .await
+        {
+            Ok(at) => {
+                registered += 1;
+                after_hello = at + 1;
+                if session.heard()[at].is("ready") {
+                    break;
+                }
+            }
+            Err(Silence::Deadline(_)) => break,
+            Err(silence) => return Err(silence),
+        }
+    }
+    Ok(())
+}

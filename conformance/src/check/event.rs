@@ -1,0 +1,102 @@
+//! EVT: events.
+
+use serde_json::json;
+
+use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop, command::gone};
+use crate::{
+    samples::{self, Fields},
+    verdict::Level,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "EVT-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "each subscribed event: no reply, alive",
+        does: "Sends every event it has subscribed to, with all its fields, then asks for something.",
+        why: "Events are one-way; an observer that dies of one observes nothing any more.",
+        fix: "Handle each event you subscribe to, ignore the others, and write no reply.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(every_event(cx, Fields::All))),
+    },
+    Check {
+        id: "EVT-02",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "events with their optional fields left out",
+        does: "Sends every subscribed event with its required fields only.",
+        why: "`tool_id`, `error` and the like are not always there.",
+        fix: "Read optional fields with a default.",
+        needs: &["EVT-01"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(every_event(cx, Fields::Required))),
+    },
+    Check {
+        id: "EVT-03",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "an unknown event is ignored",
+        does: "Sends an event of a name that does not exist, then asks for something.",
+        why: "Later versions have more events.",
+        fix: "Ignore what you do not know.",
+        needs: &["EVT-01"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(unknown_event(cx))),
+    },
+    Check {
+        id: "EVT-04",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "500 events at once",
+        does: "Sends 500 events without a pause, then asks for something.",
+        why: "A host disconnects an extension that does not keep up with its queue.",
+        fix: "Read stdin all the time; do slow work elsewhere.",
+        needs: &["EVT-01"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(many_events(cx))),
+    },
+];
+
+fn events(cx: &Cx) -> Result<Vec<&str>, Stop> {
+    let events: Vec<&str> = cx.surface().known_events().collect();
+    if events.is_empty() {
+        return Err(Stop::not_applicable("it observes no event"));
+    }
+    Ok(events)
+}
+
+async fn every_event(cx: &Cx, fields: Fields) -> Checked {
+    let events = events(cx)?;
+    let mut session = cx.open().await?;
+    for event in events {
+        let sent = session.send(&samples::event(event, fields)).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+    }
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn unknown_event(cx: &Cx) -> Checked {
+    events(cx)?;
+    let mut session = cx.open().await?;
+    let event =
+        json!({"type": "event", "event": "zot_conform_unknown", "text": "x", "nested": {"a": [1]}});
+    let sent = session.send_as_is(&event).await;
+    sent.map_err(|silence| gone(&session, silence))?;
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn many_events(cx: &Cx) -> Checked {
+    let events = events(cx)?;
+    let mut session = cx.open().await?;
+    for n in 0..500 {
+        let event = samples::event(events[n % events.len()], Fields::All);
+        let sent = session.send(&event).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+    }
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}

@@ -1,0 +1,140 @@
+//! HEL: the handshake.
+
+use serde_json::{Value, json};
+
+use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop};
+use crate::{
+    samples,
+    verdict::{Finding, Level},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "HEL-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "the first line of stdout is `hello`, before anything is sent",
+        does: "Starts the extension, sends nothing, and waits for its first line.",
+        why: "The host answers `hello`; whoever waits for the host to begin waits for ever. Another frame first ends the connection.",
+        fix: r#"Write {"type":"hello","name":"…"} as the very first line and flush it. Write banners to stderr."#,
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "HEL-02",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "`hello` validates, and there is one",
+        does: "Validates every `hello` against its schema and counts them.",
+        why: "A host refuses a malformed one and ignores a second.",
+        fix: "`name` is required and a text; `capabilities` is a list of texts.",
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, _| None),
+    },
+    Check {
+        id: "HEL-03",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "the name in `hello` is the manifest's",
+        does: "Compares the two.",
+        why: "The manifest's name counts everywhere; another one in `hello` confuses whoever reads a log.",
+        fix: "Use one name in both places.",
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "HEL-04",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "`hello_ack` with unknown fields is tolerated",
+        does: "Adds fields to `hello_ack` that no version knows, then asks for something.",
+        why: "Later hosts will say more. An extension that refuses what it does not know breaks with the next version.",
+        fix: "Ignore fields you do not know; do not decode with `deny_unknown_fields` or the like.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
+    },
+    Check {
+        id: "HEL-05",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "a `hello_ack` without `extension_dir` is tolerated",
+        does: "Sends `hello_ack` with its core fields only, then asks for something.",
+        why: "Older hosts do not send the later fields.",
+        fix: "Take the directory of the program itself where `extension_dir` is missing.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(core_fields(cx))),
+    },
+    Check {
+        id: "HEL-06",
+        level: Level::Info,
+        profile: Profile::Safe,
+        title: "`protocol_version` 999: goes on, or leaves cleanly",
+        does: "Announces a version of the protocol that does not exist and records what happens.",
+        why: "Within one major version frames are only added; what an extension does with another is its own decision.",
+        fix: "Either is fine: go on, or say why on stderr and exit.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(another_version(cx))),
+    },
+];
+
+async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<crate::session::Session, Stop> {
+    let mut session = cx.launch(cx.plan.start.clone()).await?;
+    cx.hello(&mut session).await?;
+    let mut ack = samples::hello_ack(&session, cx.target());
+    change(&mut ack);
+    match cx.acknowledge(&mut session, &ack).await {
+        Ok(()) => Ok(session),
+        // The one that went before was tolerated, so this is about the change.
+        Err(Stop::NotExercised(finding)) => Err((*finding).into()),
+        Err(stop) => Err(stop),
+    }
+}
+
+async fn unknown_fields(cx: &Cx) -> Checked {
+    let mut session = greet(cx, |ack| {
+        ack["zot_conform_unknown"] = json!({"a": [1, {"b": null}], "type": "not a frame"});
+        ack["zot_conform_list"] = json!([[], {}, "x"]);
+    })
+    .await?;
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn core_fields(cx: &Cx) -> Checked {
+    let mut session = greet(cx, |ack| {
+        if let Value::Object(ack) = ack {
+            ack.retain(|key, _| {
+                matches!(
+                    key.as_str(),
+                    "type" | "protocol_version" | "zot_version" | "provider" | "model" | "cwd"
+                )
+            });
+        }
+    })
+    .await?;
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn another_version(cx: &Cx) -> Checked {
+    let mut session = cx.launch(cx.plan.start.clone()).await?;
+    cx.hello(&mut session).await?;
+    let mut ack = samples::hello_ack(&session, cx.target());
+    ack["protocol_version"] = json!(999);
+    let went_on = match cx.acknowledge(&mut session, &ack).await {
+        Ok(()) => cx.alive(&mut session).await.is_ok(),
+        Err(_) => false,
+    };
+    let what = match session.exited() {
+        _ if went_on => "it goes on".to_owned(),
+        Some(exit) => format!("it leaves ({exit})"),
+        None => "it stays and does not answer".to_owned(),
+    };
+    Ok(vec![Finding::new(what)])
+}

@@ -1,0 +1,265 @@
+//! LIF: the end, and what is left of it.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use zot_process::Exit;
+use zot_protocol::limits;
+
+use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken};
+use crate::{
+    diagnose::shown,
+    session::{Heard, Session},
+    verdict::{Finding, Level},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "LIF-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "`shutdown` and the end of input: exits within 2 s",
+        does: "Sends `shutdown`, closes stdin, and waits.",
+        why: "After 2 s the host sends SIGTERM, after one more SIGKILL: what is not saved by then is lost.",
+        fix: "Leave the loop at `shutdown`, save, send `shutdown_ack`, exit.",
+        needs: &[],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(shutdown(cx))),
+    },
+    Check {
+        id: "LIF-02",
+        level: Level::Should,
+        profile: Profile::Quick,
+        title: "`shutdown_ack`, and nothing after it",
+        does: "Looks for `shutdown_ack` after `shutdown`.",
+        why: "It tells the host that the end is meant, and is no crash.",
+        fix: r#"Answer `shutdown` with {"type":"shutdown_ack"} as the last line."#,
+        needs: &["LIF-01"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(acknowledged(cx))),
+    },
+    Check {
+        id: "LIF-03",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "the end of input alone: exits within 2 s",
+        does: "Closes stdin without `shutdown`, and waits.",
+        why: "When a host is killed nobody says `shutdown`. What does not notice the end of its input stays for ever.",
+        fix: "End the program when stdin ends; do not wait for more.",
+        needs: &[],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(end_of_input(cx))),
+    },
+    Check {
+        id: "LIF-04",
+        level: Level::Should,
+        profile: Profile::Quick,
+        title: "exit code 0",
+        does: "Looks at the exit status after `shutdown` and after the end of input.",
+        why: "Another one reads as a crash in the log.",
+        fix: "Exit with 0 when you were asked to.",
+        needs: &["LIF-01", "LIF-03"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(code_zero(cx))),
+    },
+    Check {
+        id: "LIF-05",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "exits within 2 s in the middle of a request, too",
+        does: "Sends a request and `shutdown` right after it.",
+        why: "People leave while something is running.",
+        fix: "Do not wait for work that nobody wants any more.",
+        needs: &["LIF-01"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(in_the_middle(cx))),
+    },
+    Check {
+        id: "LIF-06",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "SIGTERM: exits within 1 s",
+        does: "Sends SIGTERM while stdin stays open.",
+        why: "One second later comes SIGKILL.",
+        fix: "Leave SIGTERM at its default, or save and exit in its handler.",
+        needs: &[],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(terminated(cx))),
+    },
+    Check {
+        id: "LIF-07",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "leaves no process behind",
+        does: "Uses everything once, shuts it down, and looks for processes that it has started.",
+        why: "A host ends them with force; elsewhere they would stay.",
+        fix: "Wait for your children, or end them, before you exit.",
+        needs: &["LIF-01"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(nothing_left(cx))),
+    },
+    Check {
+        id: "LIF-08",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "works again after SIGKILL",
+        does: "Kills it, and starts it again with the same data directory.",
+        why: "A lock file or a half-written state must not end an extension for good.",
+        fix: "Write files whole (a temporary one, then rename); use locks that end with the process.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(after_kill(cx))),
+    },
+];
+
+async fn shutdown(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    Ok(Vec::new())
+}
+
+async fn acknowledged(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    if session.heard().iter().any(|heard| heard.is("shutdown_ack")) {
+        return Ok(Vec::new());
+    }
+    Err(Finding::new("no `shutdown_ack` came").into())
+}
+
+async fn end_of_input(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    ended(cx, &mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
+    session.close_stdin();
+    let within = cx.scaled(limits::SHUTDOWN_GRACE);
+    match session.exit(within).await {
+        Some(exit) => Ok(exit),
+        None => {
+            let what = format!("it still runs {} after the end of its input", shown(within));
+            let hint = "end the program when stdin ends: a read of nothing is the end, not a reason to try again";
+            Err(Finding::new(what).hint(hint).into())
+        }
+    }
+}
+
+async fn code_zero(cx: &Cx) -> Checked {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut told = |when: &str, exit: Exit, session: &Session| {
+        if !exit.success() {
+            let mut finding = Finding::new(format!("{exit} after {when}"));
+            let stderr = session.stderr();
+            finding.stderr = (!stderr.is_empty()).then_some(stderr);
+            faults.push(finding.into());
+        }
+    };
+    let mut session = cx.open().await?;
+    let exit = cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    told("`shutdown`", exit, &session);
+    let mut session = cx.open().await?;
+    let exit = ended(cx, &mut session).await?;
+    told("the end of its input", exit, &session);
+    broken(faults)
+}
+
+async fn in_the_middle(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let Some(request) = cx.slowest(&mut session)? else {
+        return Err(Stop::not_applicable("there is nothing that it answers"));
+    };
+    let _ = session.send(&request.frame).await;
+    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    Ok(Vec::new())
+}
+
+async fn terminated(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    session.signal(Signal::TERM, "SIGTERM");
+    let within = cx.scaled(limits::TERM_GRACE);
+    match session.exit(within).await {
+        Some(_) => Ok(Vec::new()),
+        None => {
+            let what = format!("it still runs {} after SIGTERM", shown(within));
+            Err(Finding::new(what).into())
+        }
+    }
+}
+
+async fn nothing_left(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let replies = |session: &Session| {
+        let reply = |it: &&Heard| it.is("tool_result") || it.is("command_response");
+        session.heard().iter().filter(reply).count()
+    };
+    for tool in cx
+        .surface()
+        .callable()
+        .filter(|tool| tool.minimal().is_ok())
+    {
+        let request = cx.call(&mut session, tool)?;
+        if cx.ask(&mut session, &request).await.is_err() {
+            return Err(Stop::BlockedBy("TOL-01"));
+        }
+    }
+    for name in &cx.surface().commands {
+        let request = cx.command(&mut session, name, "");
+        if cx.ask(&mut session, &request).await.is_err() {
+            return Err(Stop::BlockedBy("CMD-01"));
+        }
+    }
+    let used = replies(&session);
+    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    // A child that is about to end has a moment for it.
+    tokio::time::sleep(cx.scaled(Duration::from_millis(100))).await;
+    let left = session.descendants().await;
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
+    let named: Vec<String> = left.iter().map(|it| format!("{it:?}")).collect();
+    let what = format!(
+        "{} left after {used} replies and its end: {}",
+        plural(left.len()),
+        named.join(", ")
+    );
+    Err(Finding::new(what)
+        .hint("wait for your children, or end them, before you exit")
+        .into())
+}
+
+fn plural(count: usize) -> String {
+    match count {
+        1 => "one process".to_owned(),
+        n => format!("{n} processes"),
+    }
+}
+
+async fn after_kill(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    cx.alive(&mut session).await?;
+    session.signal(Signal::KILL, "SIGKILL");
+    session.exit(cx.scaled(Duration::from_secs(5))).await;
+    let directories = session.directories();
+    drop(session);
+    let again = async {
+        let mut session = cx.reopen(directories).await?;
+        cx.alive(&mut session).await
+    };
+    match again.await {
+        Ok(()) => Ok(Vec::new()),
+        // Nothing but the data directory is different from the first time.
+        Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
+        Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
+            Err(told_again(faults.swap_remove(0)))
+        }
+        Err(stop) => Err(stop),
+    }
+}
+
+fn told_again(mut fault: Fault) -> Stop {
+    fault.finding.what = format!("the second start: {}", fault.finding.what);
+    fault.case.clear();
+    fault.into()
+}

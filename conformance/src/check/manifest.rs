@@ -1,0 +1,145 @@
+//! MAN: the manifest.
+
+use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
+use crate::{
+    session::{Heard, Session},
+    target,
+    verdict::{Finding, Level},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "MAN-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "extension.json parses and has `name` and `exec`",
+        does: "Reads the manifest as JSON and looks for the two fields without which nothing can be started.",
+        why: "A host that cannot read the manifest refuses the extension and says so once; nobody will see a command of it.",
+        fix: r#"Write at least {"name":"my-ext","exec":"./my-ext"} into extension.json. `zot ext new` makes one that works."#,
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "MAN-02",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "`exec` resolves and starts in its directory",
+        does: "Finds the program as a host does (absolute; with a separator: below the manifest's directory; bare: on PATH, then beside the manifest) and starts it with the manifest's directory as its working directory.",
+        why: "It must start on another machine too, from whatever directory the user works in.",
+        fix: "Make the file executable, check its `#!` line, and name it relative to the manifest (`./my-ext`), not to where you happen to be.",
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "MAN-03",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "optional fields have their types; `args` is a list",
+        does: "Validates the manifest against its published schema (`zot schema manifest`).",
+        why: "A host refuses a manifest with a field of a wrong type: it would be guessing what was meant.",
+        fix: r#"Correct the field that is named. `args` is a list of strings: "args": ["main.py"], not "args": "main.py"."#,
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "MAN-04",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "the name is safe as a file name",
+        does: "Matches the name against [A-Za-z0-9][A-Za-z0-9._-]{0,63}.",
+        why: "The name becomes a directory, a log file and a line in a terminal.",
+        fix: "Use letters, digits, `.`, `_` and `-`, beginning with a letter or digit, 64 at the most.",
+        needs: &[],
+        after: &[],
+        run: Run::Surveyed,
+    },
+    Check {
+        id: "MAN-05",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "permissions, if any, hold while it is exercised",
+        does: "Runs every command, tool and interception once held to the declared permissions and once without, and compares.",
+        why: "What works only without the declaration will fail for everybody who installs it.",
+        fix: "Grant what it needs in `permissions` (`fs.read`, `fs.write`, `net`, `env`), or do without it. A denied call fails with EACCES or EPERM.",
+        needs: &["TOL-01", "CMD-01", "INT-01"],
+        after: &[],
+        run: Run::Tried(|cx| Box::pin(permissions_hold(cx))),
+    },
+];
+
+async fn permissions_hold(cx: &Cx) -> Checked {
+    let manifest = cx.target().manifest.as_ref();
+    if manifest.is_none_or(|it| it.permissions.is_none()) {
+        return Err(Stop::not_applicable("it declares no permissions"));
+    }
+    if !target::can_hold() {
+        let what = "this kernel cannot hold a process to its permissions (Landlock and seccomp)";
+        return Err(Stop::not_exercised(Finding::new(what)));
+    }
+    let held = exercise(cx, true).await?;
+    let free = exercise(cx, false).await?;
+    let mut faults = Vec::new();
+    for ((what, held), (_, free)) in held.into_iter().zip(free) {
+        if let (Some(mut finding), None) = (held, free) {
+            finding.what = format!(
+                "{what} works only without the declared permissions: {}",
+                finding.what
+            );
+            finding.hint =
+                Some("grant in `permissions` what it needs, or do without it".to_owned());
+            faults.push(finding.into());
+        }
+    }
+    broken(faults)
+}
+
+/// Everything once: what was done, and what went wrong with it.
+async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding>)>, Stop> {
+    let mut session = restart(cx, confined).await?;
+    let mut done = Vec::new();
+    let mut requests = Vec::new();
+    for tool in cx.surface().callable().filter(|it| it.minimal().is_ok()) {
+        requests.push((
+            format!("tool `{}`", tool.name),
+            cx.call(&mut session, tool)?,
+        ));
+    }
+    for name in &cx.surface().commands {
+        requests.push((format!("`/{name}`"), cx.command(&mut session, name, "")));
+    }
+    for event in cx.surface().known_intercepts() {
+        let request = cx.intercept(&mut session, event, "ls");
+        requests.push((format!("interception of `{event}`"), request));
+    }
+    for (what, request) in requests {
+        let trouble = match cx.ask(&mut session, &request).await {
+            Ok(heard) => complaint(&heard),
+            Err(fault) => {
+                session = restart(cx, confined).await?;
+                Some(fault.finding)
+            }
+        };
+        done.push((what, trouble));
+    }
+    Ok(done)
+}
+
+async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
+    let mut how = cx.plan.start.clone();
+    how.confined = confined;
+    cx.open_as(how).await
+}
+
+/// A reply that says it went wrong.
+fn complaint(heard: &Heard) -> Option<Finding> {
+    let reply = heard.value();
+    let error = reply
+        .get("error")
+        .and_then(|it| it.as_str())
+        .unwrap_or_default();
+    let failed = reply.get("is_error").is_some_and(|it| it == true) || !error.is_empty();
+    failed.then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+}

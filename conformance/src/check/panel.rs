@@ -1,0 +1,154 @@
+//! NOT and PAN: notes and panels.
+
+use std::{sync::PoisonError, time::Duration};
+
+use serde_json::json;
+use zot_protocol::Key;
+
+use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone};
+use crate::{
+    session::{Heard, Session},
+    surface::text,
+    verdict::Level,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "NOT-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "a note has a level and a message",
+        does: "Validates every `notify` that comes.",
+        why: "A note of an unknown level is not shown.",
+        fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, seen| (!seen.any(&["notify"])).then_some("it sent no note")),
+    },
+    Check {
+        id: "PAN-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "an opened panel validates",
+        does: "Validates every panel, and every render of one.",
+        why: "A panel that does not validate does not open.",
+        fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of texts."#,
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, seen| {
+            let panels = ["open_panel", "panel", "panel_render", "panel_close"];
+            (!seen.any(&panels)).then_some("it opened no panel")
+        }),
+    },
+    Check {
+        id: "PAN-02",
+        level: Level::Must,
+        profile: Profile::Full,
+        title: "every key: alive, and renders name an open panel",
+        does: "Opens a panel by its command, presses every key there is, then asks for something.",
+        why: "People press keys that nobody thought of.",
+        fix: "Ignore keys that mean nothing; render only panels that are open.",
+        needs: &["CMD-01"],
+        after: super::REACHES,
+        run: Run::Tried(|cx| Box::pin(every_key(cx))),
+    },
+    Check {
+        id: "PAN-03",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "no render after `panel_close`",
+        does: "Opens a panel, closes it, and listens.",
+        why: "The user has closed it; what comes after is thrown away and costs.",
+        fix: "Stop timers and tasks of a panel when `panel_close` comes.",
+        needs: &["CMD-01"],
+        after: super::REACHES,
+        run: Run::Tried(|cx| Box::pin(closed(cx))),
+    },
+    Check {
+        id: "PAN-04",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "an unknown panel and a resize are ignored",
+        does: "Sends a key to a panel that was never opened and a new size to the open one, then asks for something.",
+        why: "A key may cross a close on the wire, and windows change their size at any time.",
+        fix: "Look the panel up, and ignore the frame if it is not there.",
+        needs: &["CMD-01"],
+        after: super::REACHES,
+        run: Run::Tried(|cx| Box::pin(unknown_panel(cx))),
+    },
+];
+
+/// A session with a panel open, and the panel's id.
+async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
+    let known = cx.plan.known.opens_panel.lock();
+    let command = known.unwrap_or_else(PoisonError::into_inner).clone();
+    let command = command.ok_or_else(|| Stop::not_applicable("no command of it opens a panel"))?;
+    let mut session = cx.open().await?;
+    let id = invoke(cx, &mut session, &command).await?;
+    Ok((session, id))
+}
+
+async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String, Stop> {
+    let from = session.heard().len();
+    let request = cx.command(session, command, "");
+    cx.ask(session, &request).await?;
+    let opened = session.heard()[from..].iter().rev().find_map(|heard| {
+        let value = heard.value();
+        let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
+        Some(text(panel, "id").to_owned())
+    });
+    opened.ok_or_else(|| Stop::not_applicable("its command opened no panel this time"))
+}
+
+async fn every_key(cx: &Cx) -> Checked {
+    let (mut session, mut id) = open(cx).await?;
+    let command = cx.plan.known.opens_panel.lock();
+    let command = command
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+        .unwrap_or_default();
+    for key in Key::KNOWN {
+        let mut frame = json!({"type": "panel_key", "panel_id": id, "key": key.as_str()});
+        if *key == Key::Rune {
+            frame["text"] = json!("ü");
+        }
+        let from = session.heard().len();
+        let sent = session.send(&frame).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+        session.listen(cx.scaled(Duration::from_millis(30))).await;
+        // A key may close the panel; the next one needs it open.
+        let closes = |heard: &Heard| heard.is("panel_close");
+        if session.heard()[from..].iter().any(closes) {
+            id = invoke(cx, &mut session, &command).await?;
+        }
+    }
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn closed(cx: &Cx) -> Checked {
+    let (mut session, id) = open(cx).await?;
+    let sent = session
+        .send(&json!({"type": "panel_close", "panel_id": id}))
+        .await;
+    sent.map_err(|silence| gone(&session, silence))?;
+    session.listen(cx.scaled(Duration::from_millis(300))).await;
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}
+
+async fn unknown_panel(cx: &Cx) -> Checked {
+    let (mut session, id) = open(cx).await?;
+    for frame in [
+        json!({"type": "panel_key", "panel_id": "zot-conform-no-such-panel", "key": "enter"}),
+        json!({"type": "panel_resize", "panel_id": "zot-conform-no-such-panel", "width": 80, "height": 24}),
+        json!({"type": "panel_close", "panel_id": "zot-conform-no-such-panel"}),
+        json!({"type": "panel_resize", "panel_id": id, "width": 1, "height": 1}),
+        json!({"type": "panel_resize", "panel_id": id, "width": 300, "height": 100}),
+    ] {
+        let sent = session.send(&frame).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+    }
+    cx.alive(&mut session).await?;
+    Ok(Vec::new())
+}

@@ -1,0 +1,401 @@
+//! ROB: whatever a host, a user or a pipe does.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use zot_protocol::limits::FRAME_BYTES;
+
+use super::{
+    Check, Checked, Cx, Fault, Profile, REACHES, Request, Run, Stop, broken,
+    command::{gone, ignored},
+};
+use crate::{
+    diagnose,
+    session::Session,
+    verdict::{Finding, Level, Verdict},
+};
+
+/// A text that breaks naive readers and writers.
+const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
+/// How many replies surely fill a pipe of one page.
+const MANY: usize = 80;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "ROB-01",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "an unknown frame type is ignored",
+        does: "Sends a frame of a type that does not exist, then asks for something.",
+        why: "Later versions have more frames.",
+        fix: "Ignore a `type` you do not know; do not end the loop.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(unknown_type(cx))),
+    },
+    Check {
+        id: "ROB-02",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "unknown fields are ignored",
+        does: "Sends a request with fields that no version knows.",
+        why: "Later versions have more fields.",
+        fix: "Read the fields you need and leave the others.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
+    },
+    Check {
+        id: "ROB-03",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "8 interleaved requests, each id answered once",
+        does: "Sends eight requests without waiting, of all kinds it has, and collects the replies in any order.",
+        why: "A model calls several tools at once.",
+        fix: "Keep the id with the request it belongs to, not in a variable that the next one overwrites.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(interleaved(cx))),
+    },
+    Check {
+        id: "ROB-04",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "a frame of 1 MiB (and of 4 MiB: should)",
+        does: "Sends a request with an unknown field that makes the line 1 MiB long, and one of 4 MiB, the limit.",
+        why: "The text of a file, or an image, comes in one line.",
+        fix: "Read lines of any length: many readers stop at 64 KiB by default.",
+        needs: &["ROB-02"],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(large(cx))),
+    },
+    Check {
+        id: "ROB-05",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "none of its own frames is over 4 MiB",
+        does: "Measures every line that comes.",
+        why: "A longer one is thrown away, and what waits for it fails.",
+        fix: "Cut long results, and say in the text that you did.",
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, _| None),
+    },
+    Check {
+        id: "ROB-06",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "emoji, U+2028, escapes: valid UTF-8 back",
+        does: "Sends a request that holds emoji, line separators, quotes and control characters, and reads the reply as UTF-8.",
+        why: "Frames are UTF-8, one per line. A reader that splits at U+2028, or a writer in the locale's encoding, tears them.",
+        fix: "Split at \\n only; write UTF-8 whatever the locale says (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(hard_text(cx))),
+    },
+    Check {
+        id: "ROB-07",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "split and joined writes",
+        does: "Sends one request in pieces, torn within a character, and two requests in one write.",
+        why: "A pipe knows no frames: what was written at once may be read in pieces.",
+        fix: "Collect bytes until a newline; decode whole lines.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(torn(cx))),
+    },
+    Check {
+        id: "ROB-08",
+        level: Level::Should,
+        profile: Profile::Safe,
+        title: "stdout unread for 3 s: nothing lost",
+        does: "Sends 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
+        why: "A host may be busy for a while. A write that would block must wait, not fail.",
+        fix: "Write in blocking mode, or keep what could not be written.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(unread(cx))),
+    },
+    Check {
+        id: "ROB-09",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "every line of stdout is a frame",
+        does: "Looks at every line after `hello`, in every process.",
+        why: "stdout is the wire. A print for debugging is a broken frame.",
+        fix: "Write what is meant for people to stderr; it goes to the extension's log.",
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, _| None),
+    },
+    Check {
+        id: "ROB-10",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "no reply twice, none invented",
+        does: "Matches every reply with a request, in every process.",
+        why: "A second reply, or one to a request that was never made, belongs to nobody.",
+        fix: "Answer each request once, with its own id.",
+        needs: &[],
+        after: &[],
+        run: Run::Watched(|_, _| None),
+    },
+    Check {
+        id: "ROB-11",
+        level: Level::Info,
+        profile: Profile::Safe,
+        title: "garbage, a blank line, CRLF",
+        does: "Sends each and records whether it goes on.",
+        why: "No host sends them; it is good to know what happens.",
+        fix: "Nothing is required. Skipping what is no frame is the kindest.",
+        needs: &[],
+        after: REACHES,
+        run: Run::Tried(|cx| Box::pin(garbage(cx))),
+    },
+];
+
+async fn unknown_type(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let frame = json!({"type": "zot_conform_unknown", "id": "u1", "name": "x", "args": {"a": [1]}});
+    ignored(cx, &mut session, &frame).await
+}
+
+async fn unknown_fields(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    if let Some(request) = cx.poke(&mut session, "ls")? {
+        let request = request
+            .with(
+                "zot_conform_unknown",
+                json!({"id": "not this one", "type": "event"}),
+            )
+            .with("zot_conform_list", json!([1, [], {}]));
+        cx.ask(&mut session, &request).await?;
+        return Ok(Vec::new());
+    }
+    let shutdown = json!({"type": "shutdown", "zot_conform_unknown": [1]});
+    let _ = session.send(&shutdown).await;
+    session.close_stdin();
+    let within = cx.scaled(zot_protocol::limits::SHUTDOWN_GRACE);
+    match session.exit(within).await {
+        Some(_) => Ok(Vec::new()),
+        None => Err(Finding::new("a `shutdown` with unknown fields did not end it").into()),
+    }
+}
+
+/// Makes the next request of a kind.
+type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
+
+/// Requests of all kinds that it answers, one after the other, `count` in all.
+fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
+    let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
+    let mut kinds: Vec<Asks<'_>> = Vec::new();
+    if works("INT-01") {
+        for event in cx.surface().known_intercepts() {
+            kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));
+        }
+    }
+    if works("TOL-01") {
+        for tool in cx.surface().callable() {
+            if let Ok(args) = tool.minimal() {
+                kinds.push(Box::new(move |session| {
+                    cx.call_with(session, &tool.name, &args)
+                }));
+            }
+        }
+    }
+    if works("CMD-01") {
+        for name in &cx.surface().commands {
+            kinds.push(Box::new(move |session| cx.command(session, name, "")));
+        }
+    }
+    if kinds.is_empty() {
+        // Where there is something to ask, this says which failure keeps us from it.
+        cx.poke(session, "ls")?;
+        return Err(Stop::not_applicable("there is nothing that it answers"));
+    }
+    Ok((0..count)
+        .map(|n| kinds[n % kinds.len()](session))
+        .collect())
+}
+
+async fn interleaved(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let requests = mixed(cx, &mut session, 8)?;
+    for request in &requests {
+        let sent = session.send(&request.frame).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+    }
+    let mut faults: Vec<Fault> = Vec::new();
+    for request in &requests {
+        match cx.answer(&mut session, request).await {
+            Ok(_) => {}
+            Err(fault) => {
+                faults.push(fault);
+                break;
+            }
+        }
+    }
+    session.listen(cx.scaled(Duration::from_millis(50))).await;
+    broken(faults)
+}
+
+async fn large(cx: &Cx) -> Checked {
+    match padded(cx, 1 << 20).await {
+        Ok(()) => {}
+        Err(Stop::Broken(faults)) => return Err(Stop::Broken(hinted(cx, faults, "1 MiB"))),
+        Err(stop) => return Err(stop),
+    }
+    match padded(cx, FRAME_BYTES).await {
+        Err(Stop::Broken(faults)) => Err(Stop::Weak(hinted(cx, faults, "4 MiB"))),
+        other => other.map(|()| Vec::new()),
+    }
+}
+
+fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
+    for fault in &mut faults {
+        fault.finding.what = format!("after a frame of {size}: {}", fault.finding.what);
+        if let Some(hint) = diagnose::long_lines(cx.target().language()) {
+            fault.finding.hint = Some(hint.to_owned());
+        }
+        // It says nothing that the size does not say, and nobody wants to read it.
+        fault.case.clear();
+    }
+    faults
+}
+
+/// A frame of this many bytes, and a sign of life.
+async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
+    const KEY: &str = "zot_conform_padding";
+    let mut session = cx.open().await?;
+    let pad = |frame: &Value| {
+        let empty = frame.to_string().len() + KEY.len() + r#","":"""#.len();
+        json!("x".repeat(bytes.saturating_sub(empty)))
+    };
+    if let Some(request) = cx.poke(&mut session, "ls")? {
+        let padding = pad(&request.frame);
+        cx.ask(&mut session, &request.with(KEY, padding)).await?;
+        return Ok(());
+    }
+    let mut frame = json!({"type": "zot_conform_unknown"});
+    frame[KEY] = pad(&frame);
+    ignored(cx, &mut session, &frame).await.map(drop)
+}
+
+async fn hard_text(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    match cx.poke(&mut session, HARD)? {
+        Some(request) => {
+            let request = request.with("zot_conform_text", json!(HARD));
+            cx.ask(&mut session, &request).await?;
+        }
+        None => {
+            let frame = json!({"type": "zot_conform_unknown", "text": HARD});
+            ignored(cx, &mut session, &frame).await?;
+        }
+    }
+    Ok(Vec::new())
+}
+
+async fn torn(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let Some(request) = cx.poke(&mut session, "echo ü")? else {
+        let frame = "{\"type\":\"zot_conform_unknown\",\"text\":\"ü\"}\n";
+        pieces(&mut session, frame).await?;
+        cx.alive(&mut session).await?;
+        return Ok(Vec::new());
+    };
+    let request = request.with("zot_conform_text", json!("ü😀"));
+    session.announce(&request.frame);
+    pieces(&mut session, &format!("{}\n", request.frame)).await?;
+    cx.answer(&mut session, &request)
+        .await
+        .map_err(|mut fault| {
+            fault.finding.what = format!("a request sent in pieces: {}", fault.finding.what);
+            fault
+        })?;
+    let mut joined = String::new();
+    let mut both = Vec::new();
+    for _ in 0..2 {
+        if let Some(request) = cx.poke(&mut session, "ls")? {
+            session.announce(&request.frame);
+            joined.push_str(&format!("{}\n", request.frame));
+            both.push(request);
+        }
+    }
+    let sent = session.send_raw(joined.as_bytes()).await;
+    sent.map_err(|silence| gone(&session, silence))?;
+    for request in &both {
+        cx.answer(&mut session, request)
+            .await
+            .map_err(|mut fault| {
+                fault.finding.what = format!("two requests in one write: {}", fault.finding.what);
+                fault
+            })?;
+    }
+    Ok(Vec::new())
+}
+
+/// Torn after the first byte, within a character, and before the newline.
+async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
+    let bytes = line.as_bytes();
+    let within = line.find('ü').map_or(bytes.len() / 2, |at| at + 1);
+    let mut from = 0;
+    for end in [1, within, bytes.len() - 1, bytes.len()] {
+        let sent = session.send_raw(&bytes[from..end]).await;
+        sent.map_err(|silence| gone(session, silence))?;
+        // Long enough to be read as a piece of its own.
+        session.listen(Duration::from_millis(20)).await;
+        from = end;
+    }
+    Ok(())
+}
+
+async fn unread(cx: &Cx) -> Checked {
+    let mut session = cx.open().await?;
+    let requests = mixed(cx, &mut session, MANY)?;
+    session.narrow();
+    session.stall(true);
+    for request in &requests {
+        let sent = session.send(&request.frame).await;
+        sent.map_err(|silence| gone(&session, silence))?;
+    }
+    tokio::time::sleep(cx.scaled(Duration::from_secs(3))).await;
+    session.stall(false);
+    for (n, request) in requests.iter().enumerate() {
+        cx.answer(&mut session, request)
+            .await
+            .map_err(|mut fault| {
+                let what = &fault.finding.what;
+                fault.finding.what = format!("after {n} of {MANY} replies: {what}");
+                fault.case.clear();
+                fault
+            })?;
+    }
+    Ok(Vec::new())
+}
+
+async fn garbage(cx: &Cx) -> Checked {
+    let mut said = Vec::new();
+    for (what, bytes) in [
+        ("garbage", &b"this is no frame {]\n"[..]),
+        ("a blank line", b"\n"),
+        ("CRLF", b"{\"type\":\"zot_conform_unknown\"}\r\n"),
+    ] {
+        let mut session = cx.open().await?;
+        let goes_on = match session.send_raw(bytes).await {
+            Ok(()) => match cx.alive(&mut session).await {
+                Ok(()) => true,
+                Err(Stop::Broken(_)) => false,
+                Err(stop) => return Err(stop),
+            },
+            Err(_) => false,
+        };
+        said.push(match (goes_on, session.exited()) {
+            (true, _) => format!("{what}: it goes on"),
+            (false, Some(exit)) => format!("{what}: it ends ({exit})"),
+            (false, None) => format!("{what}: it does not answer any more"),
+        });
+    }
+    Ok(vec![Finding::new(said.join("; "))])
+}

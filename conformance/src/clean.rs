@@ -1,0 +1,95 @@
+//! Text of an extension's making, fit for a terminal, a log and a page.
+//!
+//! A frame, a name and what comes on standard error are foreign: they may hold what moves the cursor, renames the
+//! window or turns the reading direction around. Every text form of a report shows them through here.
+
+use std::{borrow::Cow, fmt::Write};
+
+/// Whether a reader would not see this character, or would see the ones around it in another place.
+pub(crate) fn is_unseen(char: char) -> bool {
+    matches!(
+        char,
+        // C0 and C1, which hold the introducers of every control sequence; a line may end.
+        '\0'..='\x09' | '\x0b'..='\x1f' | '\x7f'..='\u{9f}'
+        // What turns the direction, marks or isolates.
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        // No width at all, and the separators that some take for the end of a line. Joiners stay: emoji need them.
+        | '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{feff}'
+        // Not characters; XML refuses them.
+        | '\u{fffe}' | '\u{ffff}'
+    )
+}
+
+/// The text with everything that controls instead of showing written as an escape, `\u{1b}`; newlines stay.
+///
+/// The escape is Rust's, so that it is told from the `\u001b` that a frame may hold as such.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        match char {
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            other if is_unseen(other) => {
+                write!(shown, "\\u{{{:x}}}", u32::from(other)).expect("a string grows");
+            }
+            other => shown.push(other),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same for what was meant to be read on a terminal: colours are dropped, tabs become spaces, and a `\r` before a
+/// newline is part of it. A traceback stays a traceback; whatever does more than colour is still shown.
+pub fn console(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(['\x1b', '\t', '\r']) {
+        plain.push_str(&rest[..start]);
+        rest = &rest[start..];
+        if let Some(after) = after_colour(rest) {
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('\t') {
+            plain.push_str("    ");
+            rest = after;
+        } else if rest.starts_with("\r\n") {
+            rest = &rest[1..];
+        } else {
+            plain.push_str(&rest[..1]);
+            rest = &rest[1..];
+        }
+    }
+    plain.push_str(rest);
+    visible(&plain).into_owned()
+}
+
+/// What follows a colour, `ESC [ 1 ; 31 m`, if the text starts with one.
+fn after_colour(text: &str) -> Option<&str> {
+    text.strip_prefix("\x1b[")?
+        .trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ';' | ':'))
+        .strip_prefix('m')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{console, visible};
+
+    #[test]
+    fn controls_are_seen() {
+        assert_eq!(visible("12 °C 👩‍🚀\nnext"), "12 °C 👩‍🚀\nnext");
+        assert_eq!(
+            visible("\x1b]0;owned\x07 \u{9b}2J a\u{202e}b\tc\r"),
+            "\\u{1b}]0;owned\\u{7} \\u{9b}2J a\\u{202e}b\\tc\\r"
+        );
+    }
+
+    #[test]
+    fn a_console_loses_its_colours_and_no_more() {
+        assert_eq!(
+            console("\x1b[1;31mError\x1b[0m:\tno\r\n\x1b[2J\x1b[3"),
+            "Error:    no\n\\u{1b}[2J\\u{1b}[3"
+        );
+    }
+}

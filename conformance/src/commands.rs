@@ -1,0 +1,49 @@
+//! What each command does.
+
+mod explain;
+mod list;
+mod once;
+mod run;
+mod validate;
+mod watch;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+
+/// Does what the command line asks for.
+pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        None => run::run(&args.run),
+        Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Call {
+            dir,
+            tool,
+            json,
+            timing,
+        }) => once::call(&dir, tool, json.as_deref(), &timing),
+        Some(Command::Invoke {
+            dir,
+            name,
+            args,
+            timing,
+        }) => once::command(&dir, &name, &args, &timing),
+        Some(Command::Intercept {
+            dir,
+            event,
+            json,
+            timing,
+        }) => once::intercept(&dir, event, json.as_deref(), &timing),
+        Some(Command::Validate { from, file }) => Ok(validate::validate(from, &file)),
+        Some(Command::Baseline { file, run }) => run::baseline(&file, &run),
+        Some(Command::List { json }) => list::list(json),
+        Some(Command::Explain { id }) => explain::explain(&id),
+    }
+}
+
+/// The runtime that sessions live on.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
+}

@@ -1,0 +1,64 @@
+//! `zot-conform explain`: one check in full.
+
+use std::{
+    io::{Write, stdout},
+    process::ExitCode,
+};
+
+use anyhow::bail;
+use zot_conform::{Check, Level, Selection, catalogue};
+
+use super::list::level;
+
+/// Explains each check whose id fits.
+pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
+    let wanted = Selection {
+        only: vec![id.to_owned()],
+        ..Selection::default()
+    };
+    let found: Vec<_> = catalogue()
+        .filter(|it| wanted.has(it.id, Level::Must))
+        .collect();
+    if found.is_empty() {
+        bail!("no check is called `{id}`\nhint: `zot-conform list` shows them all");
+    }
+    let texts: Vec<String> = found.into_iter().map(text).collect();
+    let _ = stdout().write_all(texts.join("\n").as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(check: &'static Check) -> String {
+    let mut text = format!(
+        "{} ({}): {}\n\n  What it does\n    {}\n\n  Why it matters\n    {}\n\n  What to do\n    {}\n",
+        check.id,
+        level(check.level),
+        check.title,
+        wrapped(check.does),
+        wrapped(check.why),
+        wrapped(check.fix),
+    );
+    if check.profile == zot_conform::Profile::Full {
+        text += "\n  Tried only under `--profile full`.\n";
+    }
+    if !check.needs.is_empty() {
+        text += &format!("\n  Blocked by a failure of: {}\n", check.needs.join(", "));
+    }
+    text
+}
+
+/// Lines of 76 characters, with the margin of the first.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always one");
+        if line.chars().count() + word.chars().count() > 75 && !line.is_empty() {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n    ")
+}

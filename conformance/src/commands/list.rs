@@ -1,0 +1,52 @@
+//! `zot-conform list`: the catalogue.
+
+use std::{
+    io::{Write, stdout},
+    process::ExitCode,
+};
+
+use serde_json::json;
+use zot_conform::{Level, catalogue};
+
+/// One line each, or one JSON document.
+pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut text = String::new();
+    if as_json {
+        let checks: Vec<_> = catalogue()
+            .map(|check| {
+                json!({
+                    "id": check.id, "level": level(check.level), "profile": check.profile.as_str(),
+                    "title": check.title, "does": check.does, "why": check.why, "fix": check.fix,
+                    "needs": check.needs,
+                })
+            })
+            .collect();
+        text = serde_json::to_string_pretty(&checks)?;
+        text.push('\n');
+    } else {
+        for check in catalogue() {
+            let from = match check.profile {
+                zot_conform::Profile::Full => " (--profile full)",
+                _ => "",
+            };
+            text += &format!(
+                "{}  {:<6}  {}{from}\n",
+                check.id,
+                level(check.level),
+                check.title
+            );
+        }
+    }
+    // Who closes the pipe early, such as `head`, has seen enough.
+    let _ = stdout().write_all(text.as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As a reader says it.
+pub(super) fn level(level: Level) -> &'static str {
+    match level {
+        Level::Must => "must",
+        Level::Should => "should",
+        Level::Info => "info",
+    }
+}

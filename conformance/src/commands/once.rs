@@ -1,0 +1,92 @@
+//! `zot-conform call`, `command`, `intercept`: one exchange, printed as frames.
+
+use std::{
+    io::{Write, stdout},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value};
+use zot_conform::{Ask, Deed, Entry, Party, onlooker, target::Target};
+
+use crate::{args::Timing, settings};
+
+pub(super) fn call(
+    dir: &Path,
+    tool: String,
+    json: Option<&str>,
+    timing: &Timing,
+) -> anyhow::Result<ExitCode> {
+    ask(dir, &Ask::Tool(tool, object(json)?), timing)
+}
+
+pub(super) fn command(
+    dir: &Path,
+    name: &str,
+    args: &[String],
+    timing: &Timing,
+) -> anyhow::Result<ExitCode> {
+    let name = name.strip_prefix('/').unwrap_or(name).to_owned();
+    ask(dir, &Ask::Command(name, args.join(" ")), timing)
+}
+
+pub(super) fn intercept(
+    dir: &Path,
+    event: String,
+    json: Option<&str>,
+    timing: &Timing,
+) -> anyhow::Result<ExitCode> {
+    ask(dir, &Ask::Intercept(event, object(json)?), timing)
+}
+
+fn object(json: Option<&str>) -> anyhow::Result<Option<Map<String, Value>>> {
+    let Some(json) = json else {
+        return Ok(None);
+    };
+    match serde_json::from_str(json).with_context(|| format!("not JSON: {json}"))? {
+        Value::Object(object) => Ok(Some(object)),
+        _ => bail!("not a JSON object: {json}"),
+    }
+}
+
+fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
+    let (scale, startup) = settings::timing(timing)?;
+    let target = match Target::of_dir(dir) {
+        Ok(target) => target,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return Ok(ExitCode::from(3));
+        }
+    };
+    let asked = zot_conform::once(&target, ask, scale, startup, onlooker(print));
+    match super::runtime()?.block_on(asked) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(finding) => {
+            eprintln!("error: {}", zot_conform::visible(&finding.what));
+            if let Some(hint) = finding.hint {
+                eprintln!("hint: {hint}");
+            }
+            if let Some(stderr) = finding.stderr {
+                eprintln!("{}", zot_conform::console(&stderr));
+            }
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// `→` is to the extension, `←` from it.
+pub(super) fn print(entry: &Entry) {
+    let arrow = match entry.who {
+        Party::Host => '→',
+        Party::Extension => '←',
+    };
+    let said = match &entry.deed {
+        Deed::Line(text, bytes) if text.len() < *bytes => {
+            format!("{} … ({bytes} bytes)", zot_conform::visible(text))
+        }
+        Deed::Line(text, _) => zot_conform::visible(text).into_owned(),
+        Deed::Note(note) => format!("({note})"),
+    };
+    let _ = writeln!(stdout(), "{arrow} {said}");
+}

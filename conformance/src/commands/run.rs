@@ -1,0 +1,142 @@
+//! `zot-conform run`: every check that applies.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write, stdout},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use zot_conform::{Baseline, Exit, Form, Look, Report, onlooker, run as try_all, target::Target};
+
+use super::watch;
+use crate::{args, progress, settings};
+
+pub(super) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
+    match &args.dir {
+        Some(dir) if args.watch => watch::again_and_again(dir, || once(args)),
+        _ => once(args),
+    }
+}
+
+fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
+    // Before anything is started: a report that nobody can read is found out at once.
+    let sinks = sinks(&args.report)?;
+    let known = args.baseline.as_deref().map(read_baseline).transpose()?;
+    let mut report = report(args)?;
+    if let Some(known) = &known {
+        report.pass_over(known);
+    }
+    for (form, path) in &sinks {
+        write(&report, *form, path.as_deref())?;
+    }
+    Ok(ExitCode::from(exit(&report)))
+}
+
+fn read_baseline(file: &Path) -> anyhow::Result<Baseline> {
+    let text = fs::read_to_string(file);
+    let text = text.with_context(|| format!("cannot read the baseline `{}`", file.display()))?;
+    Ok(Baseline::parse(&text))
+}
+
+/// `zot-conform baseline`: writes the list of what fails now.
+pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode> {
+    let report = report(args)?;
+    match report.exit() {
+        Exit::Conforms | Exit::Fails => {}
+        // Not a list of failures, but a run that did not come to them.
+        _ => {
+            write(&report, Form::Pretty, None)?;
+            return Ok(ExitCode::from(exit(&report)));
+        }
+    }
+    let text = Baseline::text_of(&report);
+    let count = text.lines().filter(|line| !line.starts_with('#')).count();
+    fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    println!("{count} known failures in {}", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(args: &args::Run) -> anyhow::Result<Report> {
+    let mut options = settings::options(args)?;
+    let (target, shown) = match (&args.dir, args.command.as_slice()) {
+        (Some(dir), _) => (Target::of_dir(dir), settings::quoted(dir)),
+        (None, []) => {
+            bail!("nothing to test\nhint: zot-conform DIR, or zot-conform run -- CMD ARGS")
+        }
+        (None, command) => (Target::of_command(command), command.join(" ")),
+    };
+    if args.timing.verbose {
+        options.onlooker = Some(onlooker(super::once::print));
+    }
+    let runtime = super::runtime()?;
+    let (line, progress) = progress::Line::start();
+    let report = runtime.block_on(try_all(target, &shown, &options, progress));
+    line.end();
+    let report = report.context("cannot start processes")?;
+    if report.outcomes.is_empty() {
+        bail!("no check is selected\nhint: `zot-conform list` shows their ids");
+    }
+    Ok(report)
+}
+
+/// What the shell is told, with a word on standard error where the number alone would puzzle.
+fn exit(report: &Report) -> u8 {
+    let exit = report.exit();
+    match exit {
+        Exit::Harness => {
+            let fault = report.fault.as_deref().unwrap_or_default();
+            eprintln!("error: a fault of zot-conform itself: {fault}");
+        }
+        Exit::Nothing => eprintln!("error: nothing was tried, so nothing is proved"),
+        _ => {}
+    }
+    exit as u8
+}
+
+/// The forms that were asked for, and where each goes: standard output without a path.
+fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
+    if given.is_empty() {
+        return Ok(vec![(Form::Pretty, None)]);
+    }
+    given
+        .iter()
+        .map(|given| {
+            let (name, path) = match given.split_once('=') {
+                Some((name, path)) => (name, Some(PathBuf::from(path))),
+                None => (given.as_str(), None),
+            };
+            let Some(form) = Form::named(name) else {
+                let names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
+                bail!(
+                    "no report is called `{name}`\nhint: there are {}",
+                    names.join(", ")
+                );
+            };
+            Ok((form, path))
+        })
+        .collect()
+}
+
+fn write(report: &Report, form: Form, path: Option<&Path>) -> anyhow::Result<()> {
+    let Some(path) = path else {
+        let look = Look {
+            colour: settings::colour(&stdout()),
+            width: settings::width(),
+        };
+        let mut text = Vec::new();
+        report.write(form, &mut text, look)?;
+        return match stdout().write_all(&text) {
+            // Who closes the pipe early, such as `head`, has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("cannot write to standard output"),
+        };
+    };
+    let written = File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        report.write(form, &mut file, Look::default())?;
+        file.flush()
+    });
+    written.with_context(|| format!("cannot write `{}`", path.display()))
+}

@@ -1,0 +1,65 @@
+//! `zot-conform validate`: a stream of frames against the schemas.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use zot_conform::{Sender, StreamFinding, StreamSummary};
+
+use crate::args::From;
+
+pub(super) fn validate(from: From, file: &Path) -> ExitCode {
+    let from = match from {
+        From::Ext => Sender::Extension,
+        From::Host => Sender::Host,
+    };
+    match read(from, file) {
+        Ok(StreamSummary { frames: 0, .. }) => {
+            eprintln!("error: no frames in `{}`", file.display());
+            ExitCode::from(2)
+        }
+        Ok(summary) => ExitCode::from(u8::from(summary.refused > 0)),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
+    let mut stdout = io::stdout().lock();
+    // Who closes the pipe early, such as `head`, still gets the exit code.
+    let report = |finding| {
+        let _ = match finding {
+            StreamFinding::Refused { line, why } => {
+                writeln!(stdout, "✗ {}:{line}: {why}", file.display())
+            }
+            StreamFinding::Unknown { line, name } => {
+                writeln!(
+                    stdout,
+                    "! {}:{line}: unknown type {name:?}, which a reader ignores",
+                    file.display()
+                )
+            }
+        };
+    };
+    let summary = if file == Path::new("-") {
+        zot_conform::validate(io::stdin().lock(), from, report)
+    } else {
+        let opened =
+            File::open(file).with_context(|| format!("cannot open `{}`", file.display()))?;
+        zot_conform::validate(BufReader::new(opened), from, report)
+    };
+    let summary = summary.with_context(|| format!("cannot read `{}`", file.display()))?;
+    if summary.frames > 0 {
+        let _ = match summary.refused {
+            0 => writeln!(stdout, "✓ {} frames, all valid", summary.frames),
+            refused => writeln!(stdout, "{} frames, {refused} refused", summary.frames),
+        };
+    }
+    Ok(summary)
+}

@@ -1,0 +1,125 @@
+//! From silence to a sentence: why an extension did not answer, and what to do about it.
+
+use std::time::Duration;
+
+use crate::{
+    session::{Session, Silence},
+    target::Target,
+    verdict::Finding,
+};
+
+/// How long one is given to say, after its input has ended, what it has kept in a buffer.
+const LAST_WORDS: Duration = Duration::from_millis(1500);
+/// How much of a standard error is shown.
+const STDERR_LINES: usize = 20;
+
+/// Tells why `what` did not come: `` `tool_result` to the call of `weather` ``. The session is not of use afterwards.
+pub(crate) async fn silence(
+    session: &mut Session,
+    target: &Target,
+    silence: Silence,
+    what: &str,
+    came: impl Fn(&crate::session::Heard) -> bool,
+) -> Finding {
+    let finding = match silence {
+        Silence::Exited(exit) => {
+            Finding::new(format!("it ended ({exit}) instead of sending {what}"))
+        }
+        Silence::Closed => Finding::new(format!("it closed its stdout before it sent {what}"))
+            .hint("keep stdout open until the process ends"),
+        Silence::Unread => Finding::new(format!(
+            "it does not read its stdin, so {what} could not be asked for"
+        ))
+        .hint("read stdin line by line all the time, also while a request is being worked on"),
+        Silence::Deadline(within) => {
+            let before = session.heard().len();
+            session.close_stdin();
+            let late = session
+                .find(before, session.scaled(LAST_WORDS), &came)
+                .await;
+            if late.is_ok() {
+                Finding::new(format!(
+                    "{what} came only once stdin was closed: stdout is block-buffered"
+                ))
+                .hint(flush(target.language()))
+            } else {
+                Finding::new(format!("no {what} within {}", shown(within)))
+            }
+        }
+    };
+    with_stderr(finding, session).await
+}
+
+/// With the end of what it wrote to its standard error, a traceback above all.
+pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
+    if session.exited().is_some() {
+        // What was written before the end is in the pipe.
+        session.listen(Duration::from_millis(50)).await;
+    }
+    let stderr = session.stderr();
+    if stderr.is_empty() {
+        return finding;
+    }
+    let lines: Vec<&str> = stderr.lines().collect();
+    let from = lines.len().saturating_sub(STDERR_LINES);
+    // A traceback is shown from its first line, if that is not too far up.
+    let traceback = lines
+        .iter()
+        .rposition(|line| line.starts_with("Traceback (most recent call last)"));
+    let from = traceback
+        .filter(|at| lines.len() - at <= 60)
+        .unwrap_or(from);
+    if finding.hint.is_none() && traceback.is_some() {
+        finding.hint = Some("an exception ended it; its traceback is below".to_owned());
+    }
+    finding.stderr = Some(lines[from..].join("\n"));
+    finding
+}
+
+/// How a language is told to write at once.
+pub(crate) fn flush(language: &str) -> String {
+    let how = match language {
+        "python" => {
+            "print(..., flush=True), or sys.stdout.flush() after each line, or start it with `python3 -u`"
+        }
+        "node" => "process.stdout.write is not buffered; look for a stream or a worker in between",
+        "bash" => {
+            "printf is not buffered in the shell itself; use `jq --unbuffered`, `sed -u`, `stdbuf -oL` for what it pipes through"
+        }
+        "ruby" => "$stdout.sync = true",
+        "perl" => "$| = 1",
+        "go" => "Flush() the bufio.Writer after each frame",
+        "rust" => "stdout.flush() after each frame",
+        _ => "fflush(stdout), or the like, after each line",
+    };
+    format!("flush stdout after each frame: {how}")
+}
+
+/// What reads a line of any length in a language.
+pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
+    Some(match language {
+        "go" => {
+            "bufio.Scanner stops at 64 KiB: scanner.Buffer(make([]byte, 0, 64<<10), 8<<20), or bufio.Reader.ReadBytes('\\n')"
+        }
+        "python" => {
+            "asyncio's StreamReader stops at 64 KiB: connect it with limit=8 * 2**20; `for line in sys.stdin` has no limit"
+        }
+        "node" => {
+            "split stdin at newlines yourself or with readline; neither has a limit, but setEncoding('utf8') must come first"
+        }
+        "bash" => {
+            "`read -r line` has no limit, but a command line has (128 KiB an argument): pass the line by stdin, not as an argument"
+        }
+        _ => return None,
+    })
+}
+
+/// A duration as people say it.
+pub(crate) fn shown(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        _ if ms.is_multiple_of(1000) => format!("{} s", ms / 1000),
+        _ => format!("{:.1} s", duration.as_secs_f64()),
+    }
+}

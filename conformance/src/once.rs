@@ -1,0 +1,138 @@
+//! One request, and the frames that come of it: an author's quickest look.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use zot_process::Spawner;
+use zot_protocol::{FromHost, Object, limits, validate};
+
+use crate::{
+    diagnose, samples,
+    session::{Heard, Onlooker, Sink, Start},
+    survey::meet,
+    target::Target,
+    verdict::Finding,
+};
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    /// A tool by its name; without arguments, with the smallest that its schema allows.
+    Tool(String, Option<Object>),
+    /// A command and what followed its name.
+    Command(String, String),
+    /// An event and its fields; without them, with plausible ones.
+    Intercept(String, Option<Object>),
+}
+
+/// Starts the extension, asks, and shuts it down. `onlooker` sees every frame; what went wrong is in the finding.
+pub async fn once(
+    target: &Target,
+    ask: &Ask,
+    scale: f64,
+    startup: Option<Duration>,
+    onlooker: Onlooker,
+) -> Result<(), Box<Finding>> {
+    let how = Start {
+        spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
+        confined: true,
+        scale,
+        onlooker: Some(onlooker),
+        directories: None,
+    };
+    let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
+    let sink = Sink::default();
+    let (mut survey, session) = meet(target, &how, limit, &sink).await;
+    let Some(mut session) = session else {
+        let mut findings = survey.findings.drain().flat_map(|(_, findings)| findings);
+        let finding = findings.next();
+        return Err(Box::new(
+            finding.unwrap_or_else(|| Finding::new("it did not start")),
+        ));
+    };
+    let id = session.new_id();
+    let (frame, reply, within) = match ask {
+        Ask::Tool(name, args) => {
+            let args = match args {
+                Some(args) => args.clone(),
+                None => smallest(&survey.surface, name)?,
+            };
+            let frame = samples::tool_call(&id, name, &args);
+            (frame, "tool_result", target.tool_limit())
+        }
+        Ask::Command(name, args) => {
+            let frame = samples::command(&id, name, args);
+            (frame, "command_response", limits::COMMAND)
+        }
+        Ask::Intercept(event, fields) => {
+            let frame = match fields {
+                Some(fields) => question(&id, event, fields)?,
+                None => samples::intercept(&id, event, "ls"),
+            };
+            (frame, "event_intercept_response", target.intercept_limit())
+        }
+    };
+    let within = within.mul_f64(scale);
+    let answered = match session.send(&frame).await {
+        Ok(()) => session.reply(reply, &id, within).await.map(drop),
+        Err(silence) => Err(silence),
+    };
+    if let Err(silence) = answered {
+        let came = |heard: &Heard| heard.is(reply) && heard.id() == Some(&id);
+        let what = format!("`{reply}`");
+        let finding = diagnose::silence(&mut session, target, silence, &what, came).await;
+        return Err(Box::new(finding));
+    }
+    let _ = session.send(&json!({"type": "shutdown"})).await;
+    session.close_stdin();
+    session.exit(limits::SHUTDOWN_GRACE).await;
+    drop(session);
+    how.spawner.idle().await;
+    let mut collected = sink
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    match collected.violations.drain(..).next() {
+        Some(violation) => Err(Box::new(violation.finding)),
+        None => Ok(()),
+    }
+}
+
+fn smallest(surface: &crate::surface::Surface, name: &str) -> Result<Object, Box<Finding>> {
+    let Some(tool) = surface.tools.iter().find(|tool| tool.name == name) else {
+        let known: Vec<&str> = surface
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .collect();
+        let finding = Finding::new(format!("it registers no tool `{name}`"));
+        return Err(Box::new(match known.as_slice() {
+            [] => finding.hint("it registers none at all"),
+            known => finding.hint(format!("it has: {}", known.join(", "))),
+        }));
+    };
+    tool.minimal().map_err(|why| {
+        let what = format!("no arguments for `{name}` could be made: {why}");
+        Box::new(Finding::new(what).hint("give them as JSON after the name"))
+    })
+}
+
+fn question(id: &str, event: &str, fields: &Object) -> Result<Value, Box<Finding>> {
+    let mut frame = json!({"type": "event_intercept", "id": id, "event": event});
+    if let Value::Object(frame) = &mut frame {
+        frame.extend(fields.clone());
+    }
+    match validate::value::<FromHost>(&frame) {
+        Ok(()) => Ok(frame),
+        Err(refusal) => Err(Box::new(
+            Finding::new(format!("no host asks this: {refusal}")).hint(format!(
+                "an example: {}",
+                samples::intercept("1", event, "ls")
+            )),
+        )),
+    }
+}
+
+/// For whoever looks on from several places at once.
+pub fn onlooker(look: impl Fn(&crate::exchange::Entry) + Send + Sync + 'static) -> Onlooker {
+    Arc::new(look)
+}

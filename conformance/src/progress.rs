@@ -1,0 +1,117 @@
+//! What is seen while a run goes on: a line that counts, on a terminal only.
+
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal, Write, stderr},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use zot_conform::{Outcome, Progress};
+
+/// A run that is over by then needs no line.
+const QUIET: Duration = Duration::from_millis(300);
+const BEAT: Duration = Duration::from_millis(100);
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// The line, and the thread that draws it.
+pub(crate) struct Line {
+    state: Arc<Mutex<State>>,
+    over: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    all: usize,
+    done: usize,
+    running: BTreeMap<String, Instant>,
+}
+
+impl Line {
+    /// Begins to draw, if standard error is a terminal.
+    pub(crate) fn start() -> (Self, Arc<dyn Progress>) {
+        let state = Arc::new(Mutex::new(State::default()));
+        let over = Arc::new(AtomicBool::new(false));
+        let thread = stderr().is_terminal().then(|| {
+            let (state, over) = (Arc::clone(&state), Arc::clone(&over));
+            thread::spawn(move || draw(&state, &over))
+        });
+        let told = Arc::new(Told(Arc::clone(&state)));
+        (
+            Self {
+                state,
+                over,
+                thread,
+            },
+            told,
+        )
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It draws and returns; a panic in there would be no reason to lose the report.
+            let _ = thread.join();
+        }
+        lock(&self.state).running.clear();
+    }
+}
+
+fn draw(state: &Mutex<State>, over: &AtomicBool) {
+    let began = Instant::now();
+    let mut drawn = false;
+    for beat in 0.. {
+        thread::sleep(BEAT);
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        if began.elapsed() > QUIET {
+            drawn = true;
+            let line = line(&lock(state), beat);
+            let _ = write!(stderr(), "\r\x1b[2K{line}").and_then(|()| stderr().flush());
+        }
+    }
+    if drawn {
+        let _ = write!(stderr(), "\r\x1b[2K").and_then(|()| stderr().flush());
+    }
+}
+
+fn line(state: &State, beat: usize) -> String {
+    let spinner = SPINNER[beat % SPINNER.len()];
+    if state.all == 0 {
+        return format!("{spinner} starting");
+    }
+    let longest = state.running.iter().min_by_key(|(_, since)| **since);
+    let waits = longest.map_or_else(String::new, |(id, since)| {
+        format!(" · {id} {:.0} s", since.elapsed().as_secs_f64())
+    });
+    format!("{spinner} {}/{}{waits}", state.done, state.all)
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Told(Arc<Mutex<State>>);
+
+impl Progress for Told {
+    fn begins(&self, checks: usize) {
+        lock(&self.0).all += checks;
+    }
+
+    fn tries(&self, id: &str) {
+        lock(&self.0).running.insert(id.to_owned(), Instant::now());
+    }
+
+    fn ended(&self, outcome: &Outcome) {
+        let mut state = lock(&self.0);
+        state.done += 1;
+        state.running.remove(&outcome.id);
+    }
+}

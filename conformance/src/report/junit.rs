@@ -1,0 +1,269 @@
+//! `JUnit`'s XML, in the dialect that Jenkins publishes a schema for: a suite per group, a case per check.
+//!
+//! `JUnit` knows no warning. One is a case that passes and says so in its output; under `--strict` it is a failure.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+    time::Duration,
+};
+
+use quick_xml::{
+    Writer,
+    escape::partial_escape,
+    events::{BytesDecl, BytesText, Event},
+};
+
+use crate::{
+    clean::{console, visible},
+    report::{
+        Counts, Report, frame,
+        group::{self, Group},
+        json,
+        wording::{exchange, one_line},
+    },
+    verdict::{Finding, Outcome, Verdict},
+};
+
+/// How wide a frame is shown: a build server's page.
+const WIDTH: usize = 100;
+
+pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let mut xml = Writer::new_with_indent(&mut *out, b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let tally = Tally::of(&report.outcomes, report.strict);
+    xml.create_element("testsuites")
+        .with_attribute(("name", &*format!("zot-conform {}", report.shown_name())))
+        .with_attribute(("tests", &*tally.tests.to_string()))
+        .with_attribute(("failures", &*tally.failures.to_string()))
+        .with_attribute(("errors", &*tally.errors.to_string()))
+        .with_attribute(("time", &*time(report.took)))
+        .write_inner_content(|xml| {
+            for group in group::all(report) {
+                suite(report, &group, xml)?;
+            }
+            Ok(())
+        })?;
+    writeln!(out)
+}
+
+/// How a suite counts.
+struct Tally {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+impl Tally {
+    fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, strict: bool) -> Self {
+        let outcomes: Vec<_> = outcomes.into_iter().collect();
+        let count = |end: End| {
+            let same = |outcome: &&&Outcome| End::of(outcome, strict) == end;
+            outcomes.iter().filter(same).count()
+        };
+        Self {
+            tests: outcomes.len(),
+            failures: count(End::Failure),
+            errors: count(End::Error),
+            skipped: count(End::Skipped),
+        }
+    }
+}
+
+/// The ends that `JUnit` knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Passed,
+    Failure,
+    Error,
+    Skipped,
+}
+
+impl End {
+    fn of(outcome: &Outcome, strict: bool) -> Self {
+        match outcome.verdict {
+            // The extension is not known to be wrong; the check is known not to have been made.
+            Verdict::NotExercised if outcome.is_failure(strict) => Self::Error,
+            _ if outcome.is_failure(strict) => Self::Failure,
+            Verdict::Pass | Verdict::Warn | Verdict::Fail => Self::Passed,
+            Verdict::NotApplicable
+            | Verdict::Withheld
+            | Verdict::BlockedBy(_)
+            | Verdict::NotExercised => Self::Skipped,
+        }
+    }
+}
+
+fn suite<W: Write>(report: &Report, group: &Group<'_>, xml: &mut Writer<W>) -> io::Result<()> {
+    let tally = Tally::of(group.outcomes.iter().copied(), report.strict);
+    let took = group.outcomes.iter().map(|outcome| outcome.took).sum();
+    xml.create_element("testsuite")
+        .with_attribute(("name", &*one_line(group.title)))
+        .with_attribute(("tests", &*tally.tests.to_string()))
+        .with_attribute(("failures", &*tally.failures.to_string()))
+        .with_attribute(("errors", &*tally.errors.to_string()))
+        .with_attribute(("skipped", &*tally.skipped.to_string()))
+        .with_attribute(("time", &*time(took)))
+        .write_inner_content(|xml| {
+            let counts = Counts::of(group.outcomes.iter().copied()).words();
+            let (seed, target) = (report.seed.to_string(), one_line(&report.target));
+            xml.create_element("properties")
+                .write_inner_content(|xml| {
+                    for (name, value) in [
+                        ("target", &*target),
+                        ("profile", report.profile),
+                        ("seed", &*seed),
+                        ("verdicts", &*counts),
+                    ] {
+                        xml.create_element("property")
+                            .with_attribute(("name", name))
+                            .with_attribute(("value", value))
+                            .write_empty()?;
+                    }
+                    Ok(())
+                })?;
+            for outcome in &group.outcomes {
+                case(report, group, outcome, xml)?;
+            }
+            Ok(())
+        })?;
+    Ok(())
+}
+
+fn case<W: Write>(
+    report: &Report,
+    group: &Group<'_>,
+    outcome: &Outcome,
+    xml: &mut Writer<W>,
+) -> io::Result<()> {
+    let name = format!("{} {}", one_line(&outcome.id), one_line(&outcome.title));
+    // Readers make a package of what stands before the last dot.
+    let class = format!("zot-conform.{}", one_line(group.title));
+    let element = xml
+        .create_element("testcase")
+        .with_attribute(("name", &*name))
+        .with_attribute(("classname", &*class))
+        .with_attribute(("time", &*time(outcome.took)));
+    let parts = parts(outcome, report.strict);
+    if parts.is_empty() {
+        element.write_empty()?;
+        return Ok(());
+    }
+    element.write_inner_content(|xml| {
+        for part in parts {
+            let mut element = xml.create_element(part.element);
+            if let Some(message) = &part.message {
+                element = element
+                    .with_attribute(("message", &**message))
+                    .with_attribute(("type", json::level(outcome.level)));
+            }
+            element.write_text_content(escaped(&part.text))?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// What a case holds.
+struct Part {
+    element: &'static str,
+    message: Option<String>,
+    text: String,
+}
+
+impl Part {
+    fn new(element: &'static str, text: String) -> Self {
+        Self {
+            element,
+            message: None,
+            text,
+        }
+    }
+}
+
+/// The parts of a case, in the order that every dialect takes.
+fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
+    let verdict = one_line(&outcome.verdict.to_string());
+    let findings: String = outcome.findings.iter().map(told).collect();
+    let mut output = String::new();
+    let mut errors = String::new();
+    for (at, wire) in outcome.exchanges.iter().enumerate() {
+        output.push_str(&format!("process {}\n{}", at + 1, exchange(wire)));
+        errors.push_str(&console(&wire.stderr));
+    }
+    let mut parts = Vec::new();
+    let end = End::of(outcome, strict);
+    match end {
+        End::Failure | End::Error => {
+            let element = match end {
+                End::Error => "error",
+                _ => "failure",
+            };
+            let first = outcome.findings.first();
+            let message = first.map_or(verdict, |finding| one_line(&finding.what));
+            parts.push(Part {
+                message: Some(message),
+                ..Part::new(element, findings)
+            });
+        }
+        // Some dialects allow it no attribute, so the reason is its text.
+        End::Skipped => {
+            let why = format!("{verdict}\n{findings}");
+            parts.push(Part::new("skipped", why.trim_end().to_owned()));
+        }
+        End::Passed if outcome.verdict == Verdict::Pass && findings.is_empty() => {}
+        End::Passed => output.insert_str(0, &format!("{verdict}:\n{findings}\n")),
+    }
+    for (element, text) in [("system-out", output), ("system-err", errors)] {
+        if !text.is_empty() {
+            parts.push(Part::new(element, text));
+        }
+    }
+    parts
+}
+
+/// Quotes need no escape in a text, and frames are full of them.
+fn escaped(text: &str) -> BytesText<'static> {
+    BytesText::from_escaped(partial_escape(allowed(text)).into_owned())
+}
+
+/// A finding as text.
+fn told(finding: &Finding) -> String {
+    let mut told = format!("{}\n", one_line(&finding.what));
+    if let Some((line, pointer)) = &finding.frame {
+        for row in frame::rows(line, pointer.as_deref(), WIDTH) {
+            told.push_str(&format!("  {}\n", row.text));
+            if let Some(under) = row.under() {
+                told.push_str(&format!("  {under}\n"));
+            }
+        }
+    }
+    if let Some(hint) = &finding.hint {
+        told.push_str(&format!("hint: {}\n", visible(hint)));
+    }
+    if let Some(stderr) = &finding.stderr {
+        told.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
+    }
+    if let Some(input) = &finding.input {
+        told.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
+    }
+    if let Some(repeat) = &finding.repeat {
+        told.push_str(&format!("repeat: {}\n", one_line(repeat)));
+    }
+    told
+}
+
+/// The text without what XML 1.0 cannot hold, not even as a reference. What comes from an extension has been made
+/// visible before; this is for whatever has not.
+fn allowed(text: &str) -> Cow<'_, str> {
+    let is_allowed = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    if text.chars().all(is_allowed) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|char| is_allowed(*char)).collect())
+}
+
+fn time(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}

@@ -1,0 +1,102 @@
+//! Words that several forms share.
+
+use std::time::Duration;
+
+use crate::{
+    clean::visible,
+    exchange::{Deed, Entry, Exchange, Party},
+    report::{Counts, Exit, Report},
+};
+
+impl Counts {
+    /// Each verdict that was given, with how often; what fails comes first.
+    pub(super) fn given(&self) -> Vec<(usize, &'static str)> {
+        let all = [
+            (self.fail, "fail"),
+            (self.not_exercised, "not exercised"),
+            (self.pass, "pass"),
+            (self.warn, "warn"),
+            (self.not_applicable, "n/a"),
+            (self.withheld, "withheld"),
+            (self.blocked, "blocked"),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0).collect()
+    }
+
+    /// `1 fail, 61 pass, 2 warn`.
+    pub(super) fn words(&self) -> String {
+        let words: Vec<_> = self
+            .given()
+            .into_iter()
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        words.join(", ")
+    }
+}
+
+impl Report {
+    /// Whether it conforms, in words.
+    pub(super) fn verdict(&self) -> &'static str {
+        match self.exit() {
+            Exit::Nothing => "nothing was checked",
+            Exit::Conforms => "conforms",
+            Exit::Stale => "conforms, and the baseline is stale",
+            Exit::Harness => "not known",
+            Exit::Fails | Exit::Unreachable => "does not conform",
+        }
+    }
+
+    /// The last line: `conforms: 61 pass, 2 warn in 3.2 s`.
+    pub(super) fn summary(&self) -> String {
+        let counts = self.counts().words();
+        let colon = if counts.is_empty() { "" } else { ": " };
+        format!(
+            "{}{colon}{counts} in {}",
+            self.verdict(),
+            seconds(self.took)
+        )
+    }
+
+    /// The extension's name, or else what was tested, fit for showing.
+    pub(super) fn shown_name(&self) -> String {
+        one_line(self.name.as_deref().unwrap_or(&self.target))
+    }
+}
+
+/// A foreign text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+/// `3.2 s`, and `12 ms` below half a second.
+pub(super) fn seconds(time: Duration) -> String {
+    if time < Duration::from_millis(500) {
+        format!("{} ms", time.as_millis())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
+}
+
+/// An exchange as text: a line per moment, then nothing. Its standard error is told beside it.
+pub(super) fn exchange(exchange: &Exchange) -> String {
+    exchange.entries.iter().map(moment).collect()
+}
+
+fn moment(entry: &Entry) -> String {
+    let at = format!("{:9.3} s", entry.at.as_secs_f64());
+    match (&entry.deed, entry.who) {
+        (Deed::Line(line, bytes), who) => {
+            let arrow = match who {
+                Party::Host => "host →",
+                Party::Extension => "ext  ←",
+            };
+            let cut = match *bytes {
+                bytes if bytes > line.len() => format!("… ({bytes} bytes)"),
+                _ => String::new(),
+            };
+            format!("{at}  {arrow}  {}{cut}\n", one_line(line))
+        }
+        (Deed::Note(note), Party::Host) => format!("{at}  host ·  {}\n", one_line(note)),
+        (Deed::Note(note), Party::Extension) => format!("{at}  ext  ·  {}\n", one_line(note)),
+    }
+}

@@ -1,0 +1,50 @@
+//! Breaks a text into lines at its spaces.
+
+use unicode_width::UnicodeWidthStr;
+
+/// The lines of a text of which the first starts in one column and the others in another. A word that is too long
+/// stays whole: it is a path or a name, and is copied.
+pub(super) fn wrap(text: &str, width: usize, first: usize, others: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = first;
+    for (at, paragraph) in text.lines().enumerate() {
+        if at > 0 {
+            lines.push(String::new());
+            used = others;
+        }
+        for word in paragraph.split(' ') {
+            let line = lines.last_mut().expect("there is always a last line");
+            let space = usize::from(!line.is_empty());
+            if used + space + word.width() > width && !line.is_empty() {
+                lines.push(word.to_owned());
+                used = others + word.width();
+            } else {
+                line.extend(std::iter::repeat_n(' ', space));
+                line.push_str(word);
+                used += space + word.width();
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn lines_hang() {
+        assert_eq!(
+            wrap("one two three\nfour 東京東京 averyverylongword x", 12, 4, 2),
+            [
+                "one two",
+                "three",
+                "four",
+                "東京東京",
+                "averyverylongword",
+                "x"
+            ]
+        );
+        assert_eq!(wrap("", 12, 4, 2), [""]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a host says: one plausible frame of each kind. A check changes what it is about and leaves the rest.
+
+use serde_json::{Value, json};
+use zot_protocol::{EventName, InterceptName, Object, PROTOCOL_VERSION};
+
+use crate::{session::Session, target::Target};
+
+/// The host's answer to `hello`, with every field.
+pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
+    let names = |names: Vec<&str>| Value::from(names);
+    json!({
+        "type": "hello_ack",
+        "protocol_version": PROTOCOL_VERSION,
+        "zot_version": env!("CARGO_PKG_VERSION"),
+        "provider": "demo",
+        "model": "demo",
+        "cwd": session.cwd(),
+        "extension_dir": target.dir,
+        "data_dir": session.data_dir(),
+        "capabilities": ["commands", "tools", "events", "panels", "tool_cancel", "call_tool", "errors"],
+        "supported_events": names(EventName::KNOWN.iter().map(EventName::as_str).collect()),
+        "supported_intercepts": names(InterceptName::KNOWN.iter().map(InterceptName::as_str).collect()),
+    })
+}
+
+/// How much of an event is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fields {
+    /// Every field.
+    All,
+    /// Those that are always there.
+    Required,
+}
+
+/// An event. One that this version does not know has no payload.
+pub(crate) fn event(name: &str, fields: Fields) -> Value {
+    let mut frame = json!({"type": "event", "event": name});
+    let all = fields == Fields::All;
+    let payload = match name {
+        "session_end" => json!({"reason": "clear"}),
+        "user_message" if all => json!({"text": "please look at the weather", "image_count": 1}),
+        "user_message" => json!({"text": "please look at the weather"}),
+        "turn_start" => json!({"step": 1}),
+        "tool_call" if all => {
+            json!({"tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "README.md"}})
+        }
+        "tool_call" => json!({"tool_name": "read", "tool_args": {"path": "README.md"}}),
+        "tool_result" => json!({
+            "tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "README.md"},
+            "status": "completed", "content": [{"type": "text", "text": "# Read me"}], "is_error": false,
+        }),
+        "assistant_message" => json!({"text": "It will rain."}),
+        "turn_end" if all => json!({"stop": "error", "error": "the model could not be reached"}),
+        "turn_end" => json!({"stop": "end_turn"}),
+        "compact" => json!({"summary": "They spoke of the weather."}),
+        _ => json!({}),
+    };
+    extend(&mut frame, payload);
+    frame
+}
+
+/// A question about an event. `text` is what stands where a text stands.
+pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
+    let mut frame = json!({"type": "event_intercept", "id": id, "event": name});
+    let payload = match name {
+        "tool_call" => {
+            json!({"tool_id": "toolu_1", "tool_name": "bash", "tool_args": {"command": text}})
+        }
+        "turn_start" => json!({"step": 1}),
+        "assistant_message" | "user_message" => json!({"text": text}),
+        "tool_result" => json!({
+            "tool_id": "toolu_1", "tool_name": "bash", "tool_args": {"command": "echo"},
+            "content": [{"type": "text", "text": text}], "is_error": false,
+        }),
+        "before_agent_start" => {
+            json!({"system_prompt": text, "provider": "demo", "model": "demo"})
+        }
+        _ => json!({}),
+    };
+    extend(&mut frame, payload);
+    frame
+}
+
+/// A call of a tool.
+pub(crate) fn tool_call(id: &str, name: &str, args: &Object) -> Value {
+    json!({"type": "tool_call", "id": id, "name": name, "args": args})
+}
+
+/// A command as it is typed.
+pub(crate) fn command(id: &str, name: &str, args: &str) -> Value {
+    json!({"type": "command_invoked", "id": id, "name": name, "args": args})
+}
+
+fn extend(frame: &mut Value, payload: Value) {
+    if let (Value::Object(frame), Value::Object(payload)) = (frame, payload) {
+        frame.extend(payload);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zot_protocol::{FromHost, validate};
+
+    use super::*;
+
+    #[test]
+    fn what_we_say_is_what_a_host_may_say() {
+        for name in EventName::KNOWN {
+            for fields in [Fields::All, Fields::Required] {
+                validate::value::<FromHost>(&event(name.as_str(), fields)).unwrap();
+            }
+        }
+        for name in InterceptName::KNOWN {
+            validate::value::<FromHost>(&intercept("1", name.as_str(), "ls")).unwrap();
+        }
+        validate::value::<FromHost>(&tool_call("1", "x", &Object::new())).unwrap();
+        validate::value::<FromHost>(&command("1", "x", "")).unwrap();
+    }
+}

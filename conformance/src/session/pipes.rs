@@ -1,0 +1,164 @@
+//! The pipes from a process: lines of its standard output, the end of its standard error.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{ChildStderr, ChildStdout},
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch,
+    },
+};
+use zot_protocol::limits::FRAME_BYTES;
+
+/// How much of a standard error is kept.
+const STDERR_BYTES: usize = 64 << 10;
+/// An extension that has said this much in one session is not listened to any more.
+const SAID_BYTES: usize = 256 << 20;
+
+/// A line and when it came.
+pub(super) struct Arrival {
+    pub(super) at: Duration,
+    pub(super) line: Line,
+}
+
+/// The bytes of a line without its newline.
+pub(super) enum Line {
+    Whole(Vec<u8>),
+    /// Longer than a frame may be: its start, and its whole length.
+    TooLong {
+        start: Vec<u8>,
+        length: usize,
+    },
+}
+
+/// Reads a standard output to its end, in a task of its own.
+pub(super) struct Reader {
+    stalled: watch::Sender<bool>,
+    #[cfg(target_os = "linux")]
+    pipe: Option<rustix::fd::OwnedFd>,
+}
+
+impl Reader {
+    pub(super) fn start(
+        stdout: Option<ChildStdout>,
+        started: Instant,
+    ) -> (Self, UnboundedReceiver<Arrival>) {
+        let (to, arrivals) = unbounded_channel();
+        let (stalled, watching) = watch::channel(false);
+        #[cfg(target_os = "linux")]
+        let pipe = stdout.as_ref().and_then(|stdout| {
+            use std::os::fd::AsFd;
+            stdout.as_fd().try_clone_to_owned().ok()
+        });
+        if let Some(stdout) = stdout {
+            tokio::spawn(read(stdout, to, watching, started));
+        }
+        let reader = Self {
+            stalled,
+            #[cfg(target_os = "linux")]
+            pipe,
+        };
+        (reader, arrivals)
+    }
+
+    pub(super) fn stall(&self, stalled: bool) {
+        self.stalled.send_replace(stalled);
+    }
+
+    /// Where pipes have a size, one page is enough to see who waits for a reader.
+    pub(super) fn narrow(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(pipe) = &self.pipe {
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, 4096);
+        }
+    }
+}
+
+async fn read(
+    stdout: ChildStdout,
+    to: UnboundedSender<Arrival>,
+    mut stalled: watch::Receiver<bool>,
+    started: Instant,
+) {
+    // Small, so that a stalled reader has taken in no more than a page.
+    let mut stdout = BufReader::with_capacity(4096, stdout);
+    let mut line = Vec::new();
+    let mut length = 0;
+    let mut said = 0;
+    loop {
+        if *stalled.borrow_and_update() && stalled.wait_for(|stalled| !stalled).await.is_err() {
+            return;
+        }
+        let chunk = tokio::select! {
+            chunk = stdout.fill_buf() => chunk,
+            changed = stalled.changed() => match changed {
+                Ok(()) => continue,
+                Err(_) => return,
+            },
+        };
+        let chunk = chunk.unwrap_or_default();
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        length += part.len();
+        let room = (FRAME_BYTES + 2).saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let ended = chunk.is_empty();
+        let used = end.map_or(chunk.len(), |end| end + 1);
+        said += used;
+        stdout.consume(used);
+        if end.is_some() || (ended && length > 0) {
+            let bytes = std::mem::take(&mut line);
+            // A carriage return before the newline is not counted.
+            let whole =
+                length <= FRAME_BYTES || (length == FRAME_BYTES + 1 && bytes.ends_with(b"\r"));
+            let line = if whole {
+                Line::Whole(bytes)
+            } else {
+                Line::TooLong {
+                    start: bytes[..super::SHOWN_BYTES].to_vec(),
+                    length,
+                }
+            };
+            length = 0;
+            let at = started.elapsed();
+            if to.send(Arrival { at, line }).is_err() {
+                return;
+            }
+        }
+        if ended || said > SAID_BYTES {
+            return;
+        }
+    }
+}
+
+/// Reads a standard error to its end, and keeps the last of it.
+pub(super) struct Stderr(Arc<Mutex<Vec<u8>>>);
+
+impl Stderr {
+    pub(super) fn start(stderr: Option<ChildStderr>) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        if let Some(mut stderr) = stderr {
+            let kept = Arc::clone(&kept);
+            tokio::spawn(async move {
+                let mut chunk = vec![0; 8192];
+                while let Ok(n @ 1..) = stderr.read(&mut chunk).await {
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.extend_from_slice(&chunk[..n]);
+                    let over = kept.len().saturating_sub(STDERR_BYTES);
+                    kept.drain(..over);
+                }
+            });
+        }
+        Self(kept)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim_end().to_owned()
+    }
+}

@@ -1,0 +1,78 @@
+//! From what was typed to what is done.
+
+use std::{io::IsTerminal, path::Path, time::Duration};
+
+use anyhow::{bail, ensure};
+use zot_conform::{Options, Selection};
+
+use crate::args::{self, Timing};
+
+/// More than cores: most checks wait.
+const JOBS: usize = 12;
+
+/// The options of a run.
+pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
+    let (scale, startup) = timing(&run.timing)?;
+    ensure!(run.jobs != Some(0), "--jobs must be at least 1");
+    Ok(Options {
+        profile: match run.profile {
+            args::Profile::Quick => zot_conform::Profile::Quick,
+            args::Profile::Safe => zot_conform::Profile::Safe,
+            args::Profile::Full => zot_conform::Profile::Full,
+        },
+        seed: run.seed,
+        scale,
+        startup,
+        jobs: run.jobs.unwrap_or(JOBS),
+        selection: Selection {
+            only: run.only.clone(),
+            skip: run.skip.clone(),
+            level: run.level.map(|level| match level {
+                args::Level::Must => zot_conform::Level::Must,
+                args::Level::Should => zot_conform::Level::Should,
+            }),
+        },
+        strict: run.strict,
+        keep_going: run.keep_going,
+        onlooker: None,
+    })
+}
+
+/// The scale of deadlines, and the one of `hello`.
+pub(crate) fn timing(timing: &Timing) -> anyhow::Result<(f64, Option<Duration>)> {
+    let scale = timing.timeout_scale;
+    ensure!(
+        scale.is_finite() && (0.001..=1000.0).contains(&scale),
+        "--timeout-scale is between 0.001 and 1000, not {scale}"
+    );
+    let startup = match timing.startup_timeout {
+        None => None,
+        Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
+            Some(Duration::from_secs_f64(seconds))
+        }
+        Some(seconds) => bail!("--startup-timeout is between 0 and 3600 seconds, not {seconds}"),
+    };
+    Ok((scale, startup))
+}
+
+/// Whether there is colour on a stream.
+pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
+}
+
+/// A path as it is given back to the user, in a command that can be pasted.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@%".contains(c);
+    if text.chars().all(plain) && !text.is_empty() {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// The columns of the terminal; elsewhere what a log has.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 140))
+}

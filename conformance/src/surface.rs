@@ -1,0 +1,165 @@
+//! What an extension offers, as its registrations tell.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use zot_protocol::{
+    EventName, FromExtension, InterceptName, Object, RegisterTool,
+    validate::{SchemaFault, ToolSchema},
+};
+
+use crate::{
+    arguments::{Arguments, Unsatisfied},
+    session::Heard,
+};
+
+/// All that an extension has registered up to ready.
+#[derive(Debug, Default)]
+pub(crate) struct Surface {
+    /// The name in its `hello`.
+    pub name: String,
+    /// What it says it can do.
+    pub capabilities: Vec<String>,
+    /// Its commands, in the order of their registration.
+    pub commands: Vec<String>,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// The events it observes.
+    pub events: Vec<String>,
+    /// The events it intercepts.
+    pub intercepts: Vec<String>,
+    /// Whether it says `ready`, and does not leave it to the host to guess.
+    pub says_ready: bool,
+    /// From its start to ready.
+    pub ready_after: Duration,
+    /// How many lines came after `hello` and before ready.
+    pub registrations: usize,
+}
+
+/// A registered tool.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Whether it waits for the user: it is not called by a harness.
+    pub interactive: bool,
+    /// What makes arguments for it; an error where its schema is none.
+    pub arguments: Result<Arguments, SchemaFault>,
+    /// What its structured content is to be, if it says so.
+    pub output: Option<Result<ToolSchema, SchemaFault>>,
+}
+
+impl Tool {
+    fn new(registered: &RegisterTool) -> Self {
+        Self {
+            name: registered.name.clone(),
+            interactive: registered.interactive,
+            arguments: Arguments::of(&registered.schema),
+            output: registered.output_schema.as_ref().map(ToolSchema::compile),
+        }
+    }
+
+    /// What makes arguments for it, if its schema allows any.
+    pub(crate) fn arguments_of(&self) -> Option<&Arguments> {
+        let arguments = self.arguments.as_ref().ok()?;
+        arguments.minimal().is_ok().then_some(arguments)
+    }
+
+    /// The smallest arguments it may be called with.
+    pub(crate) fn minimal(&self) -> Result<Object, Unreachable> {
+        match &self.arguments {
+            Ok(arguments) => arguments.minimal().map_err(Unreachable::Unsatisfied),
+            Err(fault) => Err(Unreachable::Schema(fault.clone())),
+        }
+    }
+}
+
+/// Why a tool cannot be called.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreachable {
+    /// Its schema is none.
+    #[error("{0}")]
+    Schema(SchemaFault),
+    /// Nothing fits its schema, as far as could be found.
+    #[error("{0}")]
+    Unsatisfied(Unsatisfied),
+}
+
+impl Surface {
+    /// Takes in a line from the time before ready.
+    pub(crate) fn take_in(&mut self, heard: &Heard) {
+        let Ok(frame) = &heard.frame else {
+            self.registrations += 1;
+            return;
+        };
+        match frame {
+            FromExtension::Hello(hello) => {
+                self.name.clone_from(&hello.name);
+                self.capabilities = hello
+                    .capabilities
+                    .iter()
+                    .map(|it| it.as_str().to_owned())
+                    .collect();
+                return;
+            }
+            FromExtension::RegisterCommand(it) => self.commands.push(it.name.clone()),
+            FromExtension::RegisterTool(it) => self.tools.push(Tool::new(it)),
+            FromExtension::Subscribe(it) => {
+                union(&mut self.events, it.events.iter().map(EventName::as_str));
+                union(
+                    &mut self.intercepts,
+                    it.intercept.iter().map(InterceptName::as_str),
+                );
+            }
+            FromExtension::Ready(_) => self.says_ready = true,
+            _ => {}
+        }
+        self.registrations += 1;
+    }
+
+    /// The intercepts that a host asks about.
+    pub(crate) fn known_intercepts(&self) -> impl Iterator<Item = &str> {
+        let known = |name: &&String| InterceptName::from(name.as_str()).is_known();
+        self.intercepts.iter().filter(known).map(String::as_str)
+    }
+
+    /// The events that a host tells of.
+    pub(crate) fn known_events(&self) -> impl Iterator<Item = &str> {
+        let known = |name: &&String| EventName::from(name.as_str()).is_known();
+        self.events.iter().filter(known).map(String::as_str)
+    }
+
+    /// The tools that can be called without a user.
+    pub(crate) fn callable(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(|tool| !tool.interactive)
+    }
+
+    /// What it registers, in an order of its own, for comparing two starts.
+    pub(crate) fn summary(&self) -> Vec<String> {
+        let tools = self.tools.iter().map(|it| it.name.clone()).collect();
+        let mut all = Vec::new();
+        for (what, names) in [
+            ("command", &self.commands),
+            ("tool", &tools),
+            ("event", &self.events),
+            ("intercept", &self.intercepts),
+        ] {
+            all.extend(names.iter().map(|name| format!("{what} `{name}`")));
+        }
+        all.sort();
+        all
+    }
+}
+
+fn union<'a>(all: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
+    for name in more {
+        if !all.iter().any(|it| it == name) {
+            all.push(name.to_owned());
+        }
+    }
+}
+
+/// What a valid frame says at this key, as a text.
+pub(crate) fn text<'v>(frame: &'v Value, key: &str) -> &'v str {
+    frame.get(key).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,252 @@
+//! What is tested: a directory with a manifest, or a bare command; and how a process of it is started.
+
+mod exec;
+mod rights;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use zot_process::Spec;
+use zot_protocol::{
+    Manifest, limits,
+    validate::{self, Refusal},
+};
+
+pub use exec::ExecError;
+pub(crate) use rights::can_hold;
+
+/// What a manifest's file is called.
+pub const MANIFEST: &str = "extension.json";
+/// A manifest larger than this is not read.
+const MANIFEST_BYTES: u64 = 1 << 20;
+
+/// An extension that can be started.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// As the user named it.
+    pub shown: String,
+    /// Where it works; absolute.
+    pub dir: PathBuf,
+    /// Its manifest; a bare command has none.
+    pub manifest: Option<Manifest>,
+    program: PathBuf,
+    args: Vec<String>,
+}
+
+/// Why there is nothing to start. Each is the failure of one check, [`Unstartable::check`].
+#[derive(Debug, thiserror::Error)]
+pub enum Unstartable {
+    /// There is no such directory, or no manifest in it.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Unread {
+        /// The manifest's path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is not JSON, not an object, or has no `name` or `exec`.
+    #[error("{MANIFEST}: {0}")]
+    NoManifest(Refusal),
+    /// An optional field has another type than it should.
+    #[error("{MANIFEST}: {0}")]
+    WrongField(Refusal),
+    /// The name cannot be a file's name.
+    #[error("{MANIFEST}: {0}")]
+    UnsafeName(Refusal),
+    /// Its `exec` is no program.
+    #[error(transparent)]
+    NoProgram(#[from] ExecError),
+}
+
+impl Unstartable {
+    /// The check that this is the failure of.
+    pub fn check(&self) -> &'static str {
+        match self {
+            Self::Unread { .. } | Self::NoManifest(_) => "MAN-01",
+            Self::NoProgram(_) => "MAN-02",
+            Self::WrongField(_) => "MAN-03",
+            Self::UnsafeName(_) => "MAN-04",
+        }
+    }
+}
+
+impl Target {
+    /// The extension in `dir`, or the one whose manifest `dir` is.
+    pub fn of_dir(dir: &Path) -> Result<Self, Unstartable> {
+        let shown = dir.display().to_string();
+        let file = if dir.file_name().is_some_and(|name| name == MANIFEST) {
+            dir.to_owned()
+        } else {
+            dir.join(MANIFEST)
+        };
+        let unread = |source| Unstartable::Unread {
+            path: file.clone(),
+            source,
+        };
+        let bytes = read(&file).map_err(unread)?;
+        let manifest = manifest(&bytes)?;
+        let dir = file.parent().unwrap_or(Path::new("."));
+        // An empty parent is that of a bare file name.
+        let dir = if dir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            dir
+        };
+        let dir = dir.canonicalize().map_err(unread)?;
+        let program = exec::resolve(&dir, &manifest.exec)?;
+        Ok(Self {
+            shown,
+            dir,
+            program,
+            args: manifest.args.clone(),
+            manifest: Some(manifest),
+        })
+    }
+
+    /// A command without a manifest, started in the current directory.
+    pub fn of_command(command: &[String]) -> Result<Self, Unstartable> {
+        let (exec, args) = command.split_first().ok_or(ExecError::Empty)?;
+        let dir = std::env::current_dir().map_err(|source| Unstartable::Unread {
+            path: PathBuf::from("."),
+            source,
+        })?;
+        Ok(Self {
+            shown: command.join(" "),
+            program: exec::resolve(&dir, exec)?,
+            args: args.to_vec(),
+            manifest: None,
+            dir,
+        })
+    }
+
+    /// The name of its manifest.
+    pub fn name(&self) -> Option<&str> {
+        self.manifest
+            .as_ref()
+            .map(|manifest| manifest.name.as_str())
+    }
+
+    /// What it is written in, as far as its command line tells: `python`, `node`, `bash`, `go` …
+    pub fn language(&self) -> &str {
+        let words = std::iter::once(self.program.to_string_lossy().into_owned())
+            .chain(self.args.iter().cloned());
+        for word in words {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            let (stem, suffix) = name.rsplit_once('.').unwrap_or((name, ""));
+            let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+            match (stem, suffix) {
+                ("python", _) | (_, "py") => return "python",
+                ("node" | "tsx" | "npx" | "deno" | "bun", _) | (_, "js" | "mjs" | "ts") => {
+                    return "node";
+                }
+                ("bash" | "sh" | "zsh" | "dash", _) | (_, "sh") => return "bash",
+                ("ruby", _) | (_, "rb") => return "ruby",
+                ("perl", _) | (_, "pl") => return "perl",
+                ("go", _) => return "go",
+                _ => {}
+            }
+        }
+        let told = self.manifest.as_ref().and_then(|it| it.language.as_deref());
+        told.unwrap_or("")
+    }
+
+    /// How a process of it is started as `zot` would, with these directories. `confined`: held to what its manifest
+    /// declares.
+    pub fn spec(&self, cwd: &Path, data: &Path, confined: bool) -> Spec {
+        let spec = Spec::new(&self.program).args(&self.args).cwd(&self.dir);
+        let permissions = self
+            .manifest
+            .as_ref()
+            .and_then(|it| it.permissions.as_ref());
+        match permissions {
+            Some(permissions) if confined => rights::hold(spec, permissions, &self.dir, cwd, data),
+            _ => rights::withhold_secrets(spec),
+        }
+    }
+
+    /// How long it may take to its `hello`.
+    pub fn hello_limit(&self) -> std::time::Duration {
+        self.deadline(|timeouts| timeouts.hello_ms, limits::HELLO)
+    }
+
+    /// How long a tool of it may take.
+    pub fn tool_limit(&self) -> std::time::Duration {
+        self.deadline(|timeouts| timeouts.tool_ms, limits::TOOL)
+    }
+
+    /// How long an interception may take.
+    pub fn intercept_limit(&self) -> std::time::Duration {
+        self.deadline(|timeouts| timeouts.intercept_ms, limits::INTERCEPT)
+    }
+
+    fn deadline(
+        &self,
+        of: impl Fn(&zot_protocol::Timeouts) -> Option<u32>,
+        default: std::time::Duration,
+    ) -> std::time::Duration {
+        let own = self
+            .manifest
+            .as_ref()
+            .and_then(|it| of(it.timeouts.as_ref()?));
+        own.map_or(default, |ms| std::time::Duration::from_millis(ms.into()))
+    }
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let about = fs::metadata(file)?;
+    if !about.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if about.len() > MANIFEST_BYTES {
+        return Err(io::Error::other("larger than 1 MiB"));
+    }
+    fs::read(file)
+}
+
+/// Reads a manifest, and tells the kinds of mistakes apart: first what is missing, then what is of a wrong type, then a
+/// name that is not fit.
+fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
+    let refusal = match validate::manifest(bytes) {
+        Ok((manifest, _)) => return Ok(manifest),
+        Err(refusal) => refusal,
+    };
+    let Ok(Value::Object(object)) = serde_json::from_slice(bytes) else {
+        return Err(Unstartable::NoManifest(refusal));
+    };
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if text("name").is_empty() || text("exec").is_empty() {
+        return Err(Unstartable::NoManifest(refusal));
+    }
+    // With a name that is fit, what is left is another field's.
+    let mut fit = object.clone();
+    fit.insert("name".into(), "fit".into());
+    match validate::manifest(Value::Object(fit).to_string().as_bytes()) {
+        Ok(_) => Err(Unstartable::UnsafeName(refusal)),
+        Err(refusal) => Err(Unstartable::WrongField(refusal)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mistake_is_of_its_check() {
+        let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.check());
+        assert!(check(r#"{"name":"x","exec":"y"}"#).is_ok());
+        for (text, id) in [
+            ("{", "MAN-01"),
+            ("[]", "MAN-01"),
+            (r#"{"exec":"y"}"#, "MAN-01"),
+            (r#"{"name":"x","exec":7}"#, "MAN-01"),
+            (r#"{"name":"x","exec":"y","args":"z"}"#, "MAN-03"),
+            (r#"{"name":"../x","exec":"y","enabled":"no"}"#, "MAN-03"),
+            (r#"{"name":"../x","exec":"y"}"#, "MAN-04"),
+        ] {
+            assert_eq!(check(text).unwrap_err(), id, "{text}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! From a manifest's `exec` to a program, by the protocol's page and not by the host's code.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Why an `exec` is no program.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// There is no command to run.
+    #[error("no command was given")]
+    Empty,
+    /// Nothing of that name is there.
+    #[error("`{}` does not exist", .0.display())]
+    Missing(PathBuf),
+    /// A bare name that is neither on `PATH` nor beside the manifest.
+    #[error("`{0}` is neither on PATH nor in the extension's directory")]
+    NotOnPath(String),
+    /// It is there, and cannot be executed.
+    #[error("`{path}` is not an executable file\nhint: chmod +x {path}", path = .0.display())]
+    NotExecutable(PathBuf),
+}
+
+/// Absolute: as it is. With a separator: below `dir`. Bare: on `PATH`, then in `dir`.
+pub(super) fn resolve(dir: &Path, exec: &str) -> Result<PathBuf, ExecError> {
+    if exec.contains('/') {
+        let path = dir.join(exec);
+        return match fs::metadata(&path) {
+            Err(_) => Err(ExecError::Missing(path)),
+            Ok(_) if is_program(&path) => Ok(path),
+            Ok(_) => Err(ExecError::NotExecutable(path)),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let beside = dir.join(exec);
+    let found = std::env::split_paths(&path)
+        .filter(|entry| entry.is_absolute())
+        .map(|entry| entry.join(exec))
+        .chain([beside.clone()])
+        .find(|path| is_program(path));
+    match found {
+        Some(path) => Ok(path),
+        None if beside.is_file() => Err(ExecError::NotExecutable(beside)),
+        None => Err(ExecError::NotOnPath(exec.to_owned())),
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}

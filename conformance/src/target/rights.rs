@@ -1,0 +1,91 @@
+//! The environment and the confinement that `zot` would give, by §9 of the protocol's page and not by the host's code.
+
+use std::path::{Path, PathBuf};
+
+use zot_process::{Confinement, Spec, Support};
+use zot_protocol::{Net, Permissions};
+
+/// What `zot` itself proves itself with; no extension inherits these.
+const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ZOTCORE_RPC_TOKEN"];
+/// No declaration gives an extension this one.
+const NEVER: &str = "ZOTCORE_RPC_TOKEN";
+/// What a program needs to run.
+const ALWAYS: [&str; 18] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SYSTEMROOT",
+];
+
+/// For one without a declaration: everything but zot's own secrets.
+pub(super) fn withhold_secrets(spec: Spec) -> Spec {
+    SECRETS.into_iter().fold(spec, Spec::env_remove)
+}
+
+/// For one with a declaration: what it names, and no more.
+pub(super) fn hold(
+    spec: Spec,
+    permissions: &Permissions,
+    own: &Path,
+    cwd: &Path,
+    data: &Path,
+) -> Spec {
+    let passed = std::env::vars_os().filter(|(name, _)| {
+        name.to_str().is_some_and(|name| {
+            let listed = permissions.env.iter().any(|it| it == name);
+            name != NEVER && (listed || ALWAYS.contains(&name) || name.starts_with("LC_"))
+        })
+    });
+    let mut spec = spec.env_clear().envs(passed);
+    let place = |granted: &String| place(granted, own, cwd, data);
+    let temporary = std::env::temp_dir();
+    let written: Vec<PathBuf> = permissions.fs.write.iter().filter_map(place).collect();
+    if !written.iter().any(|path| temporary.starts_with(path)) {
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            spec = spec.env(name, data);
+        }
+    }
+    let mut confinement = Confinement::new(Support::probe()).read(own).write(data);
+    for path in permissions.fs.read.iter().filter_map(place) {
+        confinement = confinement.read(path);
+    }
+    for path in written {
+        confinement = confinement.write(path);
+    }
+    spec.confine(confinement.net(match &permissions.net {
+        Net::Denied => zot_process::Net::None,
+        Net::Full => zot_process::Net::All,
+        Net::Ports(ports) => zot_process::Net::Ports(ports.clone()),
+    }))
+}
+
+/// Whether the kernel here can hold a process to its declaration.
+pub(crate) fn can_hold() -> bool {
+    Confinement::new(Support::probe()).enforced().is_full()
+}
+
+fn place(granted: &str, own: &Path, cwd: &Path, data: &Path) -> Option<PathBuf> {
+    let (first, rest) = granted.split_once('/').unwrap_or((granted, ""));
+    let rest = rest.trim_start_matches('/');
+    Some(match first {
+        "$cwd" => cwd.join(rest),
+        "$data" => data.join(rest),
+        "." => own.join(rest),
+        "~" => std::env::home_dir()?.join(rest),
+        _ => Path::new("/").join(rest),
+    })
+}

@@ -1,0 +1,164 @@
+//! Texts with places in them: `${cwd}/src`, which each run fills in.
+
+use std::fmt;
+
+use super::nearest::did_you_mean;
+
+/// A directory that differs from machine to machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The directory in which the user works.
+    Cwd,
+    /// The directory of the manifest.
+    ExtensionDir,
+    /// The extension's own files.
+    DataDir,
+    /// The user's home.
+    Home,
+    /// Temporary files.
+    Tmp,
+}
+
+impl Place {
+    /// All there are; of two with the same path, the first names it.
+    pub const ALL: [Self; 5] = [
+        Self::Cwd,
+        Self::ExtensionDir,
+        Self::DataDir,
+        Self::Home,
+        Self::Tmp,
+    ];
+
+    /// Its name in a transcript.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cwd => "cwd",
+            Self::ExtensionDir => "extension_dir",
+            Self::DataDir => "data_dir",
+            Self::Home => "home",
+            Self::Tmp => "tmp",
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Where the places are on this machine. Absolute paths; absent: not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places([Option<String>; Place::ALL.len()]);
+
+impl Places {
+    /// With one place more.
+    #[must_use]
+    pub fn with(mut self, place: Place, path: impl Into<String>) -> Self {
+        self.set(place, path);
+        self
+    }
+
+    /// Says where a place is.
+    pub fn set(&mut self, place: Place, path: impl Into<String>) {
+        self.0[place as usize] = Some(path.into());
+    }
+
+    /// Where a place is.
+    pub fn get(&self, place: Place) -> Option<&str> {
+        self.0[place as usize].as_deref()
+    }
+}
+
+/// A text with places in it, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fill(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Place(Place),
+}
+
+impl Fill {
+    pub(super) fn new(parts: Vec<Part>) -> Self {
+        Self(parts)
+    }
+
+    /// Reads `${cwd}/src`; `$$` is a dollar sign, and so is one that nothing of this follows.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            plain.push_str(&rest[..at]);
+            let after = &rest[at + 1..];
+            if let Some(named) = after.strip_prefix('{') {
+                let Some((name, end)) = named.split_once('}') else {
+                    return Err("`${` without its `}`; a dollar sign is `$$` here".to_owned());
+                };
+                let Some(place) = Place::ALL.into_iter().find(|place| place.name() == name) else {
+                    let hint = did_you_mean(name, Place::ALL.map(Place::name));
+                    return Err(format!("no place is called `{name}`{hint}"));
+                };
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Place(place));
+                rest = end;
+            } else {
+                plain.push('$');
+                rest = after.strip_prefix('$').unwrap_or(after);
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Self(parts))
+    }
+
+    /// The text in a run with these places, or the place that is not known.
+    pub(super) fn render(&self, places: &Places) -> Result<String, Place> {
+        self.0
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => Ok(text.as_str()),
+                Part::Place(place) => places.get(*place).ok_or(*place),
+            })
+            .collect()
+    }
+}
+
+/// As a transcript writes it.
+impl fmt::Display for Fill {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(text) => formatter.write_str(&text.replace('$', "$$")),
+            Part::Place(place) => write!(formatter, "${{{place}}}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_with_places_is_read_as_it_was_written() {
+        let fill = Fill::new(vec![
+            Part::Text("echo $".to_owned()),
+            Part::Place(Place::Cwd),
+            Part::Text("/$HOME ${x} $".to_owned()),
+        ]);
+        assert_eq!(fill.to_string(), "echo $$${cwd}/$$HOME $${x} $$");
+        assert_eq!(Fill::parse(&fill.to_string()), Ok(fill.clone()));
+        let places = Places::default().with(Place::Cwd, "/w");
+        assert_eq!(fill.render(&places).unwrap(), "echo $/w/$HOME ${x} $");
+        assert_eq!(fill.render(&Places::default()), Err(Place::Cwd));
+        assert_eq!(
+            Fill::parse("${cwdd}").unwrap_err(),
+            "no place is called `cwdd`; did you mean `cwd`?"
+        );
+    }
+}

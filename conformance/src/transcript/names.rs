@@ -1,0 +1,85 @@
+//! What one step needs of those before it: a name is given once, before it is used.
+
+use std::collections::BTreeMap;
+
+use super::{Step, Verb, pattern::Naming};
+
+/// Whether a text can be a name: what an id of a host looks like, since ids are made of it.
+pub(super) fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(fits)
+}
+
+/// The names that are given so far, each with its line.
+#[derive(Debug, Default)]
+pub(super) struct Names<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Names<'a> {
+    /// Takes a step's names, or says what is wrong with them and takes none.
+    pub(super) fn admit(&mut self, step: &'a Step) -> Result<(), String> {
+        let mut given: Vec<(&'a str, bool)> = Vec::new();
+        let mut wrong = None;
+        visit(step, &mut |naming| {
+            let why = match naming {
+                Naming::Mints(name) | Naming::Captures(name) => {
+                    let captured = matches!(naming, Naming::Captures(_));
+                    // Within one step alternatives may capture by the same name: one of them does.
+                    let again = given.iter().any(|(other, other_captured)| {
+                        *other == name && !(captured && *other_captured)
+                    });
+                    given.push((name, captured));
+                    match self.0.get(name) {
+                        Some(line) => format!("`{name}` has its value already, from line {line}"),
+                        None if again => format!("`{name}` is given twice"),
+                        None => return,
+                    }
+                }
+                Naming::Uses(name) => {
+                    if self.0.contains_key(name) || given.iter().any(|(given, _)| *given == name) {
+                        return;
+                    }
+                    format!("`{name}` has no value yet: no `$new` or `$cap` before gives it one")
+                }
+            };
+            wrong.get_or_insert(why);
+        });
+        match wrong {
+            Some(why) => Err(why),
+            None => {
+                self.0
+                    .extend(given.into_iter().map(|(name, _)| (name, step.line)));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn visit<'a>(step: &'a Step, visit: &mut dyn FnMut(Naming<'a>)) {
+    match &step.verb {
+        Verb::Send(template) => template.visit_names(visit),
+        Verb::Expect(expect) => expect.frame.visit_names(visit),
+        Verb::Unordered { expects, .. } => {
+            for expect in expects {
+                expect.frame.visit_names(visit);
+            }
+        }
+        Verb::Exit { how: pattern, .. } | Verb::Stderr { line: pattern, .. } => {
+            pattern.visit_names(visit);
+        }
+        _ => {}
+    }
+}
+
+/// The first `split` that no `send` or `raw` follows.
+pub(super) fn idle_split(steps: &[Step]) -> Option<usize> {
+    let mut open = None;
+    for (index, step) in steps.iter().enumerate() {
+        match &step.verb {
+            Verb::Split(_) if open.is_some() => return open,
+            Verb::Split(_) => open = Some(index),
+            Verb::Send(_) | Verb::Raw(_) => open = None,
+            _ => {}
+        }
+    }
+    open
+}

@@ -1,0 +1,127 @@
+//! The keys of one line, each taken once; what is left over was not known.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::transcript::{equal::shown, nearest::did_you_mean, span};
+
+pub(super) struct Fields {
+    left: Map<String, Value>,
+    /// The keys that were asked for, there or not.
+    known: Vec<&'static str>,
+}
+
+impl Fields {
+    pub(super) fn new(object: Map<String, Value>) -> Self {
+        Self {
+            left: object,
+            known: Vec::new(),
+        }
+    }
+
+    /// The first key.
+    pub(super) fn verb(&self) -> Result<&str, String> {
+        let first = self.left.keys().next();
+        first
+            .map(String::as_str)
+            .ok_or_else(|| "an empty object: its first key would be the verb".to_owned())
+    }
+
+    /// A value of any kind; `null` where there is none.
+    pub(super) fn take(&mut self, key: &'static str) -> Value {
+        self.known.push(key);
+        self.left.shift_remove(key).unwrap_or_default()
+    }
+
+    fn optional(&mut self, key: &'static str) -> Option<Value> {
+        self.known.push(key);
+        self.left.shift_remove(key)
+    }
+
+    pub(super) fn take_object(&mut self, key: &'static str) -> Result<Value, String> {
+        match self.take(key) {
+            object @ Value::Object(_) => Ok(object),
+            other => Err(wrong(key, "an object", &other)),
+        }
+    }
+
+    pub(super) fn take_list(&mut self, key: &'static str) -> Result<Vec<Value>, String> {
+        match self.take(key) {
+            Value::Array(list) => Ok(list),
+            other => Err(wrong(key, "a list", &other)),
+        }
+    }
+
+    pub(super) fn take_text(&mut self, key: &'static str) -> Result<String, String> {
+        match self.take(key) {
+            Value::String(text) => Ok(text),
+            other => Err(wrong(key, "a text", &other)),
+        }
+    }
+
+    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, String> {
+        match self.optional(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong(key, "a text", &other)),
+        }
+    }
+
+    pub(super) fn texts(&mut self, key: &'static str) -> Result<Vec<String>, String> {
+        let Some(value) = self.optional(key) else {
+            return Ok(Vec::new());
+        };
+        let Value::Array(list) = &value else {
+            return Err(wrong(key, "a list of texts", &value));
+        };
+        let texts = list.iter().map(|item| item.as_str().map(str::to_owned));
+        let texts: Option<Vec<String>> = texts.collect();
+        texts.ok_or_else(|| wrong(key, "a list of texts", &value))
+    }
+
+    pub(super) fn object(&mut self, key: &'static str) -> Result<Option<Self>, String> {
+        match self.optional(key) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(Self::new(object))),
+            Some(other) => Err(wrong(key, "an object", &other)),
+        }
+    }
+
+    pub(super) fn flag(&mut self, key: &'static str) -> Result<bool, String> {
+        match self.optional(key) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(wrong(key, "`true` or `false`", &other)),
+        }
+    }
+
+    pub(super) fn take_duration(&mut self, key: &'static str) -> Result<Duration, String> {
+        duration(key, &self.take(key))
+    }
+
+    pub(super) fn duration(&mut self, key: &'static str) -> Result<Option<Duration>, String> {
+        let value = self.optional(key);
+        value.map(|value| duration(key, &value)).transpose()
+    }
+
+    /// Nothing may be left.
+    pub(super) fn finish(self, whose: &str) -> Result<(), String> {
+        match self.left.keys().next() {
+            None => Ok(()),
+            Some(key) => {
+                let hint = did_you_mean(key, self.known);
+                Err(format!("{whose} does not know `{key}`{hint}"))
+            }
+        }
+    }
+}
+
+fn duration(key: &str, value: &Value) -> Result<Duration, String> {
+    let span = value.as_str().and_then(span::parse);
+    span.ok_or_else(|| wrong(key, "a duration such as \"5s\" or \"100ms\"", value))
+}
+
+fn wrong(key: &str, expected: &str, value: &Value) -> String {
+    format!("`{key}` is {expected}, not {}", shown(value))
+}

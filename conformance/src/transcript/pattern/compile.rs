@@ -1,0 +1,284 @@
+//! A value as it is written into what is checked or sent.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+use zot_protocol::validate::ToolSchema;
+
+use super::{Kind, Node, PatternError};
+use crate::transcript::{
+    equal::shown, fill::Fill, names, nearest::did_you_mean, pointer::Path, wildcard::WILDCARD,
+};
+
+/// Every matcher there is. Those in [`SENT`] make sense in what is sent, too.
+const MATCHERS: [&str; 13] = [
+    "$any",
+    "$type",
+    "$re",
+    "$oneOf",
+    "$absent",
+    "$contains",
+    "$schema",
+    "$lit",
+    "$exact",
+    "$fill",
+    "$ref",
+    "$cap",
+    "$new",
+];
+const SENT: [&str; 4] = ["$new", "$ref", "$fill", "$lit"];
+
+const KINDS: [(&str, Kind); 7] = [
+    ("string", Kind::String),
+    ("number", Kind::Number),
+    ("integer", Kind::Integer),
+    ("boolean", Kind::Boolean),
+    ("object", Kind::Object),
+    ("array", Kind::Array),
+    ("null", Kind::Null),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Sent,
+    Expected,
+}
+
+impl Node {
+    pub(super) fn compile(source: &Value, side: Side) -> Result<Self, PatternError> {
+        let compiler = Compiler { side };
+        compiler.node(source, &Path::Root, Absence::Pointless)
+    }
+}
+
+/// Whether there may be nothing at a place: in a list or at the root there always is something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absence {
+    Possible,
+    Pointless,
+}
+
+struct Compiler {
+    side: Side,
+}
+
+type Compiled = Result<Node, PatternError>;
+
+impl Compiler {
+    fn node(&self, source: &Value, at: &Path, absence: Absence) -> Compiled {
+        match source {
+            Value::String(text) if text.contains(WILDCARD) => match self.side {
+                Side::Expected => Ok(Node::Wildcard(text.clone())),
+                Side::Sent => Err(PatternError::new(
+                    at,
+                    "`[..]` is a matcher, and what is sent is not matched; if the text is meant, put it into `$lit`",
+                )),
+            },
+            Value::Object(object) => self.object(object, at, absence),
+            Value::Array(list) => Ok(Node::List(self.nodes(list, at, Absence::Pointless)?)),
+            plain => Ok(Node::Plain(plain.clone())),
+        }
+    }
+
+    fn nodes(
+        &self,
+        list: &[Value],
+        at: &Path,
+        absence: Absence,
+    ) -> Result<Vec<Node>, PatternError> {
+        let nodes = list.iter().enumerate();
+        nodes
+            .map(|(index, item)| self.node(item, &Path::Item(at, index), absence))
+            .collect()
+    }
+
+    fn object(&self, object: &Map<String, Value>, at: &Path, absence: Absence) -> Compiled {
+        for key in object.keys().filter(|key| is_matcher(key)) {
+            self.admit(key, at)?;
+        }
+        let matcher = object.keys().find(|key| is_matcher(key));
+        match matcher.map(String::as_str) {
+            None | Some("$exact") => self.fields(object, at),
+            Some(matcher) => {
+                let beside =
+                    |key: &&String| *key != matcher && !(matcher == "$cap" && key.as_str() == "as");
+                if let Some(other) = object.keys().find(beside) {
+                    let why = format!(
+                        "`{matcher}` stands alone, and `{other}` is beside it; a field of that name is written `${matcher}`"
+                    );
+                    return Err(PatternError::new(at, why));
+                }
+                self.matcher(matcher, object, at, absence)
+            }
+        }
+    }
+
+    fn admit(&self, key: &str, at: &Path) -> Result<(), PatternError> {
+        let why = if !MATCHERS.contains(&key) {
+            let hint = match did_you_mean(key, MATCHERS) {
+                none if none.is_empty() => {
+                    format!("; a field of that name is written `${key}`")
+                }
+                hint => hint,
+            };
+            format!("unknown matcher `{key}`{hint}")
+        } else if self.side == Side::Sent && !SENT.contains(&key) {
+            format!("`{key}` is a matcher, and what is sent is not matched")
+        } else if self.side == Side::Expected && key == "$new" {
+            "`$new` mints an id that is sent; what the extension has made is taken by `$cap`"
+                .to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(PatternError::new(at, why))
+    }
+
+    fn fields(&self, object: &Map<String, Value>, at: &Path) -> Compiled {
+        let mut exact = false;
+        let mut fields = Vec::with_capacity(object.len());
+        for (key, value) in object {
+            if key == "$exact" {
+                only_true(key, value, at)?;
+                exact = true;
+            } else if is_matcher(key) {
+                let why = format!(
+                    "`{key}` stands alone, and `$exact` is beside it; a field of that name is written `${key}`"
+                );
+                return Err(PatternError::new(at, why));
+            } else {
+                let node = self.node(value, &Path::Key(at, key), Absence::Possible)?;
+                fields.push((unescaped(key).to_owned(), node));
+            }
+        }
+        Ok(Node::Object { fields, exact })
+    }
+
+    fn matcher(
+        &self,
+        matcher: &str,
+        object: &Map<String, Value>,
+        parent: &Path,
+        absence: Absence,
+    ) -> Compiled {
+        let at = &Path::Key(parent, matcher);
+        let value = &object[matcher];
+        match matcher {
+            "$any" => only_true(matcher, value, at).map(|()| Node::Any),
+            "$absent" if absence == Absence::Pointless => Err(PatternError::new(
+                at,
+                "`$absent` is for a field of an object; here there is always something",
+            )),
+            "$absent" => only_true(matcher, value, at).map(|()| Node::Absent),
+            "$type" => kind(text(value, at)?, at),
+            "$re" => Regex::new(text(value, at)?)
+                .map(Node::Regex)
+                .map_err(|error| PatternError::new(at, one_line(&error))),
+            "$oneOf" => match self.nodes(list(value, at)?, at, absence)? {
+                nodes if nodes.is_empty() => {
+                    Err(PatternError::new(at, "nothing is one of an empty list"))
+                }
+                nodes => Ok(Node::OneOf(nodes)),
+            },
+            "$contains" => {
+                let nodes = self.nodes(list(value, at)?, at, Absence::Pointless)?;
+                Ok(Node::Contains(nodes))
+            }
+            "$schema" => {
+                let Value::Object(schema) = value else {
+                    return Err(wrong(value, "an object, the schema", at));
+                };
+                ToolSchema::compile(schema)
+                    .map(|schema| Node::Schema(Box::new(schema)))
+                    .map_err(|fault| PatternError::new(at, fault.to_string()))
+            }
+            "$lit" => Ok(Node::Literal(value.clone())),
+            "$fill" => Fill::parse(text(value, at)?)
+                .map(Node::Fill)
+                .map_err(|why| PatternError::new(at, why)),
+            "$new" => Ok(Node::New(name(value, at)?)),
+            "$ref" => Ok(Node::Ref(name(value, at)?)),
+            "$cap" => {
+                let fits = match object.get("as") {
+                    Some(fits) => {
+                        let at = Path::Key(parent, "as");
+                        Some(Box::new(self.node(fits, &at, Absence::Pointless)?))
+                    }
+                    None => None,
+                };
+                let name = name(value, at)?;
+                Ok(Node::Capture { name, fits })
+            }
+            other => Err(PatternError::new(at, format!("unknown matcher `{other}`"))),
+        }
+    }
+}
+
+/// Whether a key means something to the harness: one dollar sign, not two.
+pub(in crate::transcript) fn is_matcher(key: &str) -> bool {
+    key.starts_with('$') && !key.starts_with("$$")
+}
+
+/// The field that a key of a pattern names.
+pub(in crate::transcript) fn unescaped(key: &str) -> &str {
+    match key.strip_prefix('$') {
+        Some(rest) if rest.starts_with('$') => rest,
+        _ => key,
+    }
+}
+
+fn kind(name: &str, at: &Path) -> Compiled {
+    match KINDS.iter().find(|(known, _)| *known == name) {
+        Some((_, kind)) => Ok(Node::Type(*kind)),
+        None => {
+            let hint = did_you_mean(name, KINDS.map(|(name, _)| name));
+            Err(PatternError::new(
+                at,
+                format!("unknown type `{name}`{hint}"),
+            ))
+        }
+    }
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        let known = KINDS.iter().find(|(_, kind)| *kind == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
+fn only_true(key: &str, value: &Value, at: &Path) -> Result<(), PatternError> {
+    if *value == Value::Bool(true) {
+        return Ok(());
+    }
+    let why = format!("`{key}` is `true` or not there, not {}", shown(value));
+    Err(PatternError::new(at, why))
+}
+
+fn text<'a>(value: &'a Value, at: &Path) -> Result<&'a str, PatternError> {
+    value.as_str().ok_or_else(|| wrong(value, "a text", at))
+}
+
+fn list<'a>(value: &'a Value, at: &Path) -> Result<&'a [Value], PatternError> {
+    match value {
+        Value::Array(list) => Ok(list),
+        _ => Err(wrong(value, "a list", at)),
+    }
+}
+
+fn name(value: &Value, at: &Path) -> Result<String, PatternError> {
+    let name = text(value, at)?;
+    if names::is_name(name) {
+        return Ok(name.to_owned());
+    }
+    Err(wrong(value, "a name: 1 to 64 letters, digits, _ or -", at))
+}
+
+fn wrong(value: &Value, expected: &str, at: &Path) -> PatternError {
+    PatternError::new(at, format!("{} is not {expected}", shown(value)))
+}
+
+/// The regex crate draws its errors on several lines; the last says what it is.
+fn one_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    format!("not a pattern: {}", last.trim_start_matches("error: "))
+}

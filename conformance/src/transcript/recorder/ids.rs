@@ -1,0 +1,99 @@
+//! Which fields of which frames are ids, who made them, and what they are called in a transcript.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::Party;
+
+/// Ids that may look alike and mean different things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Space {
+    /// Requests of the host.
+    Host,
+    /// Calls of the extension.
+    Extension,
+    /// Panels of the extension.
+    Panel,
+}
+
+impl Space {
+    fn maker(self) -> Party {
+        match self {
+            Self::Host => Party::Host,
+            Self::Extension | Self::Panel => Party::Extension,
+        }
+    }
+}
+
+/// The names so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ids {
+    names: BTreeMap<(Space, String), String>,
+    counts: BTreeMap<&'static str, usize>,
+}
+
+impl Ids {
+    /// Puts names in the place of the ids of `frame` into `written`, which is the same frame on its way to be recorded.
+    pub(super) fn name(&mut self, who: Party, kind: &str, frame: &Value, written: &mut Value) {
+        for (pointer, space, label) in fields(who, kind) {
+            let Some(id) = frame.pointer(pointer).and_then(Value::as_str) else {
+                continue;
+            };
+            if let Some(name) = self.of(who, *space, label, id)
+                && let Some(place) = written.pointer_mut(pointer)
+            {
+                *place = name;
+            }
+        }
+    }
+
+    /// An id that the other side has never made stays as it is: the transcript then shows that it was invented.
+    fn of(&mut self, who: Party, space: Space, label: &'static str, id: &str) -> Option<Value> {
+        if let Some(name) = self.names.get(&(space, id.to_owned())) {
+            return Some(json!({"$ref": name}));
+        }
+        if who != space.maker() || label.is_empty() {
+            return None;
+        }
+        let count = self.counts.entry(label).or_default();
+        *count += 1;
+        let name = format!("{label}{count}");
+        self.names.insert((space, id.to_owned()), name.clone());
+        Some(match who {
+            Party::Host => json!({"$new": name}),
+            Party::Extension => json!({"$cap": name}),
+        })
+    }
+}
+
+/// Where a frame has ids, and what a new one there is called; `""` where none can be new.
+fn fields(who: Party, kind: &str) -> &'static [(&'static str, Space, &'static str)] {
+    match (who, kind) {
+        (Party::Host, "command_invoked") => &[("/id", Space::Host, "command")],
+        (Party::Host, "tool_call") => &[("/id", Space::Host, "tool")],
+        (Party::Host, "event_intercept") => &[("/id", Space::Host, "intercept")],
+        (Party::Host, "tool_cancel") => &[("/id", Space::Host, "")],
+        (Party::Host, "tool_result") | (Party::Extension, "call_tool_cancel") => {
+            &[("/id", Space::Extension, "")]
+        }
+        (Party::Host, "error") => &[("/id", Space::Host, ""), ("/id", Space::Extension, "")],
+        (Party::Host, "panel_key" | "panel_resize") => &[("/panel_id", Space::Panel, "")],
+        (_, "panel_close") | (Party::Extension, "panel_render") => {
+            &[("/panel_id", Space::Panel, "")]
+        }
+        (Party::Extension, "command_response") => &[
+            ("/id", Space::Host, ""),
+            ("/open_panel/id", Space::Panel, "panel"),
+        ],
+        (Party::Extension, "tool_result" | "tool_progress" | "event_intercept_response") => {
+            &[("/id", Space::Host, "")]
+        }
+        (Party::Extension, "call_tool") => &[
+            ("/id", Space::Extension, "call"),
+            ("/parent_id", Space::Host, ""),
+        ],
+        (Party::Extension, "open_panel") => &[("/panel/id", Space::Panel, "panel")],
+        _ => &[],
+    }
+}

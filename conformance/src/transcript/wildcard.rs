@@ -1,0 +1,58 @@
+//! `[..]` within a text.
+
+/// Stands for any text without a line break, as in snapbox and trycmd.
+pub(super) const WILDCARD: &str = "[..]";
+
+/// Whether `text` is `pattern`, in which each wildcard stands for something.
+///
+/// The first place where a part is found is always the right one: a later one only widens the gap before it, and the
+/// gap after the first is no worse, since what lies between the two has no line break.
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split(WILDCARD);
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        let found = if parts.peek().is_some() {
+            rest.find(part)
+        } else {
+            rest.ends_with(part).then(|| rest.len() - part.len())
+        };
+        match found {
+            Some(at) if !rest[..at].contains('\n') => rest = &rest[at + part.len()..],
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn a_wildcard_stands_for_anything_on_its_line() {
+        for (pattern, text, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("[..]", "", true),
+            ("[..]", "a\nb", false),
+            ("[..]\n[..]", "a\nb", true),
+            ("a[..]c", "abc", true),
+            ("a[..]c", "ac", true),
+            ("a[..]c", "acx", false),
+            ("ab[..]ba", "aba", false),
+            ("[..]b[..]c", "abbcbc", true),
+            ("[..]x\ny[..]", "ax\nyx\nyb", false),
+            ("[..][..]", "ab", true),
+            ("…[..]°", "…16 °", true),
+        ] {
+            assert_eq!(fits(pattern, text), expected, "{pattern:?} {text:?}");
+        }
+    }
+}
