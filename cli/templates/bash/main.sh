@@ -8,63 +8,73 @@ greet() {
   printf 'Hello, %s.' "${1:-you}"
 }
 
-# {{tool}}: what it prints is what the model gets.
+# {{tool}}: gets its arguments as JSON. What it prints is what the model gets; with another status than 0, as an error.
 count_words() {
-  printf '%d' "$(wc -w <<<"$1")"
+  local text
+  if ! text=$(jq -er '.text | strings' <<<"$1"); then
+    printf '`text` must be a string'
+    return 1
+  fi
+  printf '%d' "$(wc -w <<<"$text")"
 }
 
-# say 'JQ OBJECT' [jq options]: one frame. What is on stdin is `$text` in it, so that whatever it holds stays a string.
-say() {
-  jq -cRs --unbuffered "${@:2}" ". as \$text | $1" >&3
-}
+if ! command -v jq >/dev/null; then
+  echo '{{name}} needs jq, which is not on the PATH: https://jqlang.org'
+  exit 1
+fi
 
-# field NAME: a text of the frame that was read; fails where it is another thing than a text.
-field() {
-  jq -er "$1 | strings" <<<"$line"
+# Any text as a JSON string, in $quoted.
+quote() {
+  local text=$1
+  text=${text//\\/\\\\}
+  text=${text//\"/\\\"}
+  text=${text//$'\n'/\\n}
+  text=${text//$'\t'/\\t}
+  quoted="\"${text//[[:cntrl:]]/}\""
 }
 
 on_command() {
   case $name in
-  "{{command}}") greet "$(field .args)" | say '{type: "command_response", id: $id, action: "display", display: $text}' --arg id "$id" ;;
-  *) printf 'there is no /%s here' "$name" | say '{type: "command_response", id: $id, error: $text}' --arg id "$id" ;;
+  '{{command}}')
+    quote "$(greet "$args")"
+    echo "{\"type\":\"command_response\",\"id\":\"$id\",\"action\":\"display\",\"display\":$quoted}" >&3
+    ;;
+  *)
+    quote "there is no /$name here"
+    echo "{\"type\":\"command_response\",\"id\":\"$id\",\"error\":$quoted}" >&3
+    ;;
   esac
 }
 
 on_tool() {
   local text failed=false
   case $name in
-  "{{tool}}")
-    if text=$(field .args.text); then
-      text=$(count_words "$text")
-    else
-      text='`text` must be a string' failed=true
-    fi
-    ;;
+  '{{tool}}') text=$(count_words "$args") || failed=true ;;
   *) text="there is no tool $name here" failed=true ;;
   esac
-  printf '%s' "$text" |
-    say '{type: "tool_result", id: $id, content: [{type: "text", text: $text}], is_error: $failed}' --arg id "$id" --argjson failed "$failed"
+  quote "$text"
+  echo "{\"type\":\"tool_result\",\"id\":\"$id\",\"content\":[{\"type\":\"text\",\"text\":$quoted}],\"is_error\":$failed}" >&3
 }
 
-if ! command -v jq >/dev/null; then
-  echo "{{name}} needs jq, which is not on the PATH: https://jqlang.org"
-  exit 1
-fi
+cat >&3 <<'FRAMES'
+{"type":"hello","name":"{{name}}","version":"0.1.0","capabilities":["commands","tools"]}
+{"type":"register_command","name":"{{command}}","description":"a greeting"}
+{"type":"register_tool","name":"{{tool}}","description":"Counts the words of a text.","schema":{"type":"object","properties":{"text":{"type":"string","description":"The text."}},"required":["text"]}}
+{"type":"ready"}
+FRAMES
 
-say '{type: "hello", name: "{{name}}", version: "0.1.0", capabilities: ["commands", "tools"]}' </dev/null
-say '{type: "register_command", name: "{{command}}", description: "a greeting"}' </dev/null
-say '{type: "register_tool", name: "{{tool}}", description: "Counts the words of a text.", schema: {
-  type: "object", properties: {text: {type: "string", description: "The text."}}, required: ["text"]}}' </dev/null
-say '{type: "ready"}' </dev/null
+# One jq reads all frames: of each its type, id, name and args, in one line. A tool's args are JSON, a command's a text.
+fields='[.type, .id // "-", .name // "-", (.args // "" | if type == "string" then . else tojson end)] | @tsv'
 
-while IFS= read -r line; do
-  id=$(field .id) name=$(field .name)
-  case $(field .type) in
+while IFS=$'\t' read -r type id name args; do
+  # What @tsv has escaped.
+  printf -v args '%b' "$args"
+  case $type in
   command_invoked) on_command ;;
   tool_call) on_tool ;;
   shutdown)
-    say '{type: "shutdown_ack"}' </dev/null
+    echo '{"type":"shutdown_ack"}' >&3
     exit
     ;;
   esac
-done
+done < <(jq --unbuffered -r "$fields")
