@@ -14,7 +14,7 @@ use super::{
     guard::Guard,
     inspect,
     installed::{self, Installed},
-    lock_file::{Entry, LockedSource, short},
+    lock_file::{Entry, LockFile, LockedSource, short},
     manifest_edit,
     may::{self, Change},
     source::Source,
@@ -42,6 +42,8 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     if !request.allow_insecure {
         request.source.demand_secure()?;
     }
+    // Before anything is fetched for nothing.
+    LockFile::read(request.store)?;
     let guard = Guard::take(request.store)?;
     let stage = Stage::create(request.store, &guard)?;
     let fetched = fetch::fetch(request.source, &stage)?;
@@ -106,7 +108,7 @@ fn earlier(
     source: &LockedSource,
 ) -> anyhow::Result<Option<Installed>> {
     let mut earlier = None;
-    for it in installed::all(request.cwd, request.home) {
+    for it in installed::all(request.cwd, request.home)? {
         if it.store != *request.store {
             continue;
         }

@@ -100,7 +100,23 @@ impl Installed {
 }
 
 /// Everything in both stores, as it is loaded: the project's first, then by name. What is broken comes last in each.
-pub(crate) fn all(cwd: &Path, home: &Home) -> Vec<Installed> {
+pub(crate) fn all(cwd: &Path, home: &Home) -> anyhow::Result<Vec<Installed>> {
+    all_with(cwd, home, Err)
+}
+
+/// As [`all`], for somebody who only wants to look: a lock file that cannot be read is said and passed over.
+pub(crate) fn all_at_least(cwd: &Path, home: &Home) -> anyhow::Result<Vec<Installed>> {
+    all_with(cwd, home, |error| {
+        output::note(format_args!("! {error:#}"));
+        Ok(LockFile::default())
+    })
+}
+
+fn all_with(
+    cwd: &Path,
+    home: &Home,
+    unreadable: impl Fn(anyhow::Error) -> anyhow::Result<LockFile>,
+) -> anyhow::Result<Vec<Installed>> {
     let discovery = discover(&Search {
         home: home.clone(),
         cwd: cwd.to_owned(),
@@ -115,10 +131,7 @@ pub(crate) fn all(cwd: &Path, home: &Home) -> Vec<Installed> {
     } = discovery;
     let mut all = Vec::new();
     for store in Store::all(cwd, home) {
-        let lock = LockFile::read(&store).unwrap_or_else(|error| {
-            output::note(format_args!("! {error:#}"));
-            LockFile::default()
-        });
+        let lock = LockFile::read(&store).or_else(&unreadable)?;
         let mut add = |dir: &Path, manifest, state| {
             let name = dir.file_name().unwrap_or_default().to_string_lossy();
             all.push(Installed {
@@ -146,7 +159,7 @@ pub(crate) fn all(cwd: &Path, home: &Home) -> Vec<Installed> {
             }
         }
     }
-    all
+    Ok(all)
 }
 
 fn state(verdict: &Verdict) -> State {

@@ -138,6 +138,7 @@ impl LockFile {
             .open(path);
         let file = match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(_) if path.is_symlink() => return Err(unreadable(path, &"it is a symlink")),
             opened => opened.map_err(|error| unreadable(path, &error))?,
         };
         let mut bytes = Vec::new();

@@ -23,6 +23,9 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     list("reads", &declared.fs.read);
     list("writes", &declared.fs.write);
     list("gets", &declared.env);
+    if declared.fs.read.is_empty() && declared.fs.write.is_empty() {
+        lines.push(("files", "its own directory and data only".to_owned()));
+    }
     lines.push(("network", network(&declared.net)));
     let report = PermissionReport::of(manifest, Support::probe());
     if report.falls_short()

@@ -1,6 +1,10 @@
 //! The binary `zot`, as a user runs it.
 
+mod completions;
+mod ext;
+mod help;
 mod schema;
+mod support;
 
 use std::process::{Command, Output};
 

@@ -8,7 +8,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, which: &Which, enabled: bool) -> anyhow::Result<()> {
-    let all = installed::all(&context.cwd, &context.home);
+    let all = installed::all(&context.cwd, &context.home)?;
     let it = installed::find(all, &which.name, which.scoped.scope())?;
     let changed = switch::switch(&it, enabled)?;
     let (name, scope) = (it.name(), it.store.scope);

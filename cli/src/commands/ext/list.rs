@@ -7,7 +7,7 @@ use super::Context;
 use crate::{output, package::installed};
 
 pub(super) fn run(context: &Context, as_json: bool) -> anyhow::Result<()> {
-    let all = installed::all(&context.cwd, &context.home);
+    let all = installed::all_at_least(&context.cwd, &context.home)?;
     if as_json {
         return output::line(json::of(&all, &context.home)?);
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, allow_insecure: bool) -> anyhow::Result<()> {
-    let all = installed::all(&context.cwd, &context.home);
+    let all = installed::all(&context.cwd, &context.home)?;
     let mut behind = 0;
     let checked = each(&all, "asked about", |it| {
         match standing(it, &context.cwd, allow_insecure)? {

@@ -14,8 +14,12 @@ use crate::{
 
 pub(super) fn run(context: &Context, which: &Which, purge: bool) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
-    let it = installed::find(installed::all(cwd, home), &which.name, which.scoped.scope())?;
-    let data = uninstall::remove(&it, &installed::all(cwd, home), home, purge)?;
+    let it = installed::find(
+        installed::all(cwd, home)?,
+        &which.name,
+        which.scoped.scope(),
+    )?;
+    let data = uninstall::remove(&it, &installed::all(cwd, home)?, home, purge)?;
     output::line(format_args!("✓ removed {} ({})", it.name(), it.store.scope))?;
     match data {
         Data::None => Ok(()),

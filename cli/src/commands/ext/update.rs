@@ -19,7 +19,7 @@ pub(super) fn run(
     manner: Manner,
 ) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
-    let all = installed::all(cwd, home);
+    let all = installed::all(cwd, home)?;
     if let Some(name) = name {
         return update::update(&installed::find(all, name, scope)?, cwd, manner);
     }

@@ -1,0 +1,13 @@
+//! `zot ext …` against real directories, repositories, servers, terminals and signals.
+
+mod fetching;
+mod full_disk;
+mod interrupted;
+mod killed;
+mod listing;
+mod refusing;
+mod removing;
+mod servers;
+mod switching;
+mod together;
+mod updating;

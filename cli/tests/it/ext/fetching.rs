@@ -1,0 +1,273 @@
+//! From where and at which ref.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    World,
+    daemon::Daemon,
+    http::{Manner, Server},
+    package::{self, Repository},
+    snapshot, text,
+};
+
+fn lock(world: &World) -> Value {
+    let text = fs::read_to_string(world.path("zot/extensions.lock")).expect("a lock file");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn version(world: &World, name: &str) -> String {
+    fs::read_to_string(world.installed(name).join("version.txt")).expect("a version")
+}
+
+#[test]
+fn a_directory_is_copied_and_nothing_else_is_touched() {
+    let world = World::new();
+    let source = world.work().join("guard");
+    package::write(&source, "guard", "1.0.0");
+    fs::create_dir(source.join(".git")).unwrap();
+    fs::write(source.join(".git/config"), "").unwrap();
+    let outside = [world.path("zot")];
+    let before = snapshot::without(world.root(), &outside);
+    let ran = world.ext(&["install", "./guard"]);
+    assert!(ran.out.starts_with("copied 5 files, "), "{}", ran.out);
+    assert!(
+        ran.out.contains("✓ installed guard 1.0.0 to "),
+        "{}",
+        ran.out
+    );
+    snapshot::assert_same(&before, &snapshot::without(world.root(), &outside));
+
+    let there = snapshot::of(&world.installed("guard"));
+    let mut given = snapshot::of(&source);
+    given.retain(|path, _| !path.starts_with(".git"));
+    snapshot::assert_same(&given, &there);
+    // Nothing is left of the work.
+    let zot: Vec<_> = snapshot::of(&world.path("zot")).into_keys().collect();
+    let own = zot
+        .iter()
+        .filter(|path| !path.starts_with("extensions/guard"));
+    let own: Vec<_> = own.map(|path| text(path)).collect();
+    assert_eq!(own, ["extensions", "extensions.lock"]);
+
+    let entry = &lock(&world)["extensions"]["guard"];
+    assert_eq!(entry["version"], "1.0.0");
+    let path = fs::canonicalize(&source).unwrap();
+    assert_eq!(entry["source"], json!({"kind": "path", "path": path}));
+    assert_eq!(world.listed("guard")["changed"], false);
+}
+
+#[test]
+fn a_project_has_its_own() {
+    let world = World::new();
+    package::write(&world.path("guard"), "guard", "1");
+    world.ext(&["install", "../guard", "--project"]);
+    assert!(
+        world
+            .work()
+            .join(".zot/extensions/guard/extension.json")
+            .exists()
+    );
+    assert!(world.work().join(".zot/extensions.lock").exists());
+    assert!(!world.path("zot").exists());
+    assert_eq!(world.listed("guard")["scope"], "project");
+    assert_eq!(world.listed("guard")["state"], "untrusted");
+}
+
+/// Every ref over every transport, each with what it takes to get there.
+#[test]
+fn branches_tags_and_commits_come_over_every_transport() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    let first = repository.release("guard", "1");
+    repository.git(&["tag", "-a", "v1", "-m", "one"]);
+    let second = repository.release("guard", "2");
+    repository.git(&["tag", "light"]);
+    repository.git(&["branch", "stable"]);
+    let third = repository.release("guard", "3");
+    let fourth = repository.release("guard", "4");
+    let root = world.path("repositories");
+    let http = Server::start(Manner::Serve(root.clone()));
+    let daemon = Daemon::start(&world, &root);
+    for (url, is_local) in [
+        (repository.file_url(), true),
+        (http.url("guard/.git"), false),
+        (daemon.url("guard/.git"), false),
+    ] {
+        for (wanted, commit, content, kind, is_at_ref) in [
+            (None, &fourth, "4", "default", true),
+            (Some("stable"), &second, "2", "branch", true),
+            (Some("v1"), &first, "1", "tag", true),
+            (Some("light"), &second, "2", "tag", true),
+            (Some("refs/heads/stable"), &second, "2", "other", true),
+            (Some(second.as_str()), &second, "2", "commit", true),
+            (Some(&second[..9]), &second, "2", "commit", true),
+            (Some(third.as_str()), &third, "3", "commit", false),
+            (Some(&third[..9]), &third, "3", "commit", false),
+        ] {
+            let mut source = url.clone();
+            if let Some(wanted) = wanted {
+                source.push_str(&format!("#{wanted}"));
+            }
+            let ran = world.ext(&["install", &source, "--force"]);
+            assert_eq!(version(&world, "guard"), content, "{source}");
+            let entry = &lock(&world)["extensions"]["guard"]["source"];
+            assert_eq!(
+                *entry,
+                match wanted {
+                    Some(wanted) =>
+                        json!({"kind": "git", "url": url, "ref": wanted, "ref_kind": kind, "commit": commit}),
+                    None => json!({"kind": "git", "url": url, "ref_kind": kind, "commit": commit}),
+                },
+            );
+            let how = ran.out.lines().next().unwrap();
+            // One commit in the clone, counted there; or all of them, and why.
+            if is_local {
+                assert!(
+                    how.ends_with("commits, since a local repository is not cloned shallow"),
+                    "{how}"
+                );
+            } else if is_at_ref {
+                assert!(how.ends_with(", shallow: 1 commit"), "{how}");
+            } else {
+                assert!(how.contains(", whole: 4 commits, since "), "{how}");
+            }
+            assert_eq!(world.listed("guard")["changed"], false);
+            assert!(!world.installed("guard").join(".git").exists());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_gives_single_commits_is_asked_for_one() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    let second = repository.release("guard", "2");
+    repository.release("guard", "3");
+    repository.git(&["config", "uploadpack.allowReachableSHA1InWant", "true"]);
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let ran = world.ext(&["install", &http.url("guard/.git"), "--ref", &second]);
+    assert_eq!(version(&world, "guard"), "2");
+    assert!(ran.out.contains(", shallow: 1 commit\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_server_that_gives_no_part_is_asked_for_all_and_that_is_said() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    repository.release("guard", "2");
+    let http = Server::start(Manner::ServeWhole(world.path("repositories")));
+    let ran = world.ext(&["install", &http.url("guard/.git")]);
+    let said = ", whole: 2 commits, since the server does not give a part of it\n";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    assert_eq!(version(&world, "guard"), "2");
+}
+
+#[test]
+fn a_ref_that_is_not_there_is_said_with_those_that_are() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    let url = repository.file_url();
+    for wanted in ["v9", "abcdef0", &"0".repeat(40)] {
+        let error = world.refused(&["install", &url, "--ref", wanted]);
+        assert!(
+            error.contains(&format!("there is no branch, tag or commit `{wanted}`")),
+            "{error}"
+        );
+    }
+    let error = world.refused(&["install", &format!("{url}#v9")]);
+    assert!(error.ends_with("hint: there is main\n"), "{error}");
+    let empty = Repository::new(&world, "empty");
+    let error = world.refused(&["install", &empty.file_url()]);
+    assert!(error.contains("the repository is empty"), "{error}");
+    let error = world.refused(&["install", &format!("{url}-missing")]);
+    assert!(error.contains("cannot fetch `file://"), "{error}");
+}
+
+/// Hooks, filters, templates, helpers and aliases of the user's and of the package: none of them runs.
+#[test]
+fn nothing_of_the_package_or_of_git_s_configuration_runs() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    fs::write(
+        repository.dir.join(".gitattributes"),
+        "* filter=evil\nversion.txt eol=crlf ident\n",
+    )
+    .unwrap();
+    fs::write(
+        repository.dir.join(".gitmodules"),
+        "[submodule \"sub\"]\n\tpath = sub\n\turl = file:///nonexistent\n\tupdate = !touch canary\n",
+    )
+    .unwrap();
+    repository.release("guard", "$Id$\n1");
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{commit},sub"),
+    ]);
+    repository.git(&["commit", "-q", "-m", "submodule"]);
+
+    let canary = world.path("canary");
+    let touch = format!("touch {}", canary.display());
+    let hooks = world.path("home/hooks");
+    fs::create_dir(&hooks).unwrap();
+    for hook in ["post-checkout", "post-merge", "reference-transaction"] {
+        package_script(&hooks.join(hook), &touch);
+        package_script(&repository.dir.join(".git/hooks").join(hook), &touch);
+    }
+    fs::write(
+        world.path("home/.gitconfig"),
+        format!(
+            "[core]\n\thooksPath = {hooks}\n\tfsmonitor = {touch}\n\tsshCommand = {touch}\n\tgitProxy = {touch}\n\
+             [filter \"evil\"]\n\tsmudge = {touch}\n\tprocess = {touch}\n\trequired = true\n\
+             [credential]\n\thelper = !{touch}\n\
+             [uploadpack]\n\tpackObjectsHook = {touch}\n\
+             [init]\n\ttemplateDir = {hooks}\n\
+             [url \"ext::{touch} \"]\n\tinsteadOf = file://\n",
+            hooks = hooks.display(),
+        ),
+    )
+    .unwrap();
+    let daemon_root = world.path("repositories");
+    let http = Server::start(Manner::Serve(daemon_root));
+    let refusing = Server::start(Manner::Refuse);
+    for url in [repository.file_url(), http.url("guard/.git")] {
+        let ran = world.ext(&["install", &url, "--force"]);
+        assert!(
+            ran.err.contains("`sub` is a submodule, and was left out"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(version(&world, "guard"), "$Id$\n1");
+        assert!(!world.installed("guard").join("sub").exists());
+    }
+    world.refused(&["install", &refusing.url("guard")]);
+    world.ext(&["install", text(&repository.dir), "--force"]);
+    assert!(!canary.exists());
+}
+
+fn package_script(path: &std::path::Path, command: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, format!("#!/bin/sh\n{command}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_program_that_is_not_there_yet_is_said() {
+    let world = World::new();
+    let source = world.work().join("guard");
+    package::write_with(&source, &json!({"name": "guard", "exec": "./bin/guard"}));
+    let ran = world.ext(&["install", "guard"]);
+    let place = world.installed("guard").join("./bin/guard");
+    let said = format!(
+        "! it cannot be started yet: `{}` does not exist",
+        place.display()
+    );
+    assert!(ran.err.contains(&said), "{}", ran.err);
+}

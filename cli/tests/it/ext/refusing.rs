@@ -1,0 +1,429 @@
+//! What is not installed: every line of the list of faults, each with nothing changed.
+
+use std::{
+    fs,
+    os::unix::{fs::symlink, net::UnixListener},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::support::{
+    World,
+    http::{Manner, Server},
+    package::{self, Repository},
+    snapshot, text,
+};
+
+/// A package that is fine but for what `spoil` does to it, refused as a directory and, where git can hold it, as a
+/// repository.
+#[track_caller]
+fn refused_with(said: &str, in_git: bool, spoil: impl Fn(&Path)) {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    package::write(&repository.dir, "guard", "1");
+    spoil(&repository.dir);
+    let error = world.refused(&["install", text(&repository.dir)]);
+    assert!(error.contains(said), "{error}");
+    if in_git {
+        repository.commit("spoilt");
+        let error = world.refused(&["install", &repository.file_url()]);
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn names_that_are_no_directory_s() {
+    for (name, said) in [
+        (".", "an extension's name"),
+        ("..", "an extension's name"),
+        ("a/b", "an extension's name"),
+        ("../../evil", "an extension's name"),
+        ("C:x", "an extension's name"),
+        ("a\0b", "an extension's name"),
+        ("a\u{7}b", "an extension's name"),
+        ("", "an extension's name"),
+        (".staging", "an extension's name"),
+        ("guard.", "ends with a dot"),
+        ("NUL", "that of a device"),
+        (&"a".repeat(300), "an extension's name"),
+    ] {
+        let world = World::new();
+        let manifest = json!({"name": name, "exec": "./run.sh"});
+        package::write_with(&world.work().join("it"), &manifest);
+        let error = world.refused(&["install", "it"]);
+        assert!(error.contains("extension.json: "), "{error}");
+        assert!(error.contains(said), "{name:?}: {error}");
+        assert!(
+            !error.contains('\0') && !error.contains('\u{7}'),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn manifests_that_are_none() {
+    let manifest =
+        |text: &'static str| move |dir: &Path| fs::write(dir.join("extension.json"), text).unwrap();
+    refused_with("it has no extension.json", true, |dir| {
+        fs::remove_file(dir.join("extension.json")).unwrap();
+    });
+    refused_with("extension.json: ", true, manifest(""));
+    refused_with("extension.json: ", true, manifest("[]"));
+    refused_with("extension.json: ", true, manifest("{\"name\": \"guard\"}"));
+    refused_with("is larger than 1024 KiB", false, |dir| {
+        fs::write(dir.join("extension.json"), vec![b' '; 100 * 1024 * 1024]).unwrap();
+    });
+    refused_with("extension.json is not a regular file", true, |dir| {
+        fs::rename(dir.join("extension.json"), dir.join("real.json")).unwrap();
+        symlink("real.json", dir.join("extension.json")).unwrap();
+    });
+    refused_with("hint: there is one in `inner`", true, |dir| {
+        fs::create_dir(dir.join("inner")).unwrap();
+        fs::rename(dir.join("extension.json"), dir.join("inner/extension.json")).unwrap();
+    });
+}
+
+#[test]
+fn links_that_lead_out() {
+    let link = |target: &'static str| move |dir: &Path| symlink(target, dir.join("lib/l")).unwrap();
+    refused_with(
+        "`lib/l`: a symlink that leads out of the package",
+        true,
+        link("../../x"),
+    );
+    refused_with(
+        "`lib/l`: a symlink to an absolute path",
+        true,
+        link("/etc/passwd"),
+    );
+    refused_with("`lib/l`: a symlink that leads to itself", true, link("l"));
+    refused_with("leads out of the package", true, |dir| {
+        fs::create_dir_all(dir.join("a/b")).unwrap();
+        symlink("../..", dir.join("a/b/up")).unwrap();
+        symlink("a/b/up/../evil", dir.join("out")).unwrap();
+    });
+}
+
+#[test]
+fn files_that_are_none() {
+    refused_with("`lib/pipe` is a FIFO", false, |dir| {
+        let path = dir.join("lib/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o644.into()).unwrap();
+    });
+    refused_with("`lib/socket` is a socket", false, |dir| {
+        drop(UnixListener::bind(dir.join("lib/socket")).unwrap());
+    });
+    if rustix::process::geteuid().is_root() {
+        refused_with("`null` is a device", false, |dir| {
+            use rustix::fs::{CWD, FileType, makedev, mknodat};
+            let path = dir.join("null");
+            mknodat(
+                CWD,
+                &path,
+                FileType::CharacterDevice,
+                0o666.into(),
+                makedev(1, 3),
+            )
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn names_that_are_one_where_case_does_not_count() {
+    refused_with("are the same file where case does not count", true, |dir| {
+        fs::write(dir.join("README"), "").unwrap();
+        fs::write(dir.join("readme"), "").unwrap();
+    });
+    refused_with("are the same file where case does not count", true, |dir| {
+        fs::create_dir(dir.join("Lib")).unwrap();
+        fs::write(dir.join("Lib/other"), "").unwrap();
+    });
+    refused_with("is not a name for a file", true, |dir| {
+        fs::write(dir.join("a\u{1b}[31mb"), "").unwrap();
+    });
+}
+
+#[test]
+fn bounds() {
+    refused_with("more than 32 levels deep", true, |dir| {
+        let deep = dir.join(vec!["d"; 32].join("/"));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("file"), "").unwrap();
+    });
+    refused_with(
+        "it is larger than 256 MiB, of which `big` has 300 MiB",
+        false,
+        |dir| {
+            // It takes no room, but would where it is copied to.
+            let file = fs::File::create(dir.join("big")).unwrap();
+            file.set_len(300 * 1024 * 1024).unwrap();
+        },
+    );
+    refused_with("it has more than 20000 files", true, |dir| {
+        fs::create_dir(dir.join("many")).unwrap();
+        for index in 0..20_000 {
+            fs::write(dir.join("many").join(index.to_string()), "").unwrap();
+        }
+    });
+}
+
+/// A million files that are one object each way: they are counted from the tree, before any of them is written.
+#[test]
+fn a_tree_of_a_million_files() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    let blob = repository.git(&["rev-parse", "HEAD:version.txt"]);
+    let list = world.path("list");
+    let mut text = String::new();
+    for index in 0..1_000_000 {
+        text.push_str(&format!("100644 blob {blob}\tf{index:07}\n"));
+    }
+    fs::write(&list, text).unwrap();
+    let output = world
+        .command("git")
+        .current_dir(&repository.dir)
+        .arg("mktree")
+        .stdin(fs::File::open(&list).unwrap())
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let commit = repository.git(&["commit-tree", tree.trim(), "-m", "many"]);
+    repository.git(&["update-ref", "refs/heads/many", &commit]);
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    for url in [repository.file_url(), http.url("guard/.git")] {
+        let start = Instant::now();
+        let error = world.refused(&["install", &format!("{url}#many")]);
+        assert!(error.contains("it has more than 20000 files"), "{error}");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}
+
+/// Where each is an object of its own the pack says at its beginning how many there are.
+#[test]
+fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    package::write(&repository.dir, "guard", "1");
+    fs::create_dir(repository.dir.join("many")).unwrap();
+    for index in 0..21_000 {
+        fs::write(
+            repository.dir.join("many").join(index.to_string()),
+            index.to_string(),
+        )
+        .unwrap();
+    }
+    repository.commit("many");
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let error = world.refused(&["install", &http.url("guard/.git")]);
+    assert!(error.contains("it has more than 20016 objects"), "{error}");
+}
+
+#[test]
+fn urls_that_could_run_something() {
+    let world = World::new();
+    for (args, said) in [
+        (vec!["ext::sh -c touch% canary"], "names a program to run"),
+        (vec!["fd::17"], "names a program to run"),
+        (vec!["--", "-x"], "begins with `-`"),
+        (vec!["--", "--upload-pack=touch canary"], "begins with `-`"),
+        (vec!["ftp://example.org/x"], "`ftp` is not a way"),
+        (vec!["ssh://-oProxyCommand=touch/x"], "host is not a name"),
+        (vec!["-oProxyCommand=x@example.org:y"], ""),
+        (vec!["file:///x", "--ref=-x"], "not the name of a branch"),
+        (vec!["file:///x#-x"], "not the name of a branch"),
+    ] {
+        let args: Vec<&str> = ["ext", "install"].into_iter().chain(args).collect();
+        let before = snapshot::of(world.root());
+        let ran = world.zot(&args);
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        assert!(ran.err.contains(said), "{args:?}: {}", ran.err);
+        snapshot::assert_same(&before, &snapshot::of(world.root()));
+    }
+}
+
+#[test]
+fn a_name_already_installed_from_elsewhere() {
+    let world = World::new();
+    for (folder, version) in [("one", "1"), ("two", "2")] {
+        package::write(&world.work().join(folder), "guard", version);
+    }
+    world.ext(&["install", "one"]);
+    let error = world.refused(&["install", "two"]);
+    assert!(error.contains("it is installed already, from "), "{error}");
+    assert!(
+        error.ends_with("work/one\nhint: --force replaces it\n"),
+        "{error}"
+    );
+    world.ext(&["install", "two", "--force"]);
+    assert_eq!(world.listed("guard")["version"], "2");
+    // From the same place it is replaced without more ado.
+    package::write(&world.work().join("two"), "guard", "3");
+    let out = world.ext(&["install", "two"]).out;
+    assert!(out.contains("✓ replaced guard 3 in "), "{out}");
+    let out = world.ext(&["install", "two"]).out;
+    assert!(out.ends_with("✓ guard 3 was there already\n"), "{out}");
+}
+
+#[test]
+fn what_somebody_put_there_by_hand() {
+    let world = World::new();
+    package::write(&world.work().join("guard"), "guard", "2");
+    package::write(&world.installed("guard"), "guard", "1");
+    let error = world.refused(&["install", "guard"]);
+    assert!(
+        error.contains("was not put there by `zot ext install`"),
+        "{error}"
+    );
+    world.ext(&["install", "guard", "--force"]);
+    world.ext(&["remove", "guard"]);
+    package::write(&world.installed("other"), "guard", "1");
+    let error = world.refused(&["install", "guard", "--force"]);
+    assert!(
+        error.contains("extensions/other` has that name already"),
+        "{error}"
+    );
+}
+
+/// At every path of our own, somebody has put a link that leads to what must not be written to.
+#[test]
+fn links_at_the_paths_of_our_own_files() {
+    let world = World::new();
+    package::write(&world.path("guard"), "guard", "1");
+    let victim = world.path("victim");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("file"), "precious").unwrap();
+    let root = world.work().join(".zot");
+    fs::create_dir_all(root.join("extensions")).unwrap();
+    let before = snapshot::of(&victim);
+
+    symlink(victim.join("file"), root.join("extensions/.guard")).unwrap();
+    let error = world.refused(&["install", "../guard", "--project"]);
+    assert!(error.contains("extensions/.guard`"), "{error}");
+    fs::remove_file(root.join("extensions/.guard")).unwrap();
+
+    symlink(victim.join("file"), root.join("extensions.lock")).unwrap();
+    let error = world.refused(&["install", "../guard", "--project"]);
+    assert!(error.contains("extensions.lock`"), "{error}");
+    fs::remove_file(root.join("extensions.lock")).unwrap();
+
+    symlink(victim.join("file"), root.join(".extensions.lock.new")).unwrap();
+    symlink(&victim, root.join("extensions/.staging")).unwrap();
+    symlink(&victim, root.join("extensions/guard")).unwrap();
+    let error = world.zot(&["ext", "install", "../guard", "--project"]).err;
+    assert!(error.contains("--force replaces it"), "{error}");
+    world.ext(&["install", "../guard", "--project", "--force"]);
+    snapshot::assert_same(&before, &snapshot::of(&victim));
+    assert!(!root.join("extensions/guard").is_symlink());
+
+    fs::remove_dir_all(&root).unwrap();
+    fs::create_dir(&root).unwrap();
+    symlink(&victim, root.join("extensions")).unwrap();
+    let error = world.refused(&["install", "../guard", "--project"]);
+    assert!(error.contains("is a symlink"), "{error}");
+    fs::remove_dir_all(&root).unwrap();
+    symlink(&victim, &root).unwrap();
+    let error = world.refused(&["install", "../guard", "--project"]);
+    assert!(error.contains("is a symlink"), "{error}");
+    snapshot::assert_same(&before, &snapshot::of(&victim));
+}
+
+#[test]
+fn a_package_within_the_store_or_the_store_within_it() {
+    let world = World::new();
+    package::write(&world.work(), "guard", "1");
+    let error = world.refused(&["install", ".", "--project"]);
+    assert!(
+        error.contains("hint: install it from elsewhere, or without --project"),
+        "{error}"
+    );
+    world.ext(&["install", "."]);
+    let error = world.refused(&["install", text(&world.installed("guard"))]);
+    assert!(
+        error.contains("among the installed extensions already"),
+        "{error}"
+    );
+    let error = world.refused(&["install", "./run.sh"]);
+    assert!(error.contains("is not a directory"), "{error}");
+    let error = world.refused(&["install", ".#v1"]);
+    assert!(error.contains("file://"), "{error}");
+}
+
+/// The source is taken away, or written to, while it is copied; at whatever moment, it is installed whole or not at all.
+#[test]
+fn a_source_that_vanishes_or_changes_half_way() {
+    let world = World::new();
+    let (mut refused, mut installed) = (0, 0);
+    for round in 0..12_u32 {
+        let source = world.work().join(format!("guard{round}"));
+        package::write(&source, "guard", "1");
+        for index in 0..400 {
+            fs::write(source.join(format!("lib/{index}")), vec![b'x'; 3000]).unwrap();
+        }
+        let whole = snapshot::of(&source);
+        let start = Instant::now();
+        let child = world
+            .zot_command(&["ext", "install", text(&source)])
+            .stderr(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // Later each time.
+        let moment = Duration::from_millis(3 * u64::from(round));
+        thread::sleep(moment.saturating_sub(start.elapsed()));
+        if round % 2 == 0 {
+            fs::rename(&source, world.work().join("gone")).unwrap();
+        } else {
+            fs::write(source.join("lib/399"), "changed").unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        let target = world.installed("guard");
+        if output.status.success() {
+            installed += 1;
+            let mut expected = whole.clone();
+            let there = snapshot::of(&target);
+            if let Some(now) = there
+                .get(Path::new("lib/399"))
+                .filter(|it| it.ends_with("changed"))
+            {
+                expected.insert("lib/399".into(), now.clone());
+            }
+            snapshot::assert_same(&expected, &there);
+            world.ext(&["remove", "guard"]);
+        } else {
+            refused += 1;
+            assert!(!target.exists());
+            let extensions = world.path("zot/extensions");
+            if extensions.exists() {
+                assert_eq!(fs::read_dir(extensions).unwrap().count(), 0);
+            }
+        }
+        let _ = fs::remove_dir_all(world.work().join("gone"));
+    }
+    println!("{refused} refused, {installed} installed whole");
+    assert!(refused > 0, "none was hit while it was copied");
+}
+
+#[test]
+fn a_lock_file_that_is_none_is_said_and_kept() {
+    let world = World::new();
+    package::write(&world.work().join("guard"), "guard", "1");
+    world.ext(&["install", "guard"]);
+    for text in ["", "{", "\0\0\0", "[]", "{\"version\": 2}"] {
+        fs::write(world.path("zot/extensions.lock"), text).unwrap();
+        let error = world.refused(&["install", "guard", "--force"]);
+        assert!(error.contains("extensions.lock`"), "{error}");
+        assert!(error.contains("\nhint: "), "{error}");
+        let ran = world.ext(&["list"]);
+        assert!(ran.out.contains("guard"), "{}", ran.out);
+        assert!(ran.err.contains("extensions.lock`"), "{}", ran.err);
+    }
+}

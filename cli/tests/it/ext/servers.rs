@@ -1,0 +1,125 @@
+//! Servers that do not do what they should, and credentials.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    World,
+    http::{Manner, Server},
+    package::Repository,
+    snapshot,
+};
+
+#[test]
+fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
+    let world = World::new();
+    let (silent, stops) = (
+        Server::start(Manner::Silent),
+        Server::start(Manner::StopsInAnswer),
+    );
+    let git = Server::start(Manner::Silent);
+    let urls = [
+        silent.url("guard"),
+        stops.url("guard"),
+        format!("git://127.0.0.1:{}/guard", git.port()),
+    ];
+    let before = snapshot::of(world.root());
+    thread::scope(|scope| {
+        for url in &urls {
+            // Each in a home of its own: they would wait for each other.
+            scope.spawn(move || {
+                let world = World::new();
+                let start = Instant::now();
+                let error = world.refused(&["install", url]);
+                assert!(
+                    error.ends_with("the server was silent for 30 s\n"),
+                    "{url}: {error}"
+                );
+                let took = start.elapsed();
+                let expected = Duration::from_secs(29)..Duration::from_secs(40);
+                assert!(expected.contains(&took), "{url}: {took:?}");
+            });
+        }
+    });
+    snapshot::assert_same(&before, &snapshot::of(world.root()));
+}
+
+#[test]
+fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
+    let world = World::new();
+    let server = Server::start(Manner::Refuse);
+    let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
+    for url in [server.url("guard"), with_password] {
+        let error = world.refused(&["install", &url]);
+        assert!(
+            error.contains("the server asks who you are, and did not take the answer\nhint: "),
+            "{error}"
+        );
+        assert!(!error.contains("canary"), "{error}");
+    }
+    assert!(server.requests().len() < 10, "{:?}", server.requests());
+}
+
+#[test]
+fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    // me:s3cret@canary
+    let who = "bWU6czNjcmV0QGNhbmFyeQ==";
+    let server = Server::start(Manner::ServeTo(world.path("repositories"), who));
+    let place = format!("127.0.0.1:{}/guard/.git", server.port());
+    let ran = world.ext(&["install", &format!("http://me:s3cret%40canary@{place}")]);
+    let listed = world.ext(&["list"]);
+    let json = world.ext(&["list", "--json"]);
+    let bad = world.refused(&["install", "https://me:s3cret%40canary@127.0.0.1:1/x"]);
+    let update = world.refused(&["update", "guard"]);
+    for said in [ran.out, ran.err, listed.out, json.out, bad, update] {
+        assert!(
+            !said.contains("canary") && !said.contains("s3cret"),
+            "{said}"
+        );
+    }
+    let found: Vec<_> = snapshot::of(world.root())
+        .into_iter()
+        .filter(|(_, content)| content.contains("canary"))
+        .collect();
+    assert_eq!(found, []);
+    assert_eq!(
+        world.listed("guard")["source"]["url"],
+        format!("http://{place}")
+    );
+}
+
+#[test]
+fn nobody_is_sent_elsewhere_in_the_open() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    let other = Server::start(Manner::Serve(world.path("repositories")));
+    // Another name for this machine is another host.
+    let elsewhere = format!("http://localhost:{}", other.port());
+    let server = Server::start(Manner::Redirect(elsewhere));
+    world.refused(&["install", &server.url("guard/.git")]);
+    assert_eq!(other.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_reached_in_the_open_is_on_this_machine() {
+    let world = World::new();
+    for url in ["http://192.0.2.1/guard", "git://example.invalid/guard"] {
+        let error = world.refused(&["install", url]);
+        assert!(
+            error.contains("hint: use https, or --allow-insecure"),
+            "{error}"
+        );
+    }
+    // With consent it is tried; no such host is ever there.
+    let error = world.refused(&["install", "git://example.invalid/guard", "--allow-insecure"]);
+    assert!(
+        error.contains("cannot fetch `git://example.invalid/guard`"),
+        "{error}"
+    );
+}

@@ -1,0 +1,134 @@
+//! `enable` and `disable`.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::{
+    World,
+    package::{self, Repository},
+};
+
+#[test]
+fn disabling_changes_one_value_and_is_no_change_of_the_copy() {
+    let world = World::new();
+    package::write(&world.work().join("guard"), "guard", "1");
+    world.ext(&["install", "guard"]);
+    let manifest = world.installed("guard").join("extension.json");
+    let before = fs::read_to_string(&manifest).unwrap();
+    assert_eq!(
+        world.ext(&["disable", "guard"]).out,
+        "✓ guard is disabled (global)\n"
+    );
+    assert_eq!(world.listed("guard")["state"], "disabled");
+    assert_eq!(world.listed("guard")["changed"], false);
+    let expected = before.replace("\"./run.sh\"\n", "\"./run.sh\",\n  \"enabled\": false\n");
+    assert_eq!(fs::read_to_string(&manifest).unwrap(), expected);
+    assert_eq!(
+        world.ext(&["disable", "guard"]).out,
+        "✓ guard is disabled already (global)\n"
+    );
+    world.ext(&["enable", "guard"]);
+    assert_eq!(world.listed("guard")["state"], "enabled");
+    assert_eq!(world.listed("guard")["changed"], false);
+}
+
+#[test]
+fn what_the_user_said_survives_an_update() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    let release = |version: &str, enabled: Option<bool>| {
+        let mut manifest = json!({"name": "guard", "version": version, "exec": "./run.sh"});
+        if let Some(enabled) = enabled {
+            manifest["enabled"] = json!(enabled);
+        }
+        package::write_with(&repository.dir, &manifest);
+        repository.commit(version);
+    };
+    let state = || world.listed("guard")["state"].clone();
+    release("1", None);
+    world.ext(&["install", &repository.file_url()]);
+    world.ext(&["disable", "guard"]);
+    release("2", Some(true));
+    world.ext(&["update"]);
+    assert_eq!(state(), "disabled");
+    assert_eq!(world.listed("guard")["changed"], false);
+    assert_eq!(world.listed("guard")["version"], "2");
+    world.ext(&["enable", "guard"]);
+    release("3", Some(false));
+    world.ext(&["update"]);
+    assert_eq!(state(), "enabled");
+    // Installed again, it is still what the user said.
+    release("4", Some(false));
+    world.ext(&["install", &repository.file_url()]);
+    assert_eq!(state(), "enabled");
+    assert_eq!(world.listed("guard")["changed"], false);
+}
+
+#[test]
+fn what_the_package_says_holds_until_then() {
+    let world = World::new();
+    let manifest = json!({"name": "guard", "exec": "./run.sh", "enabled": false});
+    package::write_with(&world.work().join("guard"), &manifest);
+    let out = world.ext(&["install", "guard"]).out;
+    assert!(
+        out.ends_with("  it is disabled; `zot ext enable guard` switches it on\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_changed_copy_stays_changed() {
+    let world = World::new();
+    package::write(&world.work().join("guard"), "guard", "1");
+    world.ext(&["install", "guard"]);
+    fs::write(world.installed("guard").join("new"), "").unwrap();
+    world.ext(&["disable", "guard"]);
+    assert_eq!(world.listed("guard")["changed"], true);
+}
+
+#[test]
+fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
+    let world = World::new();
+    package::write(&world.path("guard"), "guard", "1");
+    world.ext(&["install", "../guard"]);
+    world.ext(&["install", "../guard", "--project"]);
+    for verb in ["disable", "enable", "remove", "update"] {
+        let error = world.refused(&[verb, "guard"]);
+        assert!(
+            error.contains("`guard` means more than one extension:"),
+            "{error}"
+        );
+        assert!(
+            error.contains("work/.zot/extensions/guard (project)\n"),
+            "{error}"
+        );
+        assert!(error.contains("zot/extensions/guard (global)\n"), "{error}");
+        assert!(error.contains("hint: say --project or --global"), "{error}");
+    }
+    world.ext(&["disable", "guard", "--global"]);
+    world.ext(&["disable", ".zot/extensions/guard"]);
+    // A directory's name and another one's manifest.
+    package::write(&world.installed("other"), "guard", "1");
+    let error = world.refused(&["remove", "guard", "--global"]);
+    assert!(error.contains("extensions/other (global)"), "{error}");
+    world.ext(&["remove", "other"]);
+    assert!(!world.installed("other").exists());
+}
+
+#[test]
+fn a_broken_one_can_be_removed_but_not_switched() {
+    let world = World::new();
+    let dir = world.installed("broken");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("extension.json"), "{").unwrap();
+    let error = world.refused(&["disable", "broken"]);
+    assert!(error.contains("extension.json`: "), "{error}");
+    world.ext(&["remove", "broken"]);
+    assert!(!dir.exists());
+    let error = world.refused(&["enable", "nothing"]);
+    assert!(
+        error.contains("no extension is called `nothing`"),
+        "{error}"
+    );
+}

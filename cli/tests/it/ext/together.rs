@@ -1,0 +1,87 @@
+//! Two at once.
+
+use std::{fs, process::Stdio};
+
+use crate::support::{
+    Ran, World,
+    http::{Manner, Server},
+    package, snapshot, wait_until,
+};
+
+#[test]
+fn a_second_one_waits_and_says_for_whom() {
+    let world = World::new();
+    package::write(&world.work().join("guard"), "guard", "1");
+    let server = Server::start(Manner::Silent);
+    let mut first = world
+        .zot_command(&["ext", "install", &server.url("x")])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the first one asks", || !server.requests().is_empty());
+    let mut second = world
+        .zot_command(&["ext", "install", "guard"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(second.stderr.as_mut().unwrap()),
+        &mut said,
+    )
+    .unwrap();
+    assert_eq!(
+        said,
+        format!(
+            "waiting for another zot that changes `{}`, pid {}\n",
+            world.path("zot/extensions").display(),
+            first.id()
+        )
+    );
+    assert!(second.try_wait().unwrap().is_none());
+    // To list is to look, and nobody waits for that.
+    world.ext(&["list"]);
+    // What it held goes with it, however it ends.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let ran = Ran::of(second.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(world.listed("guard")["changed"], false);
+    let left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["guard"]);
+}
+
+#[test]
+fn many_at_once_leave_one_of_them_whole() {
+    let world = World::new();
+    let mut wholes = Vec::new();
+    for index in 0..8 {
+        let source = world.work().join(format!("guard{index}"));
+        package::write(&source, "guard", &index.to_string());
+        for file in 0..20 {
+            fs::write(source.join(format!("lib/{file}")), index.to_string()).unwrap();
+        }
+        wholes.push(snapshot::of(&source));
+    }
+    for round in 0..3 {
+        let children: Vec<_> = (0..8)
+            .map(|index| {
+                let name = format!("guard{index}");
+                let mut command = world.zot_command(&["ext", "install", &name, "--force"]);
+                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for child in children {
+            let ran = Ran::of(child.wait_with_output().unwrap());
+            assert_eq!(ran.code, Some(0), "round {round}: {ran:?}");
+        }
+        let there = snapshot::of(&world.installed("guard"));
+        assert!(wholes.contains(&there), "{there:#?}");
+        assert_eq!(world.listed("guard")["changed"], false);
+    }
+}

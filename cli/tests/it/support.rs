@@ -1,0 +1,156 @@
+//! A home of its own for each test, and what is around it.
+
+pub(crate) mod daemon;
+pub(crate) mod http;
+pub(crate) mod package;
+pub(crate) mod snapshot;
+pub(crate) mod terminal;
+pub(crate) mod traced;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+pub(crate) fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    // A container may forbid both to everybody.
+    let expected = ["no mounts here", "no tracing here"];
+    if std::env::var_os("ZOT_CI").is_some() {
+        assert!(
+            expected.iter().any(|known| why.starts_with(known)),
+            "not to be skipped on CI: {why}"
+        );
+    }
+}
+
+/// A user with a home, a working directory, and nothing else.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("zot-it-")
+            .tempdir()
+            .expect("a temporary folder");
+        for name in ["home", "work", "tmp"] {
+            std::fs::create_dir(folder.path().join(name)).expect("made");
+        }
+        Self { folder }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Where the user works.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    /// A global extension's place.
+    pub(crate) fn installed(&self, name: &str) -> PathBuf {
+        self.path("zot/extensions").join(name)
+    }
+
+    /// A program in this world: nothing of the tester's own environment reaches it.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("ZOT_HOME", self.path("zot"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("TERM", "xterm")
+            .current_dir(self.work())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn zot_command(&self, args: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_zot"));
+        command.args(args);
+        command
+    }
+
+    pub(crate) fn zot(&self, args: &[&str]) -> Ran {
+        Ran::of(self.zot_command(args).output().expect("zot starts"))
+    }
+
+    /// `zot ext …`, which must work.
+    pub(crate) fn ext(&self, args: &[&str]) -> Ran {
+        let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
+        let ran = self.zot(&args);
+        assert_eq!(ran.code, Some(0), "{args:?}\n{ran:#?}");
+        ran
+    }
+
+    /// `zot ext …`, which must fail and leave everything as it is.
+    pub(crate) fn refused(&self, args: &[&str]) -> String {
+        let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
+        let before = snapshot::of(self.root());
+        let ran = self.zot(&args);
+        assert_eq!(ran.code, Some(1), "{args:?}\n{ran:#?}");
+        snapshot::assert_same(&before, &snapshot::of(self.root()));
+        assert!(
+            ran.err.lines().any(|line| line.starts_with("error: ")),
+            "{}",
+            ran.err
+        );
+        ran.err
+    }
+
+    /// `zot ext list --json`, of one extension.
+    pub(crate) fn listed(&self, name: &str) -> Value {
+        let all: Value = serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("JSON");
+        let all = all["extensions"].as_array().expect("a list");
+        let mut named = all.iter().filter(|it| it["name"] == name);
+        let listed = named.next().cloned().unwrap_or_default();
+        assert_eq!(named.next(), None, "only one");
+        listed
+    }
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("a text"),
+            err: String::from_utf8(output.stderr).expect("a text"),
+        }
+    }
+}
+
+/// Waits for something to become true.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Path as text, for arguments.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().expect("a text")
+}

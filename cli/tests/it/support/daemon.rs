@@ -1,0 +1,49 @@
+//! `git daemon` on a free port of loopback.
+
+use std::{
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::Child,
+};
+
+use super::{World, wait_until};
+
+pub(crate) struct Daemon {
+    child: Child,
+    port: u16,
+}
+
+impl Daemon {
+    /// Serves every repository below `root`.
+    pub(crate) fn start(world: &World, root: &Path) -> Self {
+        let port = {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            listener.local_addr().expect("an address").port()
+        };
+        // The program itself and not `git`, which would start it and not be it.
+        let place = world.command("git").arg("--exec-path").output();
+        let place = String::from_utf8(place.expect("git starts").stdout).expect("a text");
+        let child = world
+            .command(Path::new(place.trim()).join("git-daemon"))
+            .args(["--listen=127.0.0.1", "--export-all", "--reuseaddr"])
+            .arg(format!("--port={port}"))
+            .arg(format!("--base-path={}", root.display()))
+            .spawn()
+            .expect("git daemon starts");
+        wait_until("git daemon listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Self { child, port }
+    }
+
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("git://127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,37 @@
+"""Runs a command on a terminal of its own: terminal.py COLUMNS ANSWERS COMMAND...
+
+ANSWERS are texts to type, each when the screen next says "[y/N]", separated by commas; "^C" is the key. What was on
+the screen is printed, and the command's exit code is this one's."""
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+
+columns, answers, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+answers = answers.split(",") if answers else []
+child, terminal = pty.fork()
+if child == 0:
+    # The size is set before anything is drawn.
+    size = struct.pack("HHHH", 24, columns, 0, 0)
+    fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+    os.execvp(command[0], command)
+screen, answered = b"", 0
+while True:
+    try:
+        read = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not read:
+        break
+    screen += read
+    if screen.count(b"[y/N]") > answered and answered < len(answers):
+        answer = answers[answered]
+        answered += 1
+        os.write(terminal, b"\x03" if answer == "^C" else answer.encode() + b"\n")
+_, status = os.waitpid(child, 0)
+sys.stdout.buffer.write(screen)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(status) & 0xFF)

@@ -1,0 +1,20 @@
+//! `zot` on a terminal.
+
+use super::{Ran, World};
+
+/// Runs `zot` on a terminal of so many columns, and answers what it asks.
+pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> Ran {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/terminal.py");
+    let output = world
+        .command("python3")
+        .arg(program)
+        .arg(columns.to_string())
+        .arg(answers.join(","))
+        .arg(env!("CARGO_BIN_EXE_zot"))
+        .args(args)
+        .output()
+        .expect("python3 starts");
+    let mut ran = Ran::of(output);
+    ran.out = ran.out.replace("\r\n", "\n");
+    ran
+}
