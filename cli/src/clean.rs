@@ -101,6 +101,9 @@ mod tests {
         let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}\u{202e} ü"});
         let shown = json(&value);
         assert_eq!(shown, r#"{"a":"\u001b[2J\u009b\u202e ü"}"#);
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).ok(), Some(value));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).ok(),
+            Some(value)
+        );
     }
 }

@@ -8,12 +8,14 @@ use clap_complete::ArgValueCompleter;
 use super::complete;
 use crate::author::new::Language;
 
-/// Show the log of an extension: what it says on standard error, and what zot notes about it.
+/// Show or follow the log of an extension.
 ///
-/// Lines that begin with `[zot]` are zot's. Control sequences are taken out. An extension that is not installed any more
+/// It holds what the extension says on standard error; lines that begin with `[zot]` are zot's. Control sequences are taken out. An extension that is not installed any more
 /// may still have a log.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zot ext logs guard\n  zot ext logs guard -f\n  zot ext logs guard -n 1000 | grep error")]
+#[command(
+    after_help = "Examples:\n  zot ext logs guard\n  zot ext logs guard -f\n  zot ext logs guard -n 1000 | grep error"
+)]
 pub(crate) struct Logs {
     /// Whose log.
     #[arg(add = ArgValueCompleter::new(complete::logged))]
@@ -26,9 +28,10 @@ pub(crate) struct Logs {
     pub(crate) lines: usize,
 }
 
-/// Begin a new extension in ./NAME: a command and a tool that work, and a transcript that says so.
+/// Begin a new extension in ./NAME, with a command and a tool that work.
 ///
-/// It needs no permissions, passes `zot-conform`, and its README says what to change.
+/// It needs no permissions and passes `zot-conform`; a transcript says what is expected of it, and its README what to
+/// change.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,7 +54,9 @@ pub(crate) struct New {
 /// may touch and whether that is enforced, and where its log is. ✓ is well, ! works but wants a look, ✗ is broken, –
 /// takes no part. Exit code: 1 if anything is broken.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zot ext doctor\n  zot ext doctor guard\n  zot ext doctor --json | jq '.extensions[] | select(.verdict == \"broken\") | .name'")]
+#[command(
+    after_help = "Examples:\n  zot ext doctor\n  zot ext doctor guard\n  zot ext doctor --json | jq '.extensions[] | select(.verdict == \"broken\") | .name'"
+)]
 pub(crate) struct Doctor {
     /// Only this one, by its name or its directory's. The others are started too: they may have its names.
     #[arg(add = ArgValueCompleter::new(complete::installed))]
@@ -66,7 +71,9 @@ pub(crate) struct Doctor {
 /// What the answer would do in zot is said on standard error: a prompt that would be submitted, a text that would be put
 /// into the editor. Exit code: 1 if the answer is an error.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  zot ext run . weather Berlin\n  zot ext run --json guard /guard")]
+#[command(
+    after_help = "Examples:\n  zot ext run . weather Berlin\n  zot ext run --json guard /guard"
+)]
 pub(crate) struct Run {
     /// The name of an installed extension, or the directory of any.
     #[arg(value_name = "NAME|DIR", add = ArgValueCompleter::new(complete::installed_or_directory))]

@@ -66,7 +66,8 @@ pub(super) fn logged(current: &OsStr) -> Vec<CompletionCandidate> {
     for name in logs::find::names(&home) {
         let known = |it: &CompletionCandidate| it.get_value() == OsStr::new(&name);
         if name.starts_with(&*prefix) && !candidates.iter().any(known) {
-            candidates.push(CompletionCandidate::new(name).help(Some("not installed any more".into())));
+            candidates
+                .push(CompletionCandidate::new(name).help(Some("not installed any more".into())));
         }
     }
     candidates

@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, bail};
 use zot_host::extension::discover::shown;
 
-use super::template::Names;
 pub(crate) use super::template::Language;
+use super::template::Names;
 use crate::running;
 
 /// The longest name of a tool that providers take.
@@ -104,7 +104,13 @@ fn command_of(name: &str) -> String {
 fn tool_of(name: &str) -> String {
     let mut tool: String = name
         .chars()
-        .map(|char| if char.is_ascii_alphanumeric() { char } else { '_' })
+        .map(|char| {
+            if char.is_ascii_alphanumeric() {
+                char
+            } else {
+                '_'
+            }
+        })
         .collect();
     tool.truncate(TOOL_NAME - TOOL_SUFFIX.len());
     tool + TOOL_SUFFIX
@@ -115,7 +121,13 @@ fn package_of(name: &str) -> String {
     let plain: String = name
         .to_ascii_lowercase()
         .chars()
-        .map(|char| if char.is_ascii_alphanumeric() { char } else { '-' })
+        .map(|char| {
+            if char.is_ascii_alphanumeric() {
+                char
+            } else {
+                '-'
+            }
+        })
         .collect();
     // `test` and the like are names of cargo's own, and a crate begins with a letter.
     format!("zot-ext-{}", plain.trim_matches('-'))
@@ -127,14 +139,20 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
         .canonicalize()
         .with_context(|| format!("cannot find the SDK at `{}`", shown::path(&path)))?;
     let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
-    if !manifest.lines().any(|line| line.trim() == "name = \"zot-sdk\"") {
+    if !manifest
+        .lines()
+        .any(|line| line.trim() == "name = \"zot-sdk\"")
+    {
         bail!(
             "`{}` is not the crate `zot-sdk`\nhint: --sdk names the directory with its Cargo.toml",
             shown::path(&path)
         );
     }
     let Some(path) = path.to_str() else {
-        bail!("`{}` is not a text that Cargo.toml can hold", shown::path(&path));
+        bail!(
+            "`{}` is not a text that Cargo.toml can hold",
+            shown::path(&path)
+        );
     };
     // JSON's quoted texts are TOML's.
     Ok(format!("{{ path = {} }}", serde_json::Value::from(path)))

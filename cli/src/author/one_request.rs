@@ -120,11 +120,7 @@ async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow:
 }
 
 /// Waits, with a sign on the terminal where it takes long.
-async fn patiently<T>(
-    what: &str,
-    waiting: &RefCell<Waiting>,
-    work: impl Future<Output = T>,
-) -> T {
+async fn patiently<T>(what: &str, waiting: &RefCell<Waiting>, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     loop {
         tokio::select! {

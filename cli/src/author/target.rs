@@ -22,7 +22,7 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
     if is_path(given) {
         return at(&dir, home);
     }
-    let all = installed::all(cwd, home);
+    let all = installed::all_at_least(cwd, home)?;
     let meant: Vec<&Installed> = all
         .iter()
         .filter(|it| it.name() == given || it.dir_name == given)
@@ -45,9 +45,9 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
     };
     let (name, dir) = (shown::text(it.name()), shown::path(&it.dir));
     match &it.state {
-        State::Disabled => bail!(
-            "{name} is disabled\nhint: zot ext enable {name}, or name its directory: {dir}"
-        ),
+        State::Disabled => {
+            bail!("{name} is disabled\nhint: zot ext enable {name}, or name its directory: {dir}")
+        }
         State::Untrusted(why) => bail!(
             "{name} came with this project: {why}\nhint: if you trust it, name its directory: {dir}"
         ),

@@ -138,7 +138,11 @@ async fn watch(host: &Host, launches: Vec<Launch>) {
     }
 }
 
-fn look(host: &Host, clock: &Clock, marks: &mut BTreeMap<String, Mark>) -> BTreeMap<String, Started> {
+fn look(
+    host: &Host,
+    clock: &Clock,
+    marks: &mut BTreeMap<String, Mark>,
+) -> BTreeMap<String, Started> {
     let registry = host.registry();
     let mut permissions: BTreeMap<String, PermissionReport> =
         host.permissions().into_iter().collect();
@@ -187,9 +191,18 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
     };
     match &it.state {
         State::Enabled => {}
-        State::Disabled => diagnosis.aside = Some("disabled".to_owned()),
-        State::Shadowed(by) => diagnosis.aside = Some(format!("shadowed {by}")),
-        State::Untrusted(why) => diagnosis.aside = Some(format!("not trusted: {why}")),
+        State::Disabled => {
+            let how = format!(
+                "its manifest says so; `zot ext enable {}` changes that",
+                it.name()
+            );
+            diagnosis.aside = Some(how);
+        }
+        State::Shadowed(by) => diagnosis.aside = Some(by.clone()),
+        State::Untrusted(why) => {
+            let how = format!("{why}; zot asks when it is started here");
+            diagnosis.aside = Some(how);
+        }
         State::Broken(why) => diagnosis.problems.push(in_manifest(it, why)),
     }
     if let Some(started) = started {
@@ -213,6 +226,7 @@ fn in_manifest(it: &Installed, why: &str) -> Problem {
         }
         _ => None,
     };
+    let file = if file.exists() { file } else { it.dir.clone() };
     problem.place = Some((file, pointer));
     problem
 }
@@ -255,10 +269,7 @@ fn take_in(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
             || info.error.as_deref().is_some_and(|why| why.contains(line))
     };
     let noted = log.iter().filter_map(|line| line.strip_prefix("[zot] "));
-    let noted: Vec<String> = noted
-        .filter(|line| !told(line))
-        .map(clean::line)
-        .collect();
+    let noted: Vec<String> = noted.filter(|line| !told(line)).map(clean::line).collect();
     diagnosis.warnings.extend(noted);
     diagnosis.permissions = Some(permissions);
     diagnosis.shadowed = shadowed;
@@ -285,7 +296,10 @@ fn warn(
     for (kind, name, by) in shadowed {
         let slash = if *kind == "command" { "/" } else { "" };
         let by = by.as_deref().unwrap_or("zot itself");
-        warnings.push(format!("its {kind} {slash}{} is shadowed by that of {by}", clean::line(name)));
+        warnings.push(format!(
+            "its {kind} {slash}{} is shadowed by that of {by}",
+            clean::line(name)
+        ));
     }
     if permissions.falls_short()
         && let Some(enforced) = &permissions.enforced

@@ -55,7 +55,11 @@ fn one(it: &Diagnosis, style: Style) -> String {
     for problem in &it.problems {
         let place = problem.place.as_ref().map(|(file, pointer)| {
             let pointer = pointer.as_deref().map(clean::line);
-            format!("{}: {}", shown::path(file), pointer.map_or(String::new(), |it| it + ": "))
+            format!(
+                "{}: {}",
+                shown::path(file),
+                pointer.map_or(String::new(), |it| it + ": ")
+            )
         });
         let what = clean::line(&problem.what);
         row(
@@ -70,7 +74,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
         row(if index == 0 { "said" } else { "" }, style.muted(line));
     }
     for warning in &it.warnings {
-        row("look", format!("! {warning}"));
+        row("!", warning.clone());
     }
     if let Some(known) = &it.registers {
         row("registers", registers(known));
@@ -127,7 +131,10 @@ fn milliseconds(time: Duration) -> String {
 /// `/weather  tools: forecast  observes: turn_end`
 fn registers(known: &LastKnown) -> String {
     let names = |offers: &[Offer]| -> Vec<String> {
-        offers.iter().map(|offer| clean::line(&offer.name)).collect()
+        offers
+            .iter()
+            .map(|offer| clean::line(&offer.name))
+            .collect()
     };
     let mut parts = Vec::new();
     if !known.commands.is_empty() {

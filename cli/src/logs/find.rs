@@ -16,7 +16,7 @@ pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBu
     if logs.iter().any(|known| known == name) {
         return Ok(home.log_of(name));
     }
-    let all = installed::all(cwd, home);
+    let all = installed::all_at_least(cwd, home)?;
     let mut meant = all
         .iter()
         .filter(|it| it.name() == name || it.dir_name == name);
@@ -28,7 +28,10 @@ pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBu
     } else {
         format!("there are logs of {}", shown::text(&logs.join(", ")))
     };
-    bail!("no extension is called `{}`, and none of that name has left a log\nhint: {hint}", shown::text(name))
+    bail!(
+        "no extension is called `{}`, and none of that name has left a log\nhint: {hint}",
+        shown::text(name)
+    )
 }
 
 /// The extensions that have a log, installed or not.

@@ -72,7 +72,11 @@ impl Follower {
 
 /// Reads to the end; one that was cut is read from its start.
 fn read_on(file: &mut File, from: u64, text: &mut Vec<u8>) -> io::Result<u64> {
-    let from = if file.metadata()?.len() < from { 0 } else { from };
+    let from = if file.metadata()?.len() < from {
+        0
+    } else {
+        from
+    };
     file.seek(SeekFrom::Start(from))?;
     Ok(from + file.read_to_end(text)? as u64)
 }
@@ -113,6 +117,8 @@ mod tests {
         rotate();
         append("8\n");
         assert_eq!(more(), "6\n7\n8\n", "twice in between");
+        append("and more\n");
+        assert_eq!(more(), "and more\n");
         fs::write(&path, "9\n").unwrap();
         assert_eq!(more(), "9\n", "cut by somebody");
         fs::remove_file(&path).unwrap();

@@ -1,8 +1,13 @@
 //! The binary `zot`, as a user runs it.
 
+mod author_help;
 mod completions;
+mod doctor;
 mod ext;
 mod help;
+mod logs;
+mod new;
+mod run_call;
 mod schema;
 mod support;
 

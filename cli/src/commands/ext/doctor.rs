@@ -11,7 +11,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
-    let all = installed::all(cwd, home);
+    let all = installed::all_at_least(cwd, home)?;
     let is_meant = |it: &installed::Installed| match &args.name {
         Some(name) => it.name() == name || it.dir_name == *name,
         None => true,
@@ -29,7 +29,9 @@ pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
     if args.json {
         output::line(doctor::json::of(&diagnoses)?)?;
     } else if diagnoses.is_empty() {
-        output::line("no extensions are installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE")?;
+        output::line(
+            "no extensions are installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE",
+        )?;
     } else {
         output::print(&doctor::text::of(&diagnoses, Style::of_stdout()))?;
     }
