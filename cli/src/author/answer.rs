@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// Prints the answer; one that is an error is told on standard error, and is the end with code 1.
-pub(crate) fn print(answer: &Answer, raw: Value, as_json: bool) -> anyhow::Result<()> {
+pub(crate) fn print(answer: &Answer, raw: &Value, as_json: bool) -> anyhow::Result<()> {
     let failed = match answer {
         Answer::Command(response) => error_of(response).is_some(),
         Answer::Tool(result) => result.is_error,
     };
     if as_json {
-        output::line(clean::json(&raw))?;
+        output::line(clean::json(raw))?;
     } else {
         match answer {
             Answer::Command(response) => print_response(response)?,

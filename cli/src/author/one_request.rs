@@ -59,7 +59,7 @@ pub(crate) fn ask(launch: Launch, ask: &Ask, cwd: &Path, as_json: bool) -> anyho
             exit = running::interrupted() => Err(exit.into()),
             answer = question(&host, launch, ask, mark) => match answer {
                 // Before the extension is ended, which may take its time.
-                Ok(answer) => answer::print(&answer, onlooker.raw(&answer), as_json),
+                Ok(answer) => answer::print(&answer, &onlooker.raw(&answer), as_json),
                 Err(error) => Err(error),
             },
         };

@@ -60,8 +60,7 @@ fn end_of(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
 }
 
 fn lines_of(text: &[u8]) -> usize {
-    let whole = text.iter().filter(|&&byte| byte == b'\n').count();
-    whole + usize::from(!text.is_empty() && !text.ends_with(b"\n"))
+    text.split_inclusive(|&byte| byte == b'\n').count()
 }
 
 /// Where the last `count` lines begin.

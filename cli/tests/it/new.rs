@@ -6,7 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use serde_json::Value;
@@ -48,19 +48,24 @@ fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
 
 /// Every MUST and every SHOULD, and the transcript, and what the README says to try.
 fn works(world: &World, dir: &Path) {
+    // One after the other, and with patience: what is tried here is the extension, not a busy machine.
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = world
         .command(conform())
         .args([text(dir), "--profile", "full", "--report", "json"])
+        .args(["--timeout-scale", "3"])
         .output()
         .expect("zot-conform starts");
+    drop(one);
     let ran = Ran::of(output);
     let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
-    let all = report["checks"].as_array().expect("checks");
+    let all = report["outcomes"].as_array().expect("outcomes");
     let passed = all.iter().filter(|it| it["verdict"] == "pass").count();
     assert!(passed >= 48, "{passed} of {}", all.len());
     for check in all {
         let verdict = check["verdict"].as_str().expect("a verdict");
-        assert!(matches!(verdict, "pass" | "n/a"), "{check:#}");
+        assert!(matches!(verdict, "pass" | "not_applicable"), "{check:#}");
     }
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 
