@@ -26,14 +26,13 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
     match (name, out) {
         (_, Some(folder)) => write_all(&documents, folder),
         (Some(_), None) => {
-            output::print(&documents.iter().map(Document::to_text).collect::<String>())
+            let texts: Vec<String> = documents.iter().map(Document::to_text).collect();
+            output::print(&texts.concat())
         }
-        (None, None) => output::print(
-            &documents
-                .iter()
-                .map(|document| format!("{}\n", document.name))
-                .collect::<String>(),
-        ),
+        (None, None) => {
+            let names: Vec<&str> = documents.iter().map(|it| it.name.as_str()).collect();
+            output::line(names.join("\n"))
+        }
     }
 }
 

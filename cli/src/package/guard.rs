@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Write},
+    io::{self, Read, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
@@ -28,13 +28,21 @@ pub(crate) struct Guard {
 impl Guard {
     /// Waits until nobody else changes the store, and says for whom.
     pub(crate) fn take(store: &Store) -> anyhow::Result<Self> {
-        let made = store.prepare()?;
+        let mut made = store.prepare()?;
         let path = store.extensions().join(".guard");
         let mut told = false;
         loop {
             interrupt::check()?;
-            let mut file =
-                open(&path).with_context(|| format!("cannot open `{}`", shown::path(&path)))?;
+            let mut file = match open(&path) {
+                // Another one has come to nothing, and taken the directory along.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    store.make(&mut made)?;
+                    continue;
+                }
+                opened => {
+                    opened.with_context(|| format!("cannot open `{}`", shown::path(&path)))?
+                }
+            };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -78,7 +86,7 @@ impl Drop for Guard {
     }
 }
 
-fn open(path: &Path) -> std::io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)

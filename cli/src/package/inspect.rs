@@ -38,6 +38,11 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether it is one name, and not a path to elsewhere or one of our own.
+pub(crate) fn is_directory_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
 /// What stands in the way of starting it, as far as that can be seen; to be told, not to be refused.
 pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<String> {
     let path = env::var_os("PATH");
@@ -49,7 +54,9 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     );
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();
-    Some(format!("it cannot be started yet: {why}"))
+    Some(format!(
+        "it cannot be started yet: {why}\n  hint: if it has to be built, build it and install that directory"
+    ))
 }
 
 /// The digest of a staged tree.

@@ -167,7 +167,9 @@ fn state(verdict: &Verdict) -> State {
         Verdict::Start => State::Enabled,
         Verdict::Disabled => State::Disabled,
         Verdict::Shadowed { by } => State::Shadowed(format!("by {by}")),
-        Verdict::Untrusted(untrusted) => State::Untrusted(untrusted.to_string()),
+        Verdict::Untrusted(untrusted) => State::Untrusted(format!(
+            "{untrusted}; zot asks when it is first started here"
+        )),
     }
 }
 
@@ -194,29 +196,26 @@ pub(crate) fn find(
     name: &str,
     scope: Option<Scope>,
 ) -> anyhow::Result<Installed> {
-    let mut names: Vec<String> = all.iter().map(|it| it.name().to_owned()).collect();
     let path = std::path::absolute(name)
         .ok()
         .filter(|_| name.contains('/'));
-    let mut meant: Vec<Installed> = all
+    let (mut meant, others): (Vec<Installed>, Vec<Installed>) = all
         .into_iter()
-        .filter(|it| scope.is_none_or(|scope| it.store.scope == scope))
-        .filter(|it| it.name() == name || it.dir_name == name || path.as_ref() == Some(&it.dir))
-        .collect();
+        .partition(|it| it.name() == name || it.dir_name == name || path.as_ref() == Some(&it.dir));
+    let elsewhere = meant.first().map(|it| it.store.scope);
+    meant.retain(|it| scope.is_none_or(|scope| it.store.scope == scope));
     match meant.len() {
         1 => Ok(meant.remove(0)),
         0 => {
-            names.sort();
-            names.dedup();
-            let there = match scope {
-                Some(scope) => format!(" among the {scope} extensions"),
-                None => String::new(),
+            let shown = shown::text(name);
+            let (there, hint) = match (scope, elsewhere) {
+                (Some(scope), Some(elsewhere)) => (
+                    format!(" among the {scope} extensions"),
+                    format!("there is a {elsewhere} one"),
+                ),
+                _ => (String::new(), near(name, &others)),
             };
-            bail!(
-                "no extension is called `{}`{there}\nhint: {}",
-                shown::text(name),
-                near(name, &names)
-            )
+            bail!("no extension is called `{shown}`{there}\nhint: {hint}")
         }
         _ => {
             let mut message = format!("`{}` means more than one extension:", shown::text(name));
@@ -240,19 +239,18 @@ pub(crate) fn find(
     }
 }
 
-fn near(name: &str, names: &[String]) -> String {
-    let folded = name.to_lowercase();
-    let near: Vec<&str> = names
+/// The one whose name is most like it, if any is.
+fn near(name: &str, others: &[Installed]) -> String {
+    let likeness = |other: &&Installed| {
+        let likeness = strsim::jaro_winkler(&name.to_lowercase(), &other.name().to_lowercase());
+        (likeness > 0.8).then_some(likeness)
+    };
+    let nearest = others
         .iter()
-        .map(String::as_str)
-        .filter(|known| {
-            let known = known.to_lowercase();
-            known.contains(&folded) || folded.contains(&known)
-        })
-        .collect();
-    if near.is_empty() {
-        "`zot ext list` shows what is installed".to_owned()
-    } else {
-        format!("did you mean {}?", shown::text(&near.join(" or ")))
+        .filter_map(|other| Some((likeness(&other)?, other)))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b));
+    match nearest {
+        Some((_, other)) => format!("did you mean {}?", shown::text(other.name())),
+        None => "`zot ext list` shows what is installed".to_owned(),
     }
 }

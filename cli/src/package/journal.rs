@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use zot_host::extension::discover;
 
 use super::{
+    inspect,
     lock_file::{Entry, LockFile, write_whole},
     store::Store,
 };
@@ -35,7 +36,10 @@ impl Journal {
     /// What a run has left behind, or is at just now.
     pub(crate) fn read(store: &Store) -> Option<Self> {
         let bytes = fs::read(Self::path(store)).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let journal: Self = serde_json::from_slice(&bytes).ok()?;
+        // In a project this may have come with the repository: it names a directory here, or nothing.
+        let (Self::Swap { name, .. } | Self::Edit { name, .. }) = &journal;
+        inspect::is_directory_name(name).then_some(journal)
     }
 
     pub(crate) fn write(&self, store: &Store) -> anyhow::Result<()> {

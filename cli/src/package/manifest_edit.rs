@@ -166,4 +166,33 @@ mod tests {
             assert!(with_enabled(text, false).is_err(), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "[{}\\[\\],:\"\\\\a-e 0ü\n]{0,40}") {
+            let _ = with_enabled(&text, false);
+        }
+
+        #[test]
+        fn a_manifest_stays_what_it_is(
+            description in ".{0,20}",
+            space in "[ \t\r\n]{0,4}",
+            before in proptest::option::of(proptest::bool::ANY),
+            enabled in proptest::bool::ANY,
+        ) {
+            let description = serde_json::to_string(&description).unwrap();
+            let mut text = format!("{{{space}\"name\": \"x\",{space}");
+            if let Some(before) = before {
+                text.push_str(&format!("\"enabled\"{space}:{space}{before}{space},"));
+            }
+            text.push_str(&format!("\"exec\":{space}\"y\",\"description\": {description}{space}}}{space}"));
+            let edited = with_enabled(&text, enabled).unwrap();
+            let fields = |text: &str| {
+                let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
+                value.as_object_mut().unwrap().remove("enabled");
+                value
+            };
+            proptest::prop_assert_eq!(fields(&text), fields(&edited));
+        }
+    }
 }

@@ -82,9 +82,17 @@ impl Store {
             }
         }
         let mut made = Made(Vec::new());
+        self.make(&mut made)?;
+        Ok(made)
+    }
+
+    /// Makes what is missing, again where another process has just unmade it.
+    pub(crate) fn make(&self, made: &mut Made) -> anyhow::Result<()> {
+        let extensions = self.extensions();
         let missing = extensions.ancestors().take_while(|path| !path.exists());
         for path in missing.collect::<Vec<_>>().into_iter().rev() {
             match fs::create_dir(path) {
+                Ok(()) if made.0.iter().any(|it| it == path) => {}
                 Ok(()) => made.0.push(path.to_owned()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
                 Err(error) => {
@@ -93,7 +101,7 @@ impl Store {
                 }
             }
         }
-        Ok(made)
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use zot_host::extension::discover::shown;
+use zot_protocol::Permissions;
 
 use super::{
     fetch::{self, ref_in_words},
@@ -64,7 +65,7 @@ pub(crate) fn standing(
     } = &entry.source
     else {
         return Ok(Standing::Still(format!(
-            "a copy of {}; `zot ext install` makes a new one",
+            "a copy; `zot ext install {}` copies it again",
             entry.source
         )));
     };
@@ -157,10 +158,12 @@ pub(crate) fn update(it: &Installed, cwd: &Path, manner: Manner) -> anyhow::Resu
     for note in fetched.notes {
         output::note(format_args!("! {note}"));
     }
-    let before = it
-        .manifest
-        .as_ref()
-        .and_then(|before| before.permissions.as_ref());
+    // What nobody can read any more has granted nothing.
+    let nothing = Permissions::default();
+    let before = match &it.manifest {
+        Some(before) => before.permissions.as_ref(),
+        None => Some(&nothing),
+    };
     let change = Change::between(before, manifest.permissions.as_ref());
     install::show_change(&change)?;
     if change.widens() && !manner.yes {

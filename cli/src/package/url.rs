@@ -387,4 +387,28 @@ mod tests {
             assert!(parsed(text).demand_secure().is_err(), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "(https?|ssh|git|file|ext)?(::|://)?.{0,40}") {
+            let _ = GitUrl::parse(&text);
+        }
+
+        #[test]
+        fn a_password_is_told_by_nothing(
+            scheme in "https?|ssh|git",
+            // Nothing that the rest of the URL is made of.
+            password in "[A-Z0-9:@%!$]{1,20}",
+            host in "[a-z]{1,9}(:[1-9]{1,4})?",
+            end in "/[a-z]{1,9}|/|| x|/\\\\",
+        ) {
+            let marked = format!("CANARY{password}CANARY");
+            let said = match GitUrl::parse(&format!("{scheme}://me:{marked}@{host}{end}")) {
+                Ok(Some(url)) => format!("{url} {url:?} {} {:?}", url.bare(), url.demand_secure()),
+                Ok(None) => String::new(),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            proptest::prop_assert!(!said.contains("CANARY"), "{}", said);
+        }
+    }
 }

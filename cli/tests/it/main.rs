@@ -3,6 +3,7 @@
 mod author_help;
 mod completions;
 mod doctor;
+mod documents;
 mod ext;
 mod help;
 mod logs;

@@ -36,9 +36,23 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// In memory where there is a place for that: hundreds of them are made, and each waits for the disk many times.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::within(memory)
+        } else {
+            Self::new()
+        }
+    }
+
+    fn within(place: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("zot-it-")
-            .tempdir()
+            .tempdir_in(place)
             .expect("a temporary folder");
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).expect("made");

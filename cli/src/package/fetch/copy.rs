@@ -30,11 +30,11 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    // The types of these differ between systems.
     #[allow(
         clippy::unnecessary_cast,
         clippy::cast_sign_loss,
-        clippy::cast_possible_wrap
+        clippy::cast_possible_wrap,
+        reason = "the types of these differ between systems"
     )]
     fn of(stat: &Stat) -> Self {
         Self {
@@ -50,12 +50,12 @@ impl Stamp {
 pub(super) fn look(root: &Path) -> anyhow::Result<Contents<Stamp>> {
     let mut contents = Contents::new();
     let opened = open_directory(CWD, root).with_context(|| cannot_read("."))?;
-    walk(opened, "", &mut contents)?;
+    walk(&opened, "", &mut contents)?;
     Ok(contents)
 }
 
-fn walk(folder: OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyhow::Result<()> {
-    let entries = Dir::read_from(&folder)
+fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyhow::Result<()> {
+    let entries = Dir::read_from(folder)
         .map_err(io::Error::from)
         .with_context(|| cannot_read(prefix))?;
     for entry in entries {
@@ -72,12 +72,12 @@ fn walk(folder: OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyhow
             return Err(ContentsError::Name(name).into());
         };
         let path = format!("{prefix}{text}");
-        let kind = kind(&folder, name, &path)?;
+        let kind = kind(folder, name, &path)?;
         let is_directory = kind == Kind::Directory;
         contents.add(path.clone(), kind)?;
         if is_directory {
-            let within = open_directory(&folder, name).with_context(|| cannot_read(&path))?;
-            walk(within, &format!("{path}/"), contents)?;
+            let within = open_directory(folder, name).with_context(|| cannot_read(&path))?;
+            walk(&within, &format!("{path}/"), contents)?;
         }
     }
     Ok(())

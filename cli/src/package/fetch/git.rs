@@ -53,8 +53,12 @@ impl fmt::Display for Clone {
 /// Fetches into a new repository at `own`.
 pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::Result<Clone> {
     let brought = {
-        let wanted = wanted.map(ToOwned::to_owned);
-        on_a_thread(url, own, move |session| session.fetch(wanted.as_deref()))?
+        let (wanted, place) = (wanted.map(ToOwned::to_owned), own.to_owned());
+        on_a_thread(url, move |url, shared| {
+            Session::open(url, &place, shared)?.fetch(wanted.as_deref())
+        })
+        // What it still writes to goes with the directory.
+        .inspect_err(|_| drop(fs::remove_dir_all(own)))?
     };
     let Brought {
         found,
@@ -79,31 +83,25 @@ pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::R
 
 /// Asks a server which commit a ref is at, without fetching it; `None` where it would have to be fetched to know.
 pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Option<String>> {
-    let own = tempfile::tempdir()?;
     let wanted = wanted.map(ToOwned::to_owned);
-    let found = on_a_thread(url, &own.path().join("own.git"), move |session| {
-        session.newest(wanted.as_deref())
-    })?;
+    let found = on_a_thread(url, move |url, _| remote::newest(url, wanted.as_deref()))?;
     Ok(found.commit.map(|commit| commit.to_string()))
 }
 
 fn on_a_thread<T: Send + 'static>(
     url: &GitUrl,
-    own: &Path,
-    work: impl FnOnce(&Session<'_>) -> Result<T, FetchError> + Send + 'static,
+    work: impl FnOnce(&GitUrl, &Shared) -> Result<T, FetchError> + Send + 'static,
 ) -> anyhow::Result<T> {
     remote::set_up();
     let shared = Arc::new(Shared::default());
     let (done, result) = channel();
     {
-        let (url, own, shared) = (url.clone(), own.to_owned(), Arc::clone(&shared));
+        let (url, shared) = (url.clone(), Arc::clone(&shared));
+        // Nobody waits for it where the user has left.
+        let work = move || drop(done.send(work(&url, &shared)));
         thread::Builder::new()
             .name("fetch".to_owned())
-            .spawn(move || {
-                let worked = Session::open(&url, &own, &shared).and_then(|session| work(&session));
-                // Nobody waits for it where the user has left.
-                let _ = done.send(worked);
-            })?;
+            .spawn(work)?;
     }
     let mut progress = Progress::new(format!("fetching {url}"));
     loop {
@@ -115,8 +113,6 @@ fn on_a_thread<T: Send + 'static>(
         if interrupt::check().is_err() {
             shared.given_up.store(true, Ordering::Relaxed);
             let _ = result.recv_timeout(FAREWELL);
-            // What it still writes to goes with the directory.
-            let _ = fs::remove_dir_all(own);
             return Err(Interrupted.into());
         }
         if let Ok(arrived) = shared.arrived.lock() {

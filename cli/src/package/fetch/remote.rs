@@ -107,6 +107,27 @@ pub(super) fn set_up() {
     });
 }
 
+/// In the open, or with a password, nobody sends us elsewhere.
+fn stays(url: &GitUrl) -> bool {
+    url.scheme == Scheme::Http || url.password.is_some() || url.user.is_some()
+}
+
+/// Which commit the user means now, where the server says it without more ado.
+pub(super) fn newest(url: &GitUrl, wanted: Option<&str>) -> Result<Found, FetchError> {
+    let mut keys = Keys::of(url);
+    let heads = if stays(url) {
+        // Only a repository has a setting for that.
+        let own = tempfile::tempdir().map_err(|error| FetchError::Git(error.to_string()))?;
+        let shared = Shared::default();
+        let session = Session::open(url, own.path(), &shared)?;
+        heads(&mut session.remote()?, &mut keys)?
+    } else {
+        let mut remote = Remote::create_detached(url.bare()).map_err(told)?;
+        heads(&mut remote, &mut keys)?
+    };
+    Ok(refs::find(&heads, wanted)?)
+}
+
 /// A repository of the server, and an empty one of our own to fetch into.
 pub(super) struct Session<'s> {
     url: &'s GitUrl,
@@ -121,24 +142,15 @@ impl<'s> Session<'s> {
         shared: &'s Shared,
     ) -> Result<Self, FetchError> {
         let mut options = RepositoryInitOptions::new();
-        options.bare(true).no_reinit(true).external_template(false);
+        options.bare(true).external_template(false);
         let own = Repository::init_opts(own, &options).map_err(told)?;
-        // In the open, or with a password, nobody sends us elsewhere.
-        if url.scheme == Scheme::Http || url.password.is_some() || url.user.is_some() {
+        if stays(url) {
             let mut config = own.config().map_err(told)?;
             config
                 .set_bool("http.followRedirects", false)
                 .map_err(told)?;
         }
         Ok(Self { url, shared, own })
-    }
-
-    /// Which commit the user means now, where the server says it without more ado.
-    pub(super) fn newest(&self, wanted: Option<&str>) -> Result<Found, FetchError> {
-        let mut remote = self.remote()?;
-        let mut keys = Keys::of(self.url);
-        let heads = heads(&mut remote, &mut keys)?;
-        Ok(refs::find(&heads, wanted)?)
     }
 
     /// Fetches what the user means: one commit if that can be had, else the history that leads to it.
@@ -327,6 +339,7 @@ fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchErr
         .map_err(told)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn told(error: Error) -> FetchError {
     match (error.code(), error.class()) {
         (ErrorCode::Timeout, _) => FetchError::Silent,

@@ -40,7 +40,7 @@ fn while_a_server_is_silent_it_ends_at_once() {
         signal(&child, number);
         let ran = Ran::of(child.wait_with_output().expect("it ends"));
         assert!(
-            start.elapsed() < Duration::from_secs(2),
+            start.elapsed() < Duration::from_secs(5),
             "{:?}",
             start.elapsed()
         );
@@ -198,4 +198,31 @@ fn progress_is_for_terminals() {
         "{:?}",
         ran.out
     );
+}
+
+#[test]
+fn progress_has_objects_and_bytes() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    package::write(&repository.dir, "guard", "1");
+    // What cannot be made smaller on the way.
+    let mut noise = vec![0; 1024 * 1024];
+    let mut random = fs::File::open("/dev/urandom").unwrap();
+    std::io::Read::read_exact(&mut random, &mut noise).unwrap();
+    fs::write(repository.dir.join("noise"), noise).unwrap();
+    repository.commit("noise");
+    let server = Server::start(Manner::ServeSlowly(world.path("repositories")));
+    let url = server.url("guard/.git");
+    let ran = terminal::zot(&world, 80, &["y"], &["ext", "install", &url]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let shown: Vec<&str> = ran
+        .out
+        .split("\r\x1b[K")
+        .filter(|line| line.starts_with("fetching http://") && line.contains("/9 objects, "))
+        .collect();
+    assert!(shown.len() > 1, "{:?}", ran.out);
+    assert!(shown.iter().all(|line| line.ends_with("iB")), "{shown:?}");
+    // Elsewhere nothing of it is said.
+    let ran = world.ext(&["install", &url, "--force"]);
+    assert_eq!(ran.err, "");
 }

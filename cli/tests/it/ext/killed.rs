@@ -1,11 +1,16 @@
 //! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Stdio, thread, time::Instant};
+
+use serde_json::{Value, json};
 
 use crate::support::{
-    World, package, skipped,
+    World,
+    http::{Manner, Server},
+    package, skipped,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
+    wait_until,
 };
 
 /// What may be at an extension's place.
@@ -37,7 +42,7 @@ fn kill_everywhere(
         world.zot_command(&args)
     };
     let fresh = || {
-        let world = World::new();
+        let world = World::in_memory();
         prepare(&world);
         world
     };
@@ -151,4 +156,104 @@ fn while_it_is_disabled() {
         let state = &world.listed("guard")["state"];
         assert!(state == "enabled" || state == "disabled", "{state}");
     });
+}
+
+/// With a server there are two threads, so it is killed by the clock: at fifty moments from when it begins to write.
+#[test]
+fn while_it_is_updated_from_a_server() {
+    let world = World::in_memory();
+    let repository = package::Repository::new(&world, "guard");
+    for index in 0..100 {
+        let file = repository.dir.join(index.to_string());
+        fs::write(file, index.to_string().repeat(500)).unwrap();
+    }
+    repository.release("guard", "1");
+    let http = Server::start(Manner::Serve(world.path("repositories")));
+    world.ext(&["install", &http.url("guard/.git")]);
+    repository.release("guard", "2");
+    let target = world.installed("guard");
+    let home = world.path("zot");
+    let kept = world.path("kept");
+    let copy = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        let copied = world.command("cp").arg("-a").args([from, to]).status();
+        assert!(copied.unwrap().success());
+    };
+    copy(&home, &kept);
+    let old = at(&target);
+    let staging = home.join("extensions/.staging");
+    let update = || {
+        let mut command = world.zot_command(&["ext", "update"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    // From when it begins to write to when it is done.
+    let mut child = update();
+    wait_until("it stages", || staging.exists());
+    let start = Instant::now();
+    assert!(child.wait().unwrap().success());
+    let whole = start.elapsed();
+    let new = at(&target);
+    assert_ne!(old, new);
+    let (mut before, mut within, mut after) = (0, 0, 0);
+    for step in 0..50_u32 {
+        copy(&kept, &home);
+        let mut child = update();
+        // On a busy machine the clock alone would be wrong about where it is.
+        if step >= 5 {
+            wait_until("it stages", || staging.exists());
+        }
+        thread::sleep(whole * step / 60);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let there = at(&target);
+        assert!(there == old || there == new, "{step}: {there:#?}");
+        assert_eq!(world.listed("guard")["changed"], false);
+        if staging.exists() {
+            within += 1;
+        } else if there == old {
+            before += 1;
+        } else {
+            after += 1;
+        }
+        world.ext(&["disable", "guard"]);
+        assert!(!staging.exists());
+        assert_eq!(world.listed("guard")["changed"], false);
+    }
+    println!("update: {before} before, {within} within, {after} after, in {whole:?}");
+    assert!(within >= 10, "{within} of 50 were within");
+}
+
+/// Where a file system cannot exchange two names it takes two renames. What was killed between them is finished.
+#[test]
+fn between_two_renames() {
+    let world = World::in_memory();
+    source(&world, "2");
+    world.ext(&["install", "guard"]);
+    let new = at(&world.installed("guard"));
+    let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
+    let lock: Value = serde_json::from_str(&lock).unwrap();
+    for is_whole in [true, false] {
+        let world = World::in_memory();
+        source(&world, "1");
+        world.ext(&["install", "guard"]);
+        let old = at(&world.installed("guard"));
+        let staging = world.path("zot/extensions/.staging");
+        fs::create_dir(&staging).unwrap();
+        package::write(&staging.join("new"), "guard", "2");
+        fs::rename(world.installed("guard"), staging.join("old")).unwrap();
+        let inode = fs::metadata(staging.join("new")).unwrap().ino() + u64::from(!is_whole);
+        let entry = &lock["extensions"]["guard"];
+        let journal = json!({"step": "swap", "name": "guard", "inode": inode, "entry": entry});
+        fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
+        package::write(&world.work().join("other"), "other", "1");
+        world.ext(&["install", "other"]);
+        let there = at(&world.installed("guard"));
+        assert!(
+            there == if is_whole { new.clone() } else { old },
+            "{there:#?}"
+        );
+        assert_eq!(world.listed("guard")["changed"], false);
+        assert!(!staging.exists());
+    }
 }

@@ -126,6 +126,11 @@ fn a_broken_one_can_be_removed_but_not_switched() {
     assert!(error.contains("extension.json`: "), "{error}");
     world.ext(&["remove", "broken"]);
     assert!(!dir.exists());
+    package::write(&world.installed("weather"), "weather", "1");
+    let error = world.refused(&["enable", "wether"]);
+    assert!(error.ends_with("hint: did you mean weather?\n"), "{error}");
+    let error = world.refused(&["enable", "weather", "--project"]);
+    assert!(error.ends_with("hint: there is a global one\n"), "{error}");
     let error = world.refused(&["enable", "nothing"]);
     assert!(
         error.contains("no extension is called `nothing`"),

@@ -55,6 +55,36 @@ fn a_second_one_waits_and_says_for_whom() {
     assert_eq!(left, ["guard"]);
 }
 
+/// Those that come to nothing unmake the directories that others are about to use.
+#[test]
+fn failures_beside_each_other_are_their_own() {
+    let world = World::new();
+    fs::create_dir(world.work().join("nothing")).unwrap();
+    package::write(&world.work().join("guard"), "guard", "1");
+    for _ in 0..4 {
+        let children: Vec<_> = (0..8)
+            .map(|index| {
+                let name = if index == 5 { "guard" } else { "nothing" };
+                let mut command = world.zot_command(&["ext", "install", name]);
+                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for (index, child) in children.into_iter().enumerate() {
+            let ran = Ran::of(child.wait_with_output().unwrap());
+            let expected = i32::from(index != 5);
+            assert_eq!(ran.code, Some(expected), "{ran:?}");
+            assert_eq!(
+                index == 5,
+                !ran.err.contains("it has no extension.json"),
+                "{ran:?}"
+            );
+        }
+        world.ext(&["remove", "guard"]);
+        fs::remove_dir_all(world.path("zot")).unwrap();
+    }
+}
+
 #[test]
 fn many_at_once_leave_one_of_them_whole() {
     let world = World::new();

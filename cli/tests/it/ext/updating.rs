@@ -78,7 +78,7 @@ fn what_follows_nothing_is_left_and_said() {
         out,
         format!(
             "– by-hand: it was not put there by `zot ext install`\n\
-             – copied: a copy of {}; `zot ext install` makes a new one\n\
+             – copied: a copy; `zot ext install {}` copies it again\n\
              – guard: it stays at {}\n",
             path.display(),
             &commit[..12]

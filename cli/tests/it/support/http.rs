@@ -7,6 +7,7 @@ use std::{
     process::{Command, Stdio},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 /// How a server answers.
@@ -14,6 +15,8 @@ use std::{
 pub(crate) enum Manner {
     /// As it should, the repositories below a folder.
     Serve(PathBuf),
+    /// As it should, a little at a time.
+    ServeSlowly(PathBuf),
     /// As it should, but it says of itself that it gives no part of a repository.
     ServeWhole(PathBuf),
     /// As it should, to whoever says this, in base64.
@@ -87,6 +90,12 @@ fn serve(manner: &Manner, stream: TcpStream, seen: &Mutex<Vec<String>>) -> Optio
         seen.lock().ok()?.push(line);
         match manner {
             Manner::Serve(root) => write_all(&mut answer, &backend(root, &request))?,
+            Manner::ServeSlowly(root) => {
+                for piece in backend(root, &request).chunks(64 * 1024) {
+                    write_all(&mut answer, piece)?;
+                    thread::sleep(Duration::from_millis(100));
+                }
+            }
             Manner::ServeWhole(root) => {
                 let text = backend(root, &request);
                 write_all(&mut answer, &replaced(&text, b" shallow ", b" xhallow "))?;

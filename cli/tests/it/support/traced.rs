@@ -31,7 +31,8 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
     let pid = libc::pid_t::try_from(child.id()).expect("a pid");
     wait(pid)?;
     let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESYSGOOD;
-    request(libc::PTRACE_SETOPTIONS, pid, options as usize)?;
+    let options = usize::try_from(options).expect("flags");
+    request(libc::PTRACE_SETOPTIONS, pid, options)?;
     let mut calls = 0;
     let mut within = false;
     let mut signal = 0;

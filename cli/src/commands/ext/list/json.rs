@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use zot_host::{
-    extension::{LastKnown, Offer},
+    extension::{LastKnown, Offer, PermissionReport},
     home::Home,
 };
+
+use zot_process::Support;
 
 use crate::package::{
     installed::Installed,
@@ -31,6 +33,7 @@ fn extension(it: &Installed, home: &Home) -> Value {
         "changed": it.is_changed(),
         "source": it.entry.as_ref().map(source),
         "permissions": manifest.and_then(|manifest| manifest.permissions.as_ref()),
+        "rights": manifest.map(|manifest| PermissionReport::of(manifest, Support::probe()).to_string()),
         "registers": it.last_known(home).map(|known| registers(&known)),
     })
 }

@@ -2,13 +2,17 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
-    extension::{LastKnown, Offer, discover::shown},
+    extension::{LastKnown, Offer, PermissionReport, discover::shown},
     home::Home,
 };
+
+use zot_process::Support;
 
 use crate::{output::Style, package::installed::Installed};
 
 const HEADINGS: [&str; 5] = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"];
+/// Where there is nothing to say.
+const NONE: &str = "–";
 /// Two between columns.
 const GAP: &str = "  ";
 
@@ -25,15 +29,31 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
     // A version is free text; the name and the state are what is looked for.
     widths[1] = widths[1].min(16);
     let fit = |text: &str| fitted(text, columns);
-    let mut text = format!(
-        "{}\n",
-        style.muted(fit(&line(&HEADINGS.map(ToOwned::to_owned), &widths)))
-    );
+    // Where the sources are too long for a column, each has a line: its end is the commit.
+    let in_column = columns.is_none_or(|columns| {
+        let mut lines = rows.iter().map(|row| line(row, &widths));
+        lines.all(|line| line.width() <= columns)
+    });
+    let headings = HEADINGS.map(ToOwned::to_owned);
+    let shown = |row: &[String; 5]| {
+        let [first @ .., _] = row;
+        if in_column {
+            line(row, &widths)
+        } else {
+            line(first, &widths)
+        }
+    };
+    let mut text = format!("{}\n", style.muted(fit(&shown(&headings))));
     for (it, row) in all.iter().zip(&rows) {
-        text.push_str(&format!("{}\n", fit(&line(row, &widths))));
-        for detail in details(it, home) {
-            let detail = fit(&format!("{GAP}{detail}"));
-            text.push_str(&format!("{}\n", style.muted(detail)));
+        text.push_str(&format!("{}\n", fit(&shown(row))));
+        let [.., source] = row;
+        let source = Some(format!("from {source}")).filter(|_| !in_column && source != NONE);
+        for detail in source.into_iter().chain(details(it, home)) {
+            let room = columns.map(|columns| columns.saturating_sub(GAP.len()));
+            for line in wrapped(&detail, room) {
+                let line = fit(&format!("{GAP}{line}"));
+                text.push_str(&format!("{}\n", style.muted(line)));
+            }
         }
     }
     text
@@ -48,11 +68,11 @@ fn row(it: &Installed) -> [String; 5] {
         .manifest
         .as_ref()
         .and_then(|manifest| manifest.version.as_deref())
-        .unwrap_or("–");
+        .unwrap_or(NONE);
     let source = match (&it.entry, it.leads_to()) {
         (Some(entry), _) => entry.source.to_string(),
         (None, Some(target)) => format!("link to {}", shown::path(&target)),
-        (None, None) => "–".to_owned(),
+        (None, None) => NONE.to_owned(),
     };
     [
         shown::text(it.name()).to_string(),
@@ -63,7 +83,7 @@ fn row(it: &Installed) -> [String; 5] {
     ]
 }
 
-fn line(cells: &[String; 5], widths: &[usize; 5]) -> String {
+fn line(cells: &[String], widths: &[usize]) -> String {
     let mut text = String::new();
     for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if index + 1 == cells.len() {
@@ -86,6 +106,13 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
     let manifest = it.manifest.as_ref();
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
         details.push(shown::text(description).to_string());
+    }
+    if let Some(manifest) = manifest {
+        let report = PermissionReport::of(manifest, Support::probe());
+        details.push(match &report.declared {
+            Some(_) => format!("rights: {}", shown::text(&report.to_string())),
+            None => "rights: all of yours, since it declares no permissions".to_owned(),
+        });
     }
     if let Some(known) = it.last_known(home) {
         let registers = registers(&known);
@@ -118,6 +145,29 @@ fn registers(known: &LastKnown) -> String {
     parts.join(GAP)
 }
 
+/// On as many lines as it takes, up to a few: the last one may be longer.
+fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
+    const MOST_LINES: usize = 4;
+    let Some(columns) = columns else {
+        return vec![text.to_owned()];
+    };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let count = lines.len();
+        let line = lines.last_mut().expect("there is one from the start");
+        let fits = line.width() + 1 + word.width() <= columns;
+        if line.is_empty() || fits || count == MOST_LINES {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        } else {
+            lines.push(format!("{GAP}{word}"));
+        }
+    }
+    lines
+}
+
 /// Cut off where the terminal ends, with a sign that there was more.
 fn fitted(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns.filter(|columns| text.width() > *columns) else {
@@ -139,7 +189,15 @@ fn fitted(text: &str, columns: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted;
+    use super::{fitted, wrapped};
+
+    #[test]
+    fn what_is_long_goes_on_below() {
+        assert_eq!(wrapped("one two three", None), ["one two three"]);
+        assert_eq!(wrapped("one two three", Some(7)), ["one two", "  three"]);
+        let lines = wrapped("a b c d e f g h", Some(3));
+        assert_eq!(lines, ["a b", "  c", "  d", "  e f g h"]);
+    }
 
     #[test]
     fn a_line_ends_where_the_terminal_does() {
