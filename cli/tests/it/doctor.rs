@@ -40,6 +40,23 @@ fn write(dir: &Path, name: &str, fields: &Value, script: &[&str]) {
 /// One of each kind.
 fn ward() -> World {
     let world = World::new();
+    add_those_that_start(&world);
+    add_those_that_do_not(&world);
+    // Of a name that is taken, and one that came with the project.
+    write(&world.installed("s-shadowed"), "a-well", &json!({}), &[]);
+    let project = world.work().join(".zot/extensions/t");
+    write(&project, "t-project", &json!({}), &[HELLO]);
+    // Installed, and changed since.
+    let source = world.path("u-changed");
+    write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
+    world.ext(&["install", text(&source), "--yes"]);
+    let changed = world.installed("u-changed").join("run.sh");
+    let script = fs::read_to_string(&changed).expect("a file");
+    fs::write(&changed, format!("# mine\n{script}")).expect("written");
+    world
+}
+
+fn add_those_that_start(world: &World) {
     let add = |name: &str, fields: Value, script: &[&str]| {
         write(&world.installed(name), name, &fields, script);
     };
@@ -67,6 +84,34 @@ fn ward() -> World {
             LISTEN,
         ],
     );
+    add(
+        "j-never-ready",
+        json!({}),
+        &[HELLO, &command("never"), LISTEN],
+    );
+    add(
+        "k-bad-frames",
+        json!({"colour": "red"}),
+        &[
+            HELLO,
+            r#"echo '{"type":"register_tool","name":"no schema"}'"#,
+            "echo not json",
+            READY,
+            LISTEN,
+        ],
+    );
+    add(
+        "l-granted",
+        json!({"permissions": {"fs": {"read": ["/nowhere/at/all"]}, "net": [443]}}),
+        &[HELLO, READY, LISTEN],
+    );
+    add("m-slow", json!({}), &["sleep 3.1", HELLO, READY, LISTEN]);
+}
+
+fn add_those_that_do_not(world: &World) {
+    let add = |name: &str, fields: Value, script: &[&str]| {
+        write(&world.installed(name), name, &fields, script);
+    };
     add("c-disabled", json!({"enabled": false}), &[]);
     add(
         "d-no-program",
@@ -99,28 +144,6 @@ fn ward() -> World {
         json!({}),
         &[HELLO, READY, "read -r acknowledged", "exit 5"],
     );
-    add(
-        "j-never-ready",
-        json!({}),
-        &[HELLO, &command("never"), LISTEN],
-    );
-    add(
-        "k-bad-frames",
-        json!({"colour": "red"}),
-        &[
-            HELLO,
-            r#"echo '{"type":"register_tool","name":"no schema"}'"#,
-            "echo not json",
-            READY,
-            LISTEN,
-        ],
-    );
-    add(
-        "l-granted",
-        json!({"permissions": {"fs": {"read": ["/nowhere/at/all"]}, "net": [443]}}),
-        &[HELLO, READY, LISTEN],
-    );
-    add("m-slow", json!({}), &["sleep 3.1", HELLO, READY, LISTEN]);
     // Manifests that do not hold.
     for (name, manifest) in [
         ("n-not-json", "{\"name\": "),
@@ -135,24 +158,8 @@ fn ward() -> World {
         fs::write(world.installed(name).join("extension.json"), manifest).expect("written");
     }
     fs::create_dir(world.installed("r-empty")).expect("made");
-    // Of a name that is taken, and one that came with the project.
-    write(&world.installed("s-shadowed"), "a-well", &json!({}), &[]);
-    write(
-        &world.work().join(".zot/extensions/t"),
-        "t-project",
-        &json!({}),
-        &[HELLO],
-    );
-    // Installed, and changed since.
-    let source = world.path("u-changed");
-    write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
-    world.ext(&["install", text(&source), "--yes"]);
-    let changed = world.installed("u-changed").join("run.sh");
-    let script = fs::read_to_string(&changed).expect("a file");
-    fs::write(&changed, format!("# mine\n{script}")).expect("written");
     let run = world.installed("e-not-executable").join("run.sh");
     fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("set");
-    world
 }
 
 /// Without what differs between two runs.

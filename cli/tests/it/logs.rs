@@ -24,6 +24,11 @@ fn world(log: &str) -> World {
     world
 }
 
+fn numbered(count: usize) -> String {
+    let lines: Vec<String> = (1..=count).map(|line| format!("line {line}\n")).collect();
+    lines.concat()
+}
+
 /// `zot ext logs guard -f`, and its lines as they come.
 fn follow(world: &World) -> (Child, Receiver<String>) {
     let mut child = world
@@ -51,7 +56,7 @@ fn interrupt(child: &Child) {
 
 #[test]
 fn the_last_lines_without_what_controls_a_terminal() {
-    let lines: String = (1..=150).map(|line| format!("line {line}\n")).collect();
+    let lines = numbered(150);
     let world = world(&format!(
         "{lines}\x1b]0;owned\x07\x1b[31mred\x1b[0m\tand\u{9b}2J more\n"
     ));
@@ -110,10 +115,16 @@ fn it_follows_across_rotations() {
         let inode = |path| fs::metadata(path).map(|it| std::os::unix::fs::MetadataExt::ino(&it));
         let before = inode(&path).ok();
         for (name, writer) in &writers {
-            let text: String = (0..200)
-                .map(|line| format!("{name} {round} {line} {}\n", "x".repeat(80)))
+            let lines: Vec<String> = (0..200)
+                .map(|line| {
+                    format!(
+                        "{name} {round} {line} {}
+",
+                        "x".repeat(80)
+                    )
+                })
                 .collect();
-            writer.feed(text.as_bytes());
+            writer.feed(lines.concat().as_bytes());
         }
         rotations += usize::from(inode(&path).ok() != before);
         for (name, _) in &writers {
@@ -152,8 +163,7 @@ fn it_ends_quietly_when_its_reader_goes_away() {
 
 #[test]
 fn head_has_what_it_wanted() {
-    let lines: String = (1..=100_000).map(|line| format!("line {line}\n")).collect();
-    let world = world(&lines);
+    let world = world(&numbered(100_000));
     let script = r#""$zot" ext logs guard -n 100000 | head -n 1; echo "${PIPESTATUS[0]}""#;
     let output = world
         .command("bash")
