@@ -3,8 +3,9 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
-use zot_host::{HostConfig, extension::Builtins};
-use zot_protocol::{HelloAck, PROTOCOL_VERSION, validate};
+use zot_host::{Host, HostConfig, extension::Builtins};
+use zot_process::{Orphans, Spawner, Subreaper};
+use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits, validate};
 
 use crate::{exit::Exit, interrupt};
 
@@ -53,6 +54,34 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
     // Whatever is wrong with the configuration is for others to tell.
     config.settings = validate::config(&bytes).0.extensions;
     config
+}
+
+/// A host, and whoever ends what its extensions have left behind.
+pub(crate) struct Running {
+    pub(crate) host: Host,
+    /// Linux alone has it.
+    reaper: Option<Subreaper>,
+}
+
+impl Running {
+    /// Without extensions yet.
+    pub(crate) fn start(config: HostConfig) -> anyhow::Result<Self> {
+        let host = Host::new(config).context("cannot start processes")?;
+        // This program starts nothing by other means, so every orphan is an extension's.
+        let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
+        Ok(Self {
+            host,
+            reaper: reaper.ok(),
+        })
+    }
+
+    /// Ends the extensions, and with them everything that they have started.
+    pub(crate) async fn end(self) {
+        self.host.shutdown().await;
+        if let Some(reaper) = &self.reaper {
+            reaper.sweep(limits::TERM_GRACE).await;
+        }
+    }
 }
 
 /// Runs this to its end.

@@ -9,42 +9,49 @@ use crate::output::Style;
 
 /// What takes less is not worth a line.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How often it is renewed.
+const TICK: Duration = Duration::from_millis(100);
+/// To the start of the line, and nothing on it.
+const CLEAR: &str = "\r\x1b[K";
 /// So that it fits on a line.
 const LONGEST: usize = 70;
 
 /// A line that is written over and goes in the end. Without a terminal there is none.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+struct Waiting {
     start: Instant,
     is_terminal: bool,
-    shown: bool,
+    /// What stands there now.
+    shown: Option<String>,
 }
 
 impl Waiting {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self {
             start: Instant::now(),
             is_terminal: io::stderr().is_terminal(),
-            shown: false,
+            shown: None,
         }
     }
 
     /// What goes on, in a few words.
-    pub(crate) fn say(&mut self, what: &str) {
+    fn say(&mut self, what: &str) {
         let waited = self.start.elapsed();
         if !self.is_terminal || waited < PATIENCE {
             return;
         }
-        self.shown = true;
         let what: String = what.chars().take(LONGEST).collect();
-        let text = Style::of_stderr().muted(format_args!("… {what} ({} s)", waited.as_secs()));
-        let _ = write!(io::stderr(), "\r\x1b[K{text}");
+        let text = format!("… {what} ({} s)", waited.as_secs());
+        if self.shown.as_ref() != Some(&text) {
+            let _ = write!(io::stderr(), "{CLEAR}{}", Style::of_stderr().muted(&text));
+            self.shown = Some(text);
+        }
     }
 
-    /// Takes it away, for something else to be said.
-    pub(crate) fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+    /// Takes it away.
+    fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            let _ = write!(io::stderr(), "{CLEAR}");
         }
     }
 }
@@ -52,5 +59,25 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// Waits for `work`, with a sign where that takes long.
+pub(crate) async fn patiently<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
+    let mut waiting = Waiting::new();
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(TICK) => waiting.say(&what()),
+        }
+    }
+}
+
+/// Says what has been reached meanwhile, on a line that stays; not for a file.
+pub(crate) fn reached(text: &str) {
+    if io::stderr().is_terminal() {
+        let text = Style::of_stderr().muted(format_args!("… {text}"));
+        let _ = writeln!(io::stderr(), "{CLEAR}{text}");
     }
 }

@@ -1,14 +1,12 @@
 //! One command or one tool of one extension, with nothing around it.
 
 use std::{
-    cell::RefCell,
-    io::{self, IsTerminal},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::Value;
 use zot_host::{
     Hooks, Host, HostError,
@@ -23,12 +21,10 @@ use crate::{
     clean,
     logs::Mark,
     output::{self, Style},
-    running,
-    waiting::Waiting,
+    running::{self, Running},
+    waiting::{patiently, reached},
 };
 
-/// How often the sign that something goes on is renewed.
-const TICK: Duration = Duration::from_millis(100);
 /// How many lines of its standard error are shown of one that did not start.
 const LAST_WORDS: usize = 10;
 
@@ -52,12 +48,13 @@ pub(crate) enum Answer {
 pub(crate) fn ask(launch: Launch, ask: &Ask, cwd: &Path, as_json: bool) -> anyhow::Result<()> {
     let onlooker = Arc::new(Onlooker::default());
     let mark = Mark::of(&launch.home.log_of(launch.name()));
+    let name = launch.name().to_owned();
     running::block_on(async {
-        let host = host(&launch, cwd, &onlooker)?;
+        let running = start(&launch, cwd, &onlooker)?;
         let outcome = tokio::select! {
             biased;
             exit = running::interrupted() => Err(exit.into()),
-            answer = question(&host, launch, ask, mark) => match answer {
+            answer = question(&running.host, launch, ask, mark) => match answer {
                 // Before the extension is ended, which may take its time.
                 Ok(answer) => answer::print(&answer, &onlooker.raw(&answer), as_json),
                 Err(error) => Err(error),
@@ -65,12 +62,13 @@ pub(crate) fn ask(launch: Launch, ask: &Ask, cwd: &Path, as_json: bool) -> anyho
         };
         let said = outcome.as_ref().err().map(ToString::to_string);
         onlooker.let_go(said.as_deref().unwrap_or_default());
-        host.shutdown().await;
+        let name = || format!("waiting for {name} to end");
+        patiently(name, running.end()).await;
         outcome
     })
 }
 
-fn host(launch: &Launch, cwd: &Path, onlooker: &Arc<Onlooker>) -> anyhow::Result<Host> {
+fn start(launch: &Launch, cwd: &Path, onlooker: &Arc<Onlooker>) -> anyhow::Result<Running> {
     let mut config = running::config(cwd, &launch.home);
     // Nobody else is here, so nobody takes its names.
     config.builtins = Builtins::default();
@@ -79,14 +77,13 @@ fn host(launch: &Launch, cwd: &Path, onlooker: &Arc<Onlooker>) -> anyhow::Result
     config.limits.startup = hello + limits::STARTUP;
     config.hooks = Arc::clone(onlooker) as Arc<dyn Hooks>;
     config.tap = Some(Arc::clone(onlooker) as Arc<dyn Tap>);
-    Host::new(config).context("cannot start processes")
+    Running::start(config)
 }
 
 async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow::Result<Answer> {
     let (name, log) = (launch.name().to_owned(), launch.home.log_of(launch.name()));
-    let waiting = RefCell::new(Waiting::new());
-    let what = format!("starting {name}");
-    let stats = patiently(&what, &waiting, host.load(vec![launch])).await;
+    let what = || format!("starting {name}");
+    let stats = patiently(what, host.load(vec![launch])).await;
     if let Some(failure) = stats.errors.first() {
         bail!(not_started(&failure.extension, &failure.reason, mark, &log));
     }
@@ -94,19 +91,16 @@ async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow:
         bail!("{name} did not become ready in time\nhint: zot ext logs {name}");
     }
     host.start_session();
-    let what = format!("waiting for the answer of {name}");
+    let what = || format!("waiting for the answer of {name}");
     let answer = match ask {
         Ask::Command(command, args) => {
             let asked = host.command(command, args);
-            patiently(&what, &waiting, asked).await.map(Answer::Command)
+            patiently(what, asked).await.map(Answer::Command)
         }
         Ask::Tool(tool, args) => {
-            let progress = |line: String| {
-                waiting.borrow_mut().clear();
-                muted_on_terminal(&clean::line(&line));
-            };
+            let progress = |line: String| reached(&clean::line(&line));
             let asked = host.tool(tool, args.clone(), progress);
-            patiently(&what, &waiting, asked).await.map(Answer::Tool)
+            patiently(what, asked).await.map(Answer::Tool)
         }
     };
     answer.map_err(|error| match error {
@@ -117,20 +111,6 @@ async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow:
             clean::text(&error.to_string())
         ),
     })
-}
-
-/// Waits, with a sign on the terminal where it takes long.
-async fn patiently<T>(what: &str, waiting: &RefCell<Waiting>, work: impl Future<Output = T>) -> T {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => {
-                waiting.borrow_mut().clear();
-                return done;
-            }
-            () = tokio::time::sleep(TICK) => waiting.borrow_mut().say(what),
-        }
-    }
 }
 
 /// Why it did not start, with the end of what it said.
@@ -187,13 +167,6 @@ fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
         format!("it has {}", there.join(", "))
     };
     anyhow::anyhow!("{name} has no tool `{tool}`\nhint: {hint}")
-}
-
-/// A sign that something goes on; not for a file.
-fn muted_on_terminal(text: &str) {
-    if io::stderr().is_terminal() {
-        output::note(Style::of_stderr().muted(format_args!("… {text}")));
-    }
 }
 
 /// Sees what the extension does beside the answer.

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use anyhow::Context;
 use zot_host::{
     Host,
     extension::{
@@ -25,14 +24,12 @@ use crate::{
     clean,
     logs::Mark,
     package::installed::{Installed, State},
-    running,
-    waiting::Waiting,
+    running::{self, Running},
+    waiting::patiently,
 };
 
 /// How long one that is ready is watched: a crash right after it is no success.
 const SETTLE: Duration = Duration::from_millis(150);
-/// How often the sign that something goes on is renewed.
-const TICK: Duration = Duration::from_millis(100);
 /// How many lines of its standard error are shown of one that failed.
 const LAST_WORDS: usize = 10;
 /// Lines of zot's in a log that are told in other words.
@@ -105,13 +102,14 @@ async fn start(
         ms.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()))
     });
     config.limits.startup = hello.max().unwrap_or(limits::HELLO) + limits::STARTUP;
-    let host = Host::new(config).context("cannot start processes")?;
+    let running = Running::start(config)?;
     let watched = tokio::select! {
         biased;
         exit = running::interrupted() => Err(exit.into()),
-        () = watch(&host, launches) => Ok(look(&host, &clock, &mut marks)),
+        () = watch(&running.host, launches) => Ok(look(&running.host, &clock, &mut marks)),
     };
-    host.shutdown().await;
+    let ending = || "waiting for them to end".to_owned();
+    patiently(ending, running.end()).await;
     watched
 }
 
@@ -120,22 +118,16 @@ async fn watch(host: &Host, launches: Vec<Launch>) {
         host.load(launches).await;
         tokio::time::sleep(SETTLE).await;
     };
-    tokio::pin!(loading);
-    let mut waiting = Waiting::new();
-    loop {
-        tokio::select! {
-            () = &mut loading => return,
-            () = tokio::time::sleep(TICK) => {
-                let starting: Vec<String> = host
-                    .extensions()
-                    .into_iter()
-                    .filter(|info| info.state == ExtensionState::Starting)
-                    .map(|info| info.name)
-                    .collect();
-                waiting.say(&format!("starting {}", starting.join(", ")));
-            }
+    let who = || {
+        let all = host.extensions().into_iter();
+        let starting = all.filter(|info| info.state == ExtensionState::Starting);
+        let names: Vec<String> = starting.map(|info| info.name).collect();
+        match names.join(", ") {
+            nobody if nobody.is_empty() => "watching them for a moment".to_owned(),
+            names => format!("starting {names}"),
         }
-    }
+    };
+    patiently(who, loading).await;
 }
 
 fn look(
@@ -199,10 +191,7 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
             diagnosis.aside = Some(how);
         }
         State::Shadowed(by) => diagnosis.aside = Some(by.clone()),
-        State::Untrusted(why) => {
-            let how = format!("{why}; zot asks when it is started here");
-            diagnosis.aside = Some(how);
-        }
+        State::Untrusted(why) => diagnosis.aside = Some(why.clone()),
         State::Broken(why) => diagnosis.problems.push(in_manifest(it, why)),
     }
     if let Some(started) = started {

@@ -15,21 +15,24 @@ pub(crate) struct Follower {
     /// The file that is read, and how far; `None` while there is none.
     current: Option<File>,
     at: u64,
+    /// The one before, which was read or is of no interest. Held, so that no other file gets its identity.
+    older: Option<File>,
 }
 
 impl Follower {
     /// Goes on in `current` from `at`.
-    pub(super) fn new(path: &Path, current: Option<File>, at: u64) -> Self {
+    pub(super) fn new(path: &Path, current: Option<File>, at: u64, older: Option<File>) -> Self {
         Self {
             path: path.to_owned(),
             current,
             at,
+            older,
         }
     }
 
     /// From the start of a log that is not there yet.
     pub(crate) fn from_start(path: &Path) -> Self {
-        Self::new(path, None, 0)
+        Self::new(path, None, 0, None)
     }
 
     /// What was added since it was last asked.
@@ -46,22 +49,21 @@ impl Follower {
             return Ok(text);
         }
         // Between a rename and the first line after it there is none.
-        self.current = file::open(&self.path)?;
-        let mut known = vec![read];
-        if let Some(file) = &self.current {
-            known.push(Some(Identity::of(&file.metadata()?)));
+        let new = file::open(&self.path)?;
+        let older = file::open(&file::older(&self.path))?;
+        // Looked at last, so that a rotation meanwhile shows as the file that was just opened.
+        if let Some(mut between) = older {
+            let mut known = vec![];
+            for file in [&self.current, &new, &self.older].into_iter().flatten() {
+                known.push(Identity::of(&file.metadata()?));
+            }
+            // It was rotated twice since: the one in between has only its older name.
+            if !known.contains(&Identity::of(&between.metadata()?)) {
+                read_on(&mut between, 0, &mut text)?;
+            }
+            self.older = Some(between);
         }
-        let older = file::older(&self.path);
-        let before = Identity::at(&older);
-        // It was rotated twice since: the one in between has only its older name. Looked at last, so that a rotation
-        // meanwhile shows as the file that was just opened.
-        if read.is_some()
-            && before.is_some()
-            && !known.contains(&before)
-            && let Some(mut between) = file::open(&older)?
-        {
-            read_on(&mut between, 0, &mut text)?;
-        }
+        self.current = new;
         self.at = 0;
         if let Some(file) = &mut self.current {
             self.at = read_on(file, 0, &mut text)?;

@@ -44,7 +44,7 @@ pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Fol
         }
         let from = start_of_last(&current_text, count);
         text.extend_from_slice(&current_text[from..]);
-        return Ok(Some((text, Follower::new(path, current, at))));
+        return Ok(Some((text, Follower::new(path, current, at, older))));
     }
 }
 

@@ -160,7 +160,7 @@ fn what_is_not_there_is_said_with_what_is() {
     let ran = call(&world, &["eco"]);
     assert_eq!(
         aside(&ran),
-        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, strict\n"
+        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, daemon, strict\n"
     );
     let ran = call(&world, &["show"]);
     assert!(
@@ -291,6 +291,20 @@ fn ctrl_c_cancels_and_nothing_stays() {
     assert!(!extension.exists(), "{}", extension.display());
 }
 
+/// One that has left its parents, its session and its environment behind is ended too.
+#[test]
+fn a_daemon_does_not_stay() {
+    let world = world();
+    let sleeping = || {
+        let all = fs::read_dir("/proc").expect("a folder").flatten();
+        let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines.any(|line| line == b"sleep\x001000\0")
+    };
+    let ran = call(&world, &["daemon"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!sleeping());
+}
+
 /// Printed as a figure; a busy machine may take its time.
 #[test]
 fn the_answer_comes_soon_after_the_extension_s_own() {
@@ -334,12 +348,9 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
         assert!(child.wait().expect("it ends").success());
         took
     };
-    let median = |take: &dyn Fn() -> Duration| {
-        let mut times: Vec<Duration> = (0..7).map(|_| take()).collect();
-        times.sort_unstable();
-        times[times.len() / 2]
-    };
-    let (bare, through_zot) = (median(&bare), median(&through_zot));
+    // The best of several: the others show what else the machine does.
+    let best = |take: &dyn Fn() -> Duration| (0..10).map(|_| take()).min().unwrap_or_default();
+    let (bare, through_zot) = (best(&bare), best(&through_zot));
     let more = through_zot.saturating_sub(bare);
     eprintln!(
         "zot ext call: {through_zot:?}, the bare process: {bare:?}, zot's part: {more:?} (100 ms at the most)"
