@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, text, wait_until};
+use crate::support::{Ran, World, terminal, text, wait_until};
 
 /// An extension that answers in every way there is.
 fn kit(dir: &Path) -> PathBuf {
@@ -160,7 +160,7 @@ fn what_is_not_there_is_said_with_what_is() {
     let ran = call(&world, &["eco"]);
     assert_eq!(
         aside(&ran),
-        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, daemon, strict\n"
+        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, daemon, steps, strict\n"
     );
     let ran = call(&world, &["show"]);
     assert!(
@@ -295,14 +295,27 @@ fn ctrl_c_cancels_and_nothing_stays() {
 #[test]
 fn a_daemon_does_not_stay() {
     let world = world();
-    let sleeping = || {
-        let all = fs::read_dir("/proc").expect("a folder").flatten();
-        let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-        lines.any(|line| line == b"sleep\x001000\0")
-    };
     let ran = call(&world, &["daemon"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(!sleeping());
+    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let time = log
+        .lines()
+        .find_map(|line| line.strip_prefix("a daemon sleeps "));
+    let wanted = format!("sleep\0{}\0", time.expect("said"));
+    let all = fs::read_dir("/proc").expect("a folder").flatten();
+    let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    assert!(!lines.any(|line| line == wanted.as_bytes()));
+}
+
+/// Progress is for people who wait, not for a file.
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let world = world();
+    let ran = terminal::zot(&world, 80, &[], &["ext", "call", "kit", "steps"]);
+    assert!(ran.out.contains("… half way"), "{ran:?}");
+    assert!(ran.out.contains("\nthere\n"), "{ran:?}");
+    let ran = call(&world, &["steps"]);
+    assert_eq!((&*ran.out, &*aside(&ran)), ("there\n", ""));
 }
 
 /// Printed as a figure; a busy machine may take its time.
