@@ -21,9 +21,13 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
         text.push_str(&format!("  {}\n", style.muted(file)));
     }
     text.push_str("\nNext:\n");
-    let build = match lang {
-        Language::Rust => Some("cargo install --path . --root ."),
-        _ => None,
+    let (build, clean) = match lang {
+        Language::Rust => (
+            Some("cargo install --path . --root ."),
+            // The whole directory is copied.
+            Some("cargo clean"),
+        ),
+        _ => (None, None),
     };
     let enter = format!("cd {name}");
     let try_it = format!("zot ext run . {} Ada", made.command);
@@ -32,6 +36,7 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
         build,
         Some(&try_it),
         Some("zot-conform ."),
+        clean,
         Some("zot ext install ."),
     ];
     for step in steps.into_iter().flatten() {
