@@ -1,5 +1,6 @@
 //! The command line.
 
+mod author;
 mod complete;
 mod ext;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use author::{Call, Doctor, Logs, New, Run};
 pub(crate) use ext::{Ext, Install, Which};
 
 /// A terminal coding agent that anything can extend.
@@ -24,7 +26,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install, list, switch and update extensions.
+    /// Install, list, switch, update, write and try extensions.
     #[command(subcommand, arg_required_else_help = true)]
     Ext(Ext),
     /// Print the JSON Schemas of the protocol, the manifest and the configuration.

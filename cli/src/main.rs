@@ -1,10 +1,17 @@
 //! The program `zot`. So far it manages extensions and prints the JSON Schemas of the protocol; the agent follows.
 
 mod args;
+mod author;
+mod clean;
 mod commands;
+mod doctor;
+mod exit;
 mod interrupt;
+mod logs;
 mod output;
 mod package;
+mod running;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -19,6 +26,9 @@ fn main() -> ExitCode {
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(exit) = error.downcast_ref::<exit::Exit>() {
+                return ExitCode::from(exit.0);
+            }
             let label = output::Style::of_stderr().error("error:");
             output::note(format_args!("{label} {error:#}"));
             if error.is::<interrupt::Interrupted>() {

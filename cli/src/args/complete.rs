@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, env, ffi::OsStr};
 
-use clap_complete::CompletionCandidate;
+use clap_complete::{CompletionCandidate, PathCompleter, engine::ValueCompleter};
 use zot_host::{
     extension::discover::{Search, TrustProject, discover},
     home::Home,
 };
+
+use crate::logs;
 
 /// The names of what is installed, with what each is.
 pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -45,4 +47,28 @@ pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
             CompletionCandidate::new(name).help(description)
         })
         .collect()
+}
+
+/// The names of what is installed, then directories.
+pub(super) fn installed_or_directory(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut candidates = installed(current);
+    candidates.extend(PathCompleter::dir().complete(current));
+    candidates
+}
+
+/// The names of what is installed, and of what has left a log.
+pub(super) fn logged(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut candidates = installed(current);
+    let Ok(home) = Home::from_env() else {
+        return candidates;
+    };
+    let prefix = current.to_string_lossy();
+    for name in logs::find::names(&home) {
+        let known = |it: &CompletionCandidate| it.get_value() == OsStr::new(&name);
+        if name.starts_with(&*prefix) && !candidates.iter().any(known) {
+            candidates
+                .push(CompletionCandidate::new(name).help(Some("not installed any more".into())));
+        }
+    }
+    candidates
 }

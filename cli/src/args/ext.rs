@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use zot_host::extension::discover::Scope;
 
-use super::complete;
+use super::{author, complete};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ext {
@@ -84,6 +84,11 @@ Examples:
         #[arg(long)]
         allow_insecure: bool,
     },
+    Logs(author::Logs),
+    Doctor(author::Doctor),
+    New(author::New),
+    Run(author::Run),
+    Call(author::Call),
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,16 @@
-//! `zot ext …`: the package manager. The work is in [`crate::package`].
+//! `zot ext …`: the package manager, and what authors need. The work is in [`crate::package`], [`crate::author`],
+//! [`crate::doctor`] and [`crate::logs`].
 
+mod call;
+mod doctor;
 mod enable;
 mod install;
 mod list;
+mod logs;
+mod new;
 mod outdated;
 mod remove;
+mod run;
 mod update;
 
 use std::{env, path::PathBuf};
@@ -47,5 +53,10 @@ pub(super) fn run(command: Ext) -> anyhow::Result<()> {
             update::run(&context, name.as_deref(), scoped.scope(), manner)
         }
         Ext::Outdated { allow_insecure } => outdated::run(&context, allow_insecure),
+        Ext::Logs(args) => logs::run(&context, &args),
+        Ext::Doctor(args) => doctor::run(&context, &args),
+        Ext::New(args) => new::run(&context, &args),
+        Ext::Run(args) => run::run(&context, &args),
+        Ext::Call(args) => call::run(&context, &args),
     }
 }

@@ -1,9 +1,15 @@
 //! The binary `zot`, as a user runs it.
 
+mod author_documents;
+mod author_help;
 mod completions;
+mod doctor;
 mod documents;
 mod ext;
 mod help;
+mod logs;
+mod new;
+mod run_call;
 mod schema;
 mod support;
 

@@ -1,0 +1,145 @@
+//! The answer of a command or a tool, for people and for programs.
+
+use serde_json::Value;
+use zot_protocol::{Action, CommandResponse, Content, Panel, ToolResult};
+
+use super::one_request::Answer;
+use crate::{
+    clean,
+    exit::Exit,
+    output::{self, Style},
+};
+
+/// Prints the answer; one that is an error is told on standard error, and is the end with code 1.
+pub(crate) fn print(answer: &Answer, raw: &Value, as_json: bool) -> anyhow::Result<()> {
+    let failed = match answer {
+        Answer::Command(response) => error_of(response).is_some(),
+        Answer::Tool(result) => result.is_error,
+    };
+    if as_json {
+        output::line(clean::json(raw))?;
+    } else {
+        match answer {
+            Answer::Command(response) => print_response(response)?,
+            Answer::Tool(result) => print_result(result)?,
+        }
+    }
+    if failed { Err(Exit(1).into()) } else { Ok(()) }
+}
+
+fn error_of(response: &CommandResponse) -> Option<&str> {
+    response.error.as_deref().filter(|error| !error.is_empty())
+}
+
+fn print_response(response: &CommandResponse) -> anyhow::Result<()> {
+    if let Some(error) = error_of(response) {
+        let style = Style::of_stderr();
+        output::note(format_args!("{} {}", style.error("✗"), clean::text(error)));
+        return Ok(());
+    }
+    let text = |text: &Option<String>| text.as_deref().map(clean::text).unwrap_or_default();
+    let aside = |said: &str| output::note(Style::of_stderr().muted(said));
+    match response.action.as_ref().unwrap_or(&Action::Noop) {
+        Action::Display => block(&text(&response.display)),
+        Action::Prompt => {
+            let prompt = text(&response.prompt);
+            aside(if prompt.trim().is_empty() {
+                "nothing would be submitted: the prompt is blank"
+            } else {
+                "would be submitted as a prompt:"
+            });
+            block(&prompt)
+        }
+        Action::Insert => {
+            aside("would be put into the editor:");
+            block(&text(&response.insert))
+        }
+        Action::OpenPanel => match &response.open_panel {
+            Some(shown) => output::line(panel(shown, Style::of_stdout())),
+            None => Ok(()),
+        },
+        Action::Noop => {
+            aside("done; it has nothing to show");
+            Ok(())
+        }
+        other => {
+            aside(&format!("an action that this zot does not know: {other:?}"));
+            Ok(())
+        }
+    }
+}
+
+fn print_result(result: &ToolResult) -> anyhow::Result<()> {
+    for content in &result.content {
+        let text = match content {
+            Content::Text(text) => clean::text(&text.text),
+            Content::Image(image) => format!(
+                "[image {}, {}]",
+                clean::line(&image.mime_type),
+                size(&image.data)
+            ),
+            _ => "[content that this zot does not know]".to_owned(),
+        };
+        if result.is_error {
+            let style = Style::of_stderr();
+            output::note(format_args!("{} {}", style.error("✗"), text.trim_end()));
+        } else {
+            block(&text)?;
+        }
+    }
+    if result.content.is_empty() {
+        output::note(Style::of_stderr().muted("the result is empty"));
+    }
+    Ok(())
+}
+
+/// How many bytes base64 stands for.
+fn size(data: &str) -> String {
+    let padding = data.bytes().rev().take_while(|&byte| byte == b'=').count();
+    let bytes = (data.len() / 4 * 3).saturating_sub(padding);
+    if bytes < 1024 {
+        format!("{bytes} bytes")
+    } else {
+        format!("{} KiB", bytes.div_ceil(1024))
+    }
+}
+
+/// A text that ends with its line.
+fn block(text: &str) -> anyhow::Result<()> {
+    if text.is_empty() || text.ends_with('\n') {
+        output::print(text)
+    } else {
+        output::line(text)
+    }
+}
+
+/// A panel as it would stand on the screen: its title, its lines, its last line muted.
+pub(super) fn panel(panel: &Panel, style: Style) -> String {
+    let mut lines = Vec::new();
+    if let Some(title) = &panel.title {
+        lines.push(format!("┌ {}", style.accent(clean::line(title))));
+    }
+    lines.extend(
+        panel
+            .lines
+            .iter()
+            .map(|line| format!("│ {}", clean::line(line)).trim_end().to_owned()),
+    );
+    if let Some(footer) = &panel.footer {
+        lines.push(format!("└ {}", style.muted(clean::line(footer))));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_as_large_as_its_bytes() {
+        assert_eq!(size(""), "0 bytes");
+        assert_eq!(size("aGk="), "2 bytes");
+        assert_eq!(size("aA=="), "1 bytes");
+        assert_eq!(size(&"AAAA".repeat(512)), "2 KiB");
+    }
+}

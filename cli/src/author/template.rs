@@ -1,0 +1,147 @@
+//! What a new extension of each language begins as: the files of `cli/templates`, with names filled in.
+
+use clap::ValueEnum;
+
+/// What an extension is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    Rust,
+    Python,
+    #[value(alias = "ts")]
+    Typescript,
+    #[value(alias = "sh")]
+    Bash,
+}
+
+/// A file and its text, before the names are filled in.
+type File = (&'static str, &'static str);
+
+macro_rules! files {
+    ($folder:literal: $($from:literal => $to:literal),+ $(,)?) => {
+        &[$(($to, include_str!(concat!("../../templates/", $folder, "/", $from)))),+]
+    };
+}
+
+/// What a host and the extension say to each other, in every language the same.
+const TRANSCRIPT: &str = include_str!("../../templates/transcript.zt.ndjson");
+
+const RUST: &[File] = files!("rust":
+    "extension.json" => "extension.json",
+    "Cargo.toml.in" => "Cargo.toml",
+    "src/main.rs.in" => "src/main.rs",
+    "README.md" => "README.md",
+    "gitignore" => ".gitignore",
+);
+
+const PYTHON: &[File] = files!("python":
+    "extension.json" => "extension.json",
+    "main.py" => "main.py",
+    "README.md" => "README.md",
+    "gitignore" => ".gitignore",
+);
+
+const TYPESCRIPT: &[File] = files!("typescript":
+    "extension.json" => "extension.json",
+    "src/main.ts" => "src/main.ts",
+    "src/wire.ts" => "src/wire.ts",
+    "dist/main.js" => "dist/main.js",
+    "dist/wire.js" => "dist/wire.js",
+    "package.json" => "package.json",
+    "tsconfig.json" => "tsconfig.json",
+    "README.md" => "README.md",
+    "gitignore" => ".gitignore",
+);
+
+const BASH: &[File] = files!("bash":
+    "extension.json" => "extension.json",
+    "main.sh" => "main.sh",
+    "README.md" => "README.md",
+    "gitignore" => ".gitignore",
+);
+
+/// What is filled in.
+#[derive(Debug)]
+pub(super) struct Names<'n> {
+    /// The extension's.
+    pub(super) name: &'n str,
+    /// Of its command, without the slash.
+    pub(super) command: &'n str,
+    /// Of its tool.
+    pub(super) tool: &'n str,
+    /// Of its crate or its npm package.
+    pub(super) package: &'n str,
+    /// Where cargo finds the SDK, in TOML.
+    pub(super) sdk: &'n str,
+}
+
+impl Language {
+    /// The files of a new extension, by their paths in its directory.
+    pub(super) fn files(self, names: &Names<'_>) -> Vec<(String, String)> {
+        let files = match self {
+            Self::Rust => RUST,
+            Self::Python => PYTHON,
+            Self::Typescript => TYPESCRIPT,
+            Self::Bash => BASH,
+        };
+        let transcript = format!("conform/{}.zt.ndjson", names.command);
+        files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), names.fill(text)))
+            .chain([(transcript, names.fill(TRANSCRIPT))])
+            .collect()
+    }
+
+    /// The program that its manifest or its author starts, and where to get that.
+    pub(super) fn needs(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Rust => &[("cargo", "https://rustup.rs")],
+            Self::Python => &[("python3", "https://www.python.org")],
+            Self::Typescript => &[("node", "https://nodejs.org")],
+            Self::Bash => &[
+                ("bash", "your system's packages"),
+                ("jq", "https://jqlang.org"),
+            ],
+        }
+    }
+}
+
+impl Names<'_> {
+    fn fill(&self, text: &str) -> String {
+        let fillings = [
+            ("{{name}}", self.name),
+            ("{{command}}", self.command),
+            ("{{tool}}", self.tool),
+            ("{{package}}", self.package),
+            ("{{sdk}}", self.sdk),
+        ];
+        fillings
+            .iter()
+            .fold(text.to_owned(), |text, (mark, filling)| {
+                text.replace(mark, filling)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_to_fill_in_and_every_manifest_holds() {
+        let names = Names {
+            name: "a.b",
+            command: "a.b",
+            tool: "a_b_words",
+            package: "a-b",
+            sdk: "\"0.1\"",
+        };
+        for language in Language::value_variants() {
+            for (path, text) in language.files(&names) {
+                assert!(!text.contains("{{"), "{language:?}: {path}");
+                if path == "extension.json" {
+                    zot_protocol::validate::manifest(text.as_bytes()).expect("a manifest");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `zot ext doctor [NAME] [--json]`.
+
+use super::Context;
+use crate::{
+    args::Doctor,
+    doctor::{self, Verdict},
+    exit::Exit,
+    output::{self, Style},
+    package::installed,
+};
+
+pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
+    let Context { home, cwd } = context;
+    let all = installed::all_at_least(cwd, home)?;
+    let is_meant = |it: &installed::Installed| match &args.name {
+        Some(name) => it.name() == name || it.dir_name == *name,
+        None => true,
+    };
+    let meant: Vec<bool> = all.iter().map(is_meant).collect();
+    if let Some(name) = &args.name
+        && !meant.contains(&true)
+    {
+        // Says what there is instead.
+        return installed::find(all, name, None).map(drop);
+    }
+    let mut meant = meant.into_iter();
+    let mut diagnoses = doctor::examine(&all, cwd, home)?;
+    diagnoses.retain(|_| meant.next().unwrap_or(true));
+    if args.json {
+        output::line(doctor::json::of(&diagnoses)?)?;
+    } else if diagnoses.is_empty() {
+        output::line(
+            "no extensions are installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE",
+        )?;
+    } else {
+        output::print(&doctor::text::of(&diagnoses, Style::of_stdout()))?;
+    }
+    if diagnoses.iter().any(|it| it.verdict() == Verdict::Broken) {
+        return Err(Exit(1).into());
+    }
+    Ok(())
+}

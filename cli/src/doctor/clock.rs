@@ -1,0 +1,66 @@
+//! When each extension says `hello` and `ready`.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde::Deserialize;
+use zot_host::extension::connection::Tap;
+
+/// Counts from when it is made.
+#[derive(Debug)]
+pub(super) struct Clock {
+    start: Instant,
+    times: Mutex<HashMap<String, Times>>,
+}
+
+/// How long an extension has taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// To its `hello`; `None` without one.
+    pub(crate) hello: Option<Duration>,
+    /// To its `ready`; `None` without one: then it is taken as ready after a while of silence.
+    pub(crate) ready: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+struct Frame<'f> {
+    #[serde(rename = "type", borrow)]
+    kind: &'f str,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            times: Mutex::default(),
+        }
+    }
+
+    pub(super) fn of(&self, extension: &str) -> Times {
+        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.get(extension).copied().unwrap_or_default()
+    }
+}
+
+impl Tap for Clock {
+    fn heard(&self, extension: &str, line: &[u8]) {
+        let now = self.start.elapsed();
+        let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = all.entry(extension.to_owned()).or_default();
+        if times.ready.is_some() {
+            return;
+        }
+        match serde_json::from_slice::<Frame<'_>>(line) {
+            Ok(Frame { kind: "hello" }) => {
+                times.hello.get_or_insert(now);
+            }
+            Ok(Frame { kind: "ready" }) => times.ready = Some(now),
+            _ => {}
+        }
+    }
+
+    fn said(&self, _: &str, _: &[u8]) {}
+}

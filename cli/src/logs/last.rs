@@ -1,0 +1,110 @@
+//! The last lines of a log.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use super::{
+    file::{self, Identity},
+    follow::Follower,
+};
+
+/// Twice what a log may have: one that has more was written by somebody else.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The last `count` lines, and who goes on from there; `None` where there is no log.
+pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Follower)>> {
+    // A rotation between the two would show lines twice, or lose some: then again.
+    loop {
+        let before = Identity::at(path);
+        let older = file::open(&file::older(path))?;
+        let current = file::open(path)?;
+        if Identity::at(path) != before {
+            continue;
+        }
+        if older.is_none() && current.is_none() {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        let (mut current_text, mut at) = (Vec::new(), 0);
+        if let Some(current) = &current {
+            (current_text, at) = end_of(current)?;
+        }
+        let wanted = count.saturating_sub(lines_of(&current_text));
+        if wanted > 0
+            && let Some(older) = &older
+        {
+            text = end_of(older)?.0;
+            text.drain(..start_of_last(&text, wanted));
+            if !text.is_empty() && !text.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+        }
+        let from = start_of_last(&current_text, count);
+        text.extend_from_slice(&current_text[from..]);
+        return Ok(Some((text, Follower::new(path, current, at, older))));
+    }
+}
+
+/// What is at the end of a file, and where that is.
+fn end_of(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
+    let size = file.metadata()?.len();
+    let from = size.saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut text = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut text)?;
+    let end = from + text.len() as u64;
+    Ok((text, end))
+}
+
+fn lines_of(text: &[u8]) -> usize {
+    text.split_inclusive(|&byte| byte == b'\n').count()
+}
+
+/// Where the last `count` lines begin.
+fn start_of_last(text: &[u8], count: usize) -> usize {
+    if count == 0 {
+        return text.len();
+    }
+    let body = text.strip_suffix(b"\n").unwrap_or(text);
+    let mut ends = (0..body.len()).rev().filter(|&at| body[at] == b'\n');
+    ends.nth(count - 1).map_or(0, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_begin_where_they_do() {
+        for (text, count, rest) in [
+            ("a\nb\nc\n", 2, "b\nc\n"),
+            ("a\nb\nc", 2, "b\nc"),
+            ("a\nb\n", 5, "a\nb\n"),
+            ("a\n", 0, ""),
+            ("", 3, ""),
+            ("\n\n\n", 2, "\n\n"),
+        ] {
+            let from = start_of_last(text.as_bytes(), count);
+            assert_eq!(&text[from..], rest, "{text:?}, {count}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_comes_from_the_file_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ext-a.log");
+        assert!(last(&path, 3).unwrap().is_none());
+        std::fs::write(file::older(&path), "1\n2\n3\n").unwrap();
+        std::fs::write(&path, "4\n5\n").unwrap();
+        for (count, text) in [(1, "5\n"), (3, "3\n4\n5\n"), (9, "1\n2\n3\n4\n5\n")] {
+            let (found, _) = last(&path, count).unwrap().unwrap();
+            assert_eq!(String::from_utf8(found).unwrap(), text);
+        }
+        std::fs::remove_file(&path).unwrap();
+        let (found, _) = last(&path, 2).unwrap().unwrap();
+        assert_eq!(found, b"2\n3\n");
+    }
+}

@@ -1,0 +1,261 @@
+//! `zot ext doctor`, on a home with one of each kind of broken extension.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use regex::Regex;
+use serde_json::{Value, json};
+use zot_host::extension::PermissionReport;
+use zot_process::Support;
+use zot_protocol::Manifest;
+
+use crate::support::{Ran, World, skipped, text};
+
+const HELLO: &str = r#"echo '{"type":"hello","name":"x"}'"#;
+const READY: &str = r#"echo '{"type":"ready"}'"#;
+/// Answers until it is told to go.
+const LISTEN: &str = "while read -r line; do case $line in *shutdown*) exit;; esac; done";
+
+fn tool(name: &str) -> String {
+    format!(r#"echo '{{"type":"register_tool","name":"{name}","schema":{{"type":"object"}}}}'"#)
+}
+
+fn command(name: &str) -> String {
+    format!(r#"echo '{{"type":"register_command","name":"{name}"}}'"#)
+}
+
+/// An extension whose manifest has these fields and whose script has these lines.
+fn write(dir: &Path, name: &str, fields: &Value, script: &[&str]) {
+    fs::create_dir_all(dir).expect("made");
+    let mut manifest = json!({"name": name, "exec": "sh", "args": ["run.sh"]});
+    for (key, value) in fields.as_object().expect("fields") {
+        manifest[key] = value.clone();
+    }
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    let script = script
+        .join("\n")
+        .replace("\"name\":\"x\"", &format!("\"name\":\"{name}\""));
+    fs::write(dir.join("run.sh"), script + "\n").expect("written");
+}
+
+/// One of each kind.
+fn ward() -> World {
+    let world = World::new();
+    add_those_that_start(&world);
+    add_those_that_do_not(&world);
+    // Of a name that is taken, and one that came with the project.
+    write(&world.installed("s-shadowed"), "a-well", &json!({}), &[]);
+    let project = world.work().join(".zot/extensions/t");
+    write(&project, "t-project", &json!({}), &[HELLO]);
+    // Installed, and changed since.
+    let source = world.path("u-changed");
+    write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
+    world.ext(&["install", text(&source), "--yes"]);
+    let changed = world.installed("u-changed").join("run.sh");
+    let script = fs::read_to_string(&changed).expect("a file");
+    fs::write(&changed, format!("# mine\n{script}")).expect("written");
+    world
+}
+
+fn add_those_that_start(world: &World) {
+    let add = |name: &str, fields: Value, script: &[&str]| {
+        write(&world.installed(name), name, &fields, script);
+    };
+    add(
+        "a-well",
+        json!({"version": "1.2.0", "permissions": {}}),
+        &[
+            HELLO,
+            &command("well"),
+            &tool("weather"),
+            r#"echo '{"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}'"#,
+            READY,
+            LISTEN,
+        ],
+    );
+    add(
+        "b-names",
+        json!({}),
+        &[
+            HELLO,
+            &command("well"),
+            &tool("weather"),
+            &tool("bash"),
+            READY,
+            LISTEN,
+        ],
+    );
+    add(
+        "j-never-ready",
+        json!({}),
+        &[HELLO, &command("never"), LISTEN],
+    );
+    add(
+        "k-bad-frames",
+        json!({"colour": "red"}),
+        &[
+            HELLO,
+            r#"echo '{"type":"register_tool","name":"no schema"}'"#,
+            "echo not json",
+            READY,
+            LISTEN,
+        ],
+    );
+    add(
+        "l-granted",
+        json!({"permissions": {"fs": {"read": ["/nowhere/at/all"]}, "net": [443]}}),
+        &[HELLO, READY, LISTEN],
+    );
+    add("m-slow", json!({}), &["sleep 3.1", HELLO, READY, LISTEN]);
+}
+
+fn add_those_that_do_not(world: &World) {
+    let add = |name: &str, fields: Value, script: &[&str]| {
+        write(&world.installed(name), name, &fields, script);
+    };
+    add("c-disabled", json!({"enabled": false}), &[]);
+    add(
+        "d-no-program",
+        json!({"exec": "no-such-program-anywhere/x"}),
+        &[],
+    );
+    add(
+        "e-not-executable",
+        json!({"exec": "./run.sh", "args": []}),
+        &[HELLO],
+    );
+    add(
+        "f-crashes",
+        json!({}),
+        &[
+            "echo 'Traceback:' >&2",
+            "printf '  \\033[31mline 7\\033[0m\\n' >&2",
+            "echo 'no module x' >&2",
+            "exit 3",
+        ],
+    );
+    add(
+        "g-silent",
+        json!({"timeouts": {"hello_ms": 1000}}),
+        &["exec sleep 100"],
+    );
+    add("h-talks-first", json!({}), &[READY, LISTEN]);
+    add(
+        "i-ends-later",
+        json!({}),
+        &[HELLO, READY, "read -r acknowledged", "exit 5"],
+    );
+    // Manifests that do not hold.
+    for (name, manifest) in [
+        ("n-not-json", "{\"name\": "),
+        ("o-no-exec", r#"{"name": "o-no-exec"}"#),
+        (
+            "p-wrong-type",
+            r#"{"name": "p-wrong-type", "exec": "sh", "args": "run.sh"}"#,
+        ),
+        ("q-bad-name", r#"{"name": "../q", "exec": "sh"}"#),
+    ] {
+        fs::create_dir_all(world.installed(name)).expect("made");
+        fs::write(world.installed(name).join("extension.json"), manifest).expect("written");
+    }
+    fs::create_dir(world.installed("r-empty")).expect("made");
+    let run = world.installed("e-not-executable").join("run.sh");
+    fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("set");
+}
+
+/// Without what differs between two runs.
+fn filtered(world: &World, out: &str) -> String {
+    let out = out.replace(text(world.root()), "[ROOT]");
+    let times = Regex::new(r"after \d+ ms(, |$)").expect("a pattern");
+    let out: Vec<String> = out
+        .lines()
+        .map(|line| times.replace_all(line, "after [TIME]$1").into_owned())
+        .collect();
+    out.join("\n") + "\n"
+}
+
+fn kernel_holds() -> bool {
+    let mut manifest = Manifest::new("x", "x");
+    manifest.permissions = serde_json::from_value(json!({"net": [443]})).expect("permissions");
+    let holds = !PermissionReport::of(&manifest, Support::probe()).falls_short();
+    if !holds {
+        skipped("no sandbox here");
+    }
+    holds
+}
+
+#[test]
+fn each_kind_has_its_diagnosis() {
+    if !kernel_holds() {
+        return;
+    }
+    let world = ward();
+    let ran = world.zot(&["ext", "doctor"]);
+    assert_eq!((ran.code, &*ran.err), (Some(1), ""), "{}", ran.out);
+    insta::assert_snapshot!(filtered(&world, &ran.out));
+}
+
+fn json_of(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
+}
+
+#[test]
+fn one_of_them_and_for_programs() {
+    let world = World::new();
+    let add = |name: &str, script: &[&str]| {
+        write(&world.installed(name), name, &json!({}), script);
+    };
+    add("well", &[HELLO, &command("hi"), &tool("t"), READY, LISTEN]);
+    add("zzz", &[HELLO, &tool("t"), READY, LISTEN]);
+    add("crashes", &["echo why >&2", "exit 3"]);
+    let ran = world.ext(&["doctor", "well", "--json"]);
+    let report = json_of(&ran);
+    assert_eq!(report["broken"], 0, "the broken one was not asked about");
+    let [it] = report["extensions"].as_array().expect("a list").as_slice() else {
+        panic!("{report:#}");
+    };
+    assert_eq!(
+        (
+            &it["verdict"],
+            &it["state"],
+            &it["registers"]["tools"],
+            &it["changed"]
+        ),
+        (&json!("well"), &json!("ready"), &json!(["t"]), &Value::Null)
+    );
+    assert!(it["hello_ms"].as_u64() <= it["ready_ms"].as_u64());
+    let report = json_of(&world.ext(&["doctor", "zzz", "--json"]));
+    let shadowed = &report["extensions"][0]["shadowed"];
+    assert_eq!(
+        shadowed,
+        &json!([{"kind": "tool", "name": "t", "by": "well"}])
+    );
+    let ran = world.zot(&["ext", "doctor", "crashes", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let it = &json_of(&ran)["extensions"][0];
+    assert_eq!(
+        (&it["verdict"], &it["stderr"]),
+        (&json!("broken"), &json!(["why"]))
+    );
+}
+
+#[test]
+fn who_is_well_is_well_and_nobody_is_nobody() {
+    let world = World::new();
+    let ran = world.ext(&["doctor"]);
+    assert!(
+        ran.out.starts_with("no extensions are installed\nhint:"),
+        "{}",
+        ran.out
+    );
+    write(
+        &world.installed("well"),
+        "well",
+        &json!({}),
+        &[HELLO, READY, LISTEN],
+    );
+    let ran = world.ext(&["doctor"]);
+    assert!(ran.out.ends_with("\n✓ 1 well\n"), "{}", ran.out);
+    let ran = world.zot(&["ext", "doctor", "wel"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("hint: did you mean well?"), "{}", ran.err);
+}

@@ -1,0 +1,191 @@
+//! `zot ext logs`.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Child, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use zot_process::{LogFile, LogLimits};
+
+use crate::support::{Ran, World, package};
+
+/// Only a hang takes as long.
+const HANG: Duration = Duration::from_secs(60);
+
+fn world(log: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot/logs")).expect("made");
+    fs::write(world.path("zot/logs/ext-guard.log"), log).expect("written");
+    world
+}
+
+fn numbered(count: usize) -> String {
+    let lines: Vec<String> = (1..=count).map(|line| format!("line {line}\n")).collect();
+    lines.concat()
+}
+
+/// `zot ext logs guard -f`, and its lines as they come.
+fn follow(world: &World) -> (Child, Receiver<String>) {
+    let mut child = world
+        .zot_command(&["ext", "logs", "guard", "-f"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let stdout = child.stdout.take().expect("piped");
+    let (to, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            if to.send(line.expect("a text")).is_err() {
+                return;
+            }
+        }
+    });
+    (child, lines)
+}
+
+fn interrupt(child: &Child) {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::INT).expect("signalled");
+}
+
+#[test]
+fn the_last_lines_without_what_controls_a_terminal() {
+    let lines = numbered(150);
+    let world = world(&format!(
+        "{lines}\x1b]0;owned\x07\x1b[31mred\x1b[0m\tand\u{9b}2J more\n"
+    ));
+    let ran = world.ext(&["logs", "guard"]);
+    assert_eq!(ran.out.lines().count(), 100);
+    assert!(ran.out.starts_with("line 52\n"), "{}", ran.out);
+    assert!(
+        ran.out.ends_with("line 150\nred\tand more\n"),
+        "{}",
+        ran.out
+    );
+    let ran = world.ext(&["logs", "guard", "-n", "1"]);
+    assert_eq!(ran.out, "red\tand more\n");
+    assert_eq!(world.ext(&["logs", "guard", "-n", "0"]).out, "");
+    fs::write(world.path("zot/logs/ext-guard.log.1"), "older\n").expect("written");
+    let ran = world.ext(&["logs", "guard", "-n", "152"]);
+    assert!(ran.out.starts_with("older\nline 1\n"), "{}", ran.out);
+}
+
+#[test]
+fn which_logs_there_are() {
+    let world = world("said\n");
+    package::write(&world.installed("weather"), "weather", "1");
+    assert_eq!(
+        world.ext(&["logs", "guard"]).out,
+        "said\n",
+        "not installed, and has a log"
+    );
+    let ran = world.ext(&["logs", "weather"]);
+    assert_eq!(ran.out, "");
+    assert!(ran.err.starts_with("it has no log yet: "), "{}", ran.err);
+    assert_eq!(
+        world.refused(&["logs", "gaurd"]),
+        "error: no extension is called `gaurd`, and none of that name has left a log\nhint: there are logs of guard\n"
+    );
+    let err = World::new().refused(&["logs", "../guard"]);
+    assert!(
+        err.contains("hint: an extension has one from its first start on"),
+        "{err}"
+    );
+}
+
+#[test]
+fn it_follows_across_rotations() {
+    let world = world("begins\n");
+    let (mut child, lines) = follow(&world);
+    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "begins");
+    let mut limits = LogLimits::default();
+    limits.file = 64 << 10;
+    limits.burst = u64::MAX / 2;
+    // Two hosts that share the log, as two terminals do.
+    let path = world.path("zot/logs/ext-guard.log");
+    let writers = ["a", "b"].map(|name| (name, LogFile::new(&path, &limits)));
+    let mut rotations = 0;
+    for round in 0..20 {
+        let inode = |path| fs::metadata(path).map(|it| std::os::unix::fs::MetadataExt::ino(&it));
+        let before = inode(&path).ok();
+        for (name, writer) in &writers {
+            let lines: Vec<String> = (0..200)
+                .map(|line| {
+                    format!(
+                        "{name} {round} {line} {}
+",
+                        "x".repeat(80)
+                    )
+                })
+                .collect();
+            writer.feed(lines.concat().as_bytes());
+        }
+        rotations += usize::from(inode(&path).ok() != before);
+        for (name, _) in &writers {
+            for line in 0..200 {
+                let seen = lines.recv_timeout(HANG).expect("a line");
+                let wanted = format!("{name} {round} {line} ");
+                assert!(seen.starts_with(&wanted), "{wanted}, not {seen}");
+            }
+        }
+    }
+    assert!(rotations > 5, "{rotations}");
+    interrupt(&child);
+    assert!(
+        child.wait().expect("it ends").success(),
+        "Ctrl-C is how it ends"
+    );
+}
+
+#[test]
+fn it_ends_quietly_when_its_reader_goes_away() {
+    let world = world("one\n");
+    let mut child = world
+        .zot_command(&["ext", "logs", "guard", "-f"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line");
+    // Nothing is written any more: it must see by itself that nobody listens.
+    drop(stdout);
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+}
+
+#[test]
+fn head_has_what_it_wanted() {
+    let world = world(&numbered(100_000));
+    let script = r#""$zot" ext logs guard -n 100000 | head -n 1; echo "${PIPESTATUS[0]}""#;
+    let output = world
+        .command("bash")
+        .env("zot", env!("CARGO_BIN_EXE_zot"))
+        .args(["-c", script])
+        .output()
+        .expect("bash starts");
+    let ran = Ran::of(output);
+    assert_eq!((&*ran.out, &*ran.err), ("line 1\n0\n", ""));
+}
+
+#[test]
+fn a_log_that_is_not_there_yet_is_waited_for() {
+    let world = World::new();
+    package::write(&world.installed("guard"), "guard", "1");
+    let (mut child, lines) = follow(&world);
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("a line");
+    assert!(said.ends_with("; waiting for it\n"), "{said}");
+    LogFile::new(world.path("zot/logs/ext-guard.log"), &LogLimits::default()).note("begins");
+    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "[zot] begins");
+    interrupt(&child);
+    assert!(child.wait().expect("it ends").success());
+}

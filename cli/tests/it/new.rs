@@ -1,0 +1,239 @@
+//! `zot ext new`: what it makes runs, and conforms, in every language.
+
+mod play;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use serde_json::Value;
+
+use crate::support::{Ran, World, skipped, text};
+
+/// The workspace's own, made of this very source.
+fn conform() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let zot = Path::new(env!("CARGO_BIN_EXE_zot"));
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--package", "zot-conform"]);
+        if zot.parent().is_some_and(|dir| dir.ends_with("release")) {
+            cargo.arg("--release");
+        }
+        let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
+        assert!(built.expect("cargo starts").success());
+        zot.with_file_name("zot-conform")
+    })
+}
+
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        skipped(&format!("{program} not found"));
+    }
+    found
+}
+
+/// A new extension, made in the directory that the user works in.
+fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
+    let ran = world.ext(&[&["new", name], args].concat());
+    assert!(ran.out.contains(&format!("\n  cd {name}\n")), "{}", ran.out);
+    assert!(ran.out.contains("\n  zot-conform .\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\n  zot ext install .\n"), "{}", ran.out);
+    world.work().join(name)
+}
+
+/// Every MUST and every SHOULD, and the transcript, and what the README says to try.
+fn works(world: &World, dir: &Path) {
+    // One after the other, and with patience: what is tried here is the extension, not a busy machine.
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = world
+        .command(conform())
+        .args([text(dir), "--profile", "full", "--report", "json"])
+        .args(["--timeout-scale", "3"])
+        .output()
+        .expect("zot-conform starts");
+    drop(one);
+    let ran = Ran::of(output);
+    let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    let all = report["outcomes"].as_array().expect("outcomes");
+    let passed = all.iter().filter(|it| it["verdict"] == "pass").count();
+    assert!(passed >= 48, "{passed} of {}", all.len());
+    for check in all {
+        let verdict = check["verdict"].as_str().expect("a verdict");
+        assert!(matches!(verdict, "pass" | "not_applicable"), "{check:#}");
+    }
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+
+    let mut transcripts = fs::read_dir(dir.join("conform")).expect("a folder");
+    let transcript = transcripts.next().expect("a transcript").expect("an entry");
+    assert!(transcripts.next().is_none());
+    play::play(world, dir, &transcript.path());
+
+    let name = dir
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name");
+    let ran = world.ext(&["run", text(dir), name, "Ada"]);
+    assert_eq!(ran.out, "Hello, Ada.\n");
+    let tool = format!("{}_words", name.replace('-', "_"));
+    let ran = world.ext(&["call", text(dir), &tool, r#"{"text": "three small words"}"#]);
+    assert_eq!(ran.out, "3\n");
+    world.ext(&["install", text(dir), "--yes"]);
+    world.ext(&["doctor", name]);
+}
+
+#[test]
+fn python() {
+    if has("python3") {
+        let world = World::new();
+        works(&world, &made(&world, "in-python", &["--lang", "python"]));
+    }
+}
+
+#[test]
+fn typescript() {
+    if has("node") {
+        let world = World::new();
+        works(
+            &world,
+            &made(&world, "in-typescript", &["--lang", "typescript"]),
+        );
+    }
+}
+
+#[test]
+fn bash() {
+    if has("bash") && has("jq") {
+        let world = World::new();
+        works(&world, &made(&world, "in-bash", &["--lang", "bash"]));
+    }
+}
+
+#[test]
+fn rust() {
+    let world = World::new();
+    let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk");
+    let dir = made(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
+    // The versions that are at hand, so that no network is needed.
+    let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
+    fs::copy(lock, dir.join("Cargo.lock")).expect("copied");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-rust");
+    for args in [
+        &["install", "--path", ".", "--root", ".", "--debug"][..],
+        &["test"],
+    ] {
+        let built = Command::new(env!("CARGO"))
+            .args(args)
+            .args(["--quiet", "--offline", "--target-dir"])
+            .arg(&target)
+            .current_dir(&dir)
+            .output()
+            .expect("cargo starts");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{args:?}: {said}");
+    }
+    works(&world, &dir);
+}
+
+/// What is shipped compiled is what the compiler makes of what is shipped beside it.
+#[test]
+fn the_javascript_is_the_typescript() {
+    if !has("node") || !has("npm") {
+        return;
+    }
+    let world = World::new();
+    let dir = made(&world, "compiled", &["--lang", "typescript"]);
+    let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("a file");
+    let before = ["main.js", "wire.js"].map(shipped);
+    for args in [
+        &["install", "--no-audit", "--no-fund"][..],
+        &["run", "build"],
+    ] {
+        let built = Command::new("npm").args(args).current_dir(&dir).output();
+        let built = built.expect("npm starts");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "npm {args:?}: {said}");
+    }
+    assert_eq!(before, ["main.js", "wire.js"].map(shipped));
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_and_nothing_is_written() {
+    let world = World::new();
+    fs::create_dir(world.work().join("there")).expect("made");
+    for (args, why) in [
+        (
+            &["there", "--lang", "bash"][..],
+            "is there already, and is not overwritten",
+        ),
+        (
+            &["../x", "--lang", "bash"],
+            "cannot be the name of an extension",
+        ),
+        (
+            &["a b", "--lang", "bash"],
+            "cannot be the name of an extension",
+        ),
+        (
+            &[".x", "--lang", "python"],
+            "cannot be the name of an extension",
+        ),
+        (
+            &["x", "--lang", "bash", "--sdk", "."],
+            "--sdk is for --lang rust",
+        ),
+        (
+            &["x", "--lang", "rust", "--sdk", "nowhere"],
+            "cannot find the SDK at",
+        ),
+        (
+            &["x", "--lang", "rust", "--sdk", "."],
+            "is not the crate `zot-sdk`",
+        ),
+    ] {
+        let err = world.refused(&[&["new"], args].concat());
+        assert!(err.contains(why), "{err}");
+    }
+    for args in [
+        &["new", "x"][..],
+        &["new", "--lang", "bash"],
+        &["new", "x", "--lang", "cobol"],
+    ] {
+        assert_eq!(world.zot(&[&["ext"], args].concat()).code, Some(2));
+    }
+}
+
+#[test]
+fn without_the_sdk_rust_names_a_version_and_says_so() {
+    let world = World::new();
+    let ran = world.ext(&["new", "published", "--lang", "rust"]);
+    assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
+    let manifest = fs::read_to_string(world.work().join("published/Cargo.toml")).expect("a file");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        manifest.contains(&format!("zot-sdk = \"{version}\"")),
+        "{manifest}"
+    );
+}
+
+#[test]
+fn what_is_missing_on_the_machine_is_said() {
+    let world = World::new();
+    let output = world
+        .zot_command(&["ext", "new", "x", "--lang", "bash"])
+        .env("PATH", "")
+        .output()
+        .expect("zot starts");
+    let ran = Ran::of(output);
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.err.contains("! `jq` is not on your PATH"),
+        "{}",
+        ran.err
+    );
+}

@@ -1,0 +1,372 @@
+//! `zot ext run` and `zot ext call`.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::{Ran, World, terminal, text, wait_until};
+
+/// An extension that answers in every way there is.
+fn kit(dir: &Path) -> PathBuf {
+    fs::create_dir_all(dir).expect("made");
+    let manifest = json!({"name": "kit", "exec": "sh", "args": ["kit.sh"]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("kit.sh"), include_str!("../fixtures/kit.sh")).expect("written");
+    dir.to_owned()
+}
+
+fn world() -> World {
+    let world = World::new();
+    kit(&world.installed("kit"));
+    world
+}
+
+fn run(world: &World, args: &[&str]) -> Ran {
+    world.zot(&[&["ext", "run", "kit"], args].concat())
+}
+
+fn call(world: &World, args: &[&str]) -> Ran {
+    world.zot(&[&["ext", "call", "kit"], args].concat())
+}
+
+/// What was said beside the answer, but for the note that the extension makes of every session.
+fn aside(ran: &Ran) -> String {
+    ran.err.replace("[kit] a session began\n", "")
+}
+
+#[test]
+fn every_action_is_printed() {
+    let world = world();
+    for (args, out, err) in [
+        (&["show", "a  b", "-c"][..], "a  b -c\n", ""),
+        (&["/show", "x"], "x\n", ""),
+        (
+            &["prompt"],
+            "Greet Ada.\n",
+            "would be submitted as a prompt:\n",
+        ),
+        (
+            &["insert"],
+            "git status\n",
+            "would be put into the editor:\n",
+        ),
+        (&["quiet"], "", "done; it has nothing to show\n"),
+        (
+            &["panel"],
+            "┌ Todo\n│ [ ] milk\n│\n│ [x] eggs\n└ esc closes\n",
+            "",
+        ),
+    ] {
+        let ran = run(&world, args);
+        assert_eq!(
+            (ran.code, &*ran.out, &*aside(&ran)),
+            (Some(0), out, err),
+            "{args:?}"
+        );
+    }
+    let ran = run(&world, &["fail"]);
+    assert_eq!(
+        (ran.code, &*ran.out, &*aside(&ran)),
+        (Some(1), "", "✗ no such city\n")
+    );
+}
+
+#[test]
+fn every_content_is_printed() {
+    let world = world();
+    let ran = call(&world, &["echo", r#"{"city": "Köln", "n": [1]}"#]);
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "{\"city\":\"Köln\",\"n\":[1]}\n")
+    );
+    let ran = call(&world, &["picture"]);
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "here:\n[image image/png, 8 bytes]\n")
+    );
+    let ran = call(&world, &["wrong"]);
+    assert_eq!(
+        (ran.code, &*ran.out, &*aside(&ran)),
+        (Some(1), "", "✗ no such city\n")
+    );
+    let ran = call(&world, &["strict", r#"{"town": 1}"#]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        aside(&ran).contains("do not fit the schema of `strict`"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn json_is_the_frame_as_it_came() {
+    let world = world();
+    let ran = call(&world, &["echo", "{}", "--json"]);
+    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(
+        (&frame["type"], &frame["extra"]),
+        (&json!("tool_result"), &json!(7))
+    );
+    let ran = world.zot(&["ext", "run", "--json", "kit", "prompt"]);
+    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(frame["prompt"], "Greet \u{1b}[31mAda\u{1b}[0m.");
+    let ran = call(&world, &["wrong", "{}", "--json"]);
+    assert_eq!(ran.code, Some(1), "an error is one in JSON too");
+    let ran = call(&world, &["strict", "{}", "--json"]);
+    let frame: Value = serde_json::from_str(&ran.out).expect("JSON, though nothing was sent");
+    assert_eq!(frame["is_error"], true);
+}
+
+#[test]
+fn arguments_come_from_standard_input_too() {
+    let world = world();
+    let mut child = world
+        .zot_command(&["ext", "call", "kit", "echo", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"{\"a\": 1}").expect("written");
+    drop(stdin);
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.out, "{\"a\":1}\n");
+    for (wrong, why) in [("{", "are not JSON"), ("[]", "but no object")] {
+        let ran = call(&world, &["echo", wrong]);
+        assert_eq!(ran.code, Some(1));
+        assert!(
+            ran.err.contains(why) && ran.err.contains("hint:"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let world = world();
+    let ran = run(&world, &["shwo"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        aside(&ran),
+        "error: kit has no command `/shwo`\nhint: it has /show, /prompt, /insert, /panel, /quiet, /fail\n"
+    );
+    let ran = call(&world, &["eco"]);
+    assert_eq!(
+        aside(&ran),
+        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, daemon, steps, strict\n"
+    );
+    let ran = call(&world, &["show"]);
+    assert!(
+        ran.err
+            .contains("hint: it is a command: zot ext run kit show"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&world, &["echo"]);
+    assert!(
+        ran.err
+            .contains("hint: it is a tool: zot ext call kit echo"),
+        "{}",
+        ran.err
+    );
+    let ran = world.zot(&["ext", "run", "kitt", "show"]);
+    assert_eq!(
+        ran.err,
+        "error: no extension is called `kitt`\nhint: did you mean kit?\n"
+    );
+}
+
+/// A name is what zot would start; a path is whatever is there.
+#[test]
+fn names_and_directories() {
+    let world = world();
+    let here = kit(&world.work().join("here"));
+    for dir in [
+        "./here",
+        "here/",
+        "here",
+        text(&here),
+        "here/extension.json",
+    ] {
+        let ran = world.zot(&["ext", "run", dir, "show", "x"]);
+        assert_eq!((ran.code, &*ran.out), (Some(0), "x\n"), "{dir}: {ran:?}");
+    }
+    let ran = world.zot(&["ext", "run", "./nowhere", "show"]);
+    assert!(ran.err.starts_with("error: cannot find `"), "{}", ran.err);
+    let ran = world.zot(&["ext", "run", ".", "show"]);
+    assert!(ran.err.contains("it has no extension.json"), "{}", ran.err);
+
+    kit(&world.work().join("kit"));
+    let ran = run(&world, &["quiet"]);
+    assert!(
+        ran.err
+            .starts_with("this is the installed one; the one here is `./kit`\n"),
+        "{}",
+        ran.err
+    );
+
+    world.ext(&["disable", "kit"]);
+    let ran = run(&world, &["quiet"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err
+            .starts_with("error: kit is disabled\nhint: zot ext enable kit, or name"),
+        "{}",
+        ran.err
+    );
+}
+
+/// A repository does not get to run its code by carrying a name that somebody types.
+#[test]
+fn what_came_with_the_project_is_run_by_its_path_alone() {
+    let world = World::new();
+    let dir = kit(&world.work().join(".zot/extensions/kit"));
+    let ran = run(&world, &["show"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("not agreed to"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("hint: if you trust it, name its directory"),
+        "{}",
+        ran.err
+    );
+    let ran = world.zot(&["ext", "run", text(&dir), "show", "x"]);
+    assert_eq!((ran.code, &*ran.out), (Some(0), "x\n"));
+}
+
+#[test]
+fn who_does_not_start_or_ends_is_told_with_its_last_words() {
+    let world = world();
+    let ran = call(&world, &["crash"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        aside(&ran),
+        "error: kit: ended: exit status 3\nhint: zot ext logs kit\n"
+    );
+    let dir = world.installed("kit");
+    fs::write(dir.join("kit.sh"), "echo one >&2; echo two >&2; exit 4").expect("written");
+    let ran = run(&world, &["show"]);
+    assert_eq!(ran.code, Some(1));
+    let log = world.path("zot/logs/ext-kit.log");
+    assert_eq!(
+        ran.err,
+        format!(
+            "error: kit did not start: ended: exit status 4 before hello: two\n  one\n  two\nhint: its log is {}\n",
+            text(&log)
+        )
+    );
+}
+
+#[test]
+fn ctrl_c_cancels_and_nothing_stays() {
+    let world = world();
+    let child = world
+        .zot_command(&["ext", "call", "kit", "slow"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let log = world.path("zot/logs/ext-kit.log");
+    let log = || fs::read_to_string(&log).unwrap_or_default();
+    wait_until("the call is under way", || {
+        log().contains("slow in process")
+    });
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::INT).expect("signalled");
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
+    let log = log();
+    assert!(log.lines().any(|line| line == "cancelled"), "{log}");
+    let extension = log
+        .lines()
+        .find_map(|line| line.strip_prefix("slow in process "));
+    let extension = Path::new("/proc").join(extension.expect("said"));
+    assert!(!extension.exists(), "{}", extension.display());
+}
+
+/// One that has left its parents, its session and its environment behind is ended too.
+#[test]
+fn a_daemon_does_not_stay() {
+    let world = world();
+    let ran = call(&world, &["daemon"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let time = log
+        .lines()
+        .find_map(|line| line.strip_prefix("a daemon sleeps "));
+    let wanted = format!("sleep\0{}\0", time.expect("said"));
+    let all = fs::read_dir("/proc").expect("a folder").flatten();
+    let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    assert!(!lines.any(|line| line == wanted.as_bytes()));
+}
+
+/// Progress is for people who wait, not for a file.
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let world = world();
+    let ran = terminal::zot(&world, 80, &[], &["ext", "call", "kit", "steps"]);
+    assert!(ran.out.contains("… half way"), "{ran:?}");
+    assert!(ran.out.contains("\nthere\n"), "{ran:?}");
+    let ran = call(&world, &["steps"]);
+    assert_eq!((&*ran.out, &*aside(&ran)), ("there\n", ""));
+}
+
+/// Printed as a figure; a busy machine may take its time.
+#[test]
+fn the_answer_comes_soon_after_the_extension_s_own() {
+    let world = world();
+    let dir = world.installed("kit");
+    let bare = || {
+        let start = Instant::now();
+        let mut child = world
+            .command("sh")
+            .arg("kit.sh")
+            .current_dir(&dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        let request = r#"{"type":"tool_call","id":"1","name":"picture","args":{}}"#;
+        writeln!(stdin, "{request}").expect("written");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let answered = |line: &std::io::Result<String>| {
+            line.as_ref().is_ok_and(|line| line.contains("tool_result"))
+        };
+        lines.find(answered).expect("an answer").expect("a text");
+        let took = start.elapsed();
+        drop(stdin);
+        child.wait().expect("it ends");
+        took
+    };
+    let through_zot = || {
+        let start = Instant::now();
+        let mut child = world
+            .zot_command(&["ext", "call", "kit", "picture"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("zot starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        lines.next().expect("an answer").expect("a text");
+        let took = start.elapsed();
+        assert!(lines.next().is_some(), "the image");
+        assert!(child.wait().expect("it ends").success());
+        took
+    };
+    // The best of several: the others show what else the machine does.
+    let best = |take: &dyn Fn() -> Duration| (0..10).map(|_| take()).min().unwrap_or_default();
+    let (bare, through_zot) = (best(&bare), best(&through_zot));
+    let more = through_zot.saturating_sub(bare);
+    eprintln!(
+        "zot ext call: {through_zot:?}, the bare process: {bare:?}, zot's part: {more:?} (100 ms at the most)"
+    );
+    assert!(more < Duration::from_secs(2), "{more:?}");
+}
