@@ -196,7 +196,9 @@ impl Session {
 fn title_of(message: &Message) -> Option<String> {
     let text = message.text();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let plain = line.chars().filter(|character| !character.is_control());
-    let title: String = plain.take(TITLE_CHARS).collect();
-    (!title.is_empty()).then_some(title)
+    let plain = line.chars().map(|character| match character {
+        control if control.is_control() => ' ',
+        other => other,
+    });
+    Some(plain.take(TITLE_CHARS).collect())
 }

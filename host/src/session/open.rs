@@ -136,6 +136,9 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
             None
         }
     };
+    if !contents.is_session() {
+        return Ok(Some(Opened::fresh(&head, writer, notices)));
+    }
     Ok(Some(Opened::of(contents, writer, &head, path, notices)))
 }
 
