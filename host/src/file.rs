@@ -2,14 +2,44 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
+    ops::Deref,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 /// More files than this are not set aside beside one.
 const MOST_ASIDE: u32 = 100;
+
+/// A file with its lock, which is given back when this is dropped. Closing the file alone would not do: a process that
+/// another thread is just starting has a copy of it until it runs its own program.
+#[derive(Debug)]
+pub(crate) struct Locked(File);
+
+impl Locked {
+    /// Takes the lock, which nobody else may have.
+    pub(crate) fn try_new(file: File) -> Result<Self, (File, TryLockError)> {
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(error) => Err((file, error)),
+        }
+    }
+}
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
 
 /// Writes `bytes` to a new file beside `path`, named `path.WORD`, or `path.WORD.2` where there is one already, and
 /// waits until they are on the disk. One that has just these bytes is enough.
@@ -37,21 +67,21 @@ pub(crate) fn set_aside(path: &Path, word: &str, bytes: &[u8]) -> io::Result<Pat
     )))
 }
 
-/// Replaces the file at `path`, whole or not at all. `prepare` is given the new file before it takes the old one's
-/// place.
-pub(crate) fn replace(
+/// Replaces the file at `path`, whole or not at all. `prepare` makes what it will of the new file before that takes the
+/// old one's place.
+pub(crate) fn replace<T>(
     path: &Path,
     bytes: &[u8],
-    prepare: impl FnOnce(&File) -> io::Result<()>,
-) -> io::Result<File> {
+    prepare: impl FnOnce(File) -> io::Result<T>,
+) -> io::Result<T> {
     let own = with_suffix(path, &format!(".new-{}", std::process::id()));
     // What an earlier process of this number left behind.
     let _ = fs::remove_file(&own);
     let replaced = write_new(&own, bytes).and_then(|file| {
-        prepare(&file)?;
+        let prepared = prepare(file)?;
         fs::rename(&own, path)?;
         sync_folder(path);
-        Ok(file)
+        Ok(prepared)
     });
     if replaced.is_err() {
         let _ = fs::remove_file(&own);

@@ -1,7 +1,7 @@
 //! The user's configuration: read with what is wrong in it named, and written without touching what is not ours.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, OpenOptions, TryLockError},
     io::{self, Read},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use zot_protocol::{
 
 use crate::{
     extension::discover::file::{Follow, open_regular},
-    file::{replace, set_aside, with_suffix},
+    file::{Locked, replace, set_aside, with_suffix},
     home::{Home, make_private},
 };
 
@@ -160,7 +160,6 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     replace(&real, &after, |new| {
         new.set_permissions(fs::Permissions::from_mode(mode))
     })
-    .map(drop)
     .map_err(failed)
 }
 
@@ -273,13 +272,13 @@ fn make_private_parent(path: &Path) -> io::Result<()> {
 }
 
 /// The lock is on a file beside it, since the file itself is replaced.
-fn lock(path: &Path) -> Result<File, SettingsError> {
+fn lock(path: &Path) -> Result<Locked, SettingsError> {
     let beside = with_suffix(path, ".lock");
     let failed = |source| SettingsError::Io {
         path: beside.clone(),
         source,
     };
-    let file = OpenOptions::new()
+    let mut file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
@@ -288,13 +287,14 @@ fn lock(path: &Path) -> Result<File, SettingsError> {
         .map_err(failed)?;
     let until = Instant::now() + PATIENCE;
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                thread::sleep(Duration::from_millis(1));
+        file = match Locked::try_new(file) {
+            Ok(locked) => return Ok(locked),
+            Err((file, TryLockError::WouldBlock)) if Instant::now() < until => file,
+            Err((_, TryLockError::WouldBlock)) => {
+                return Err(SettingsError::Busy(path.to_owned()));
             }
-            Err(TryLockError::WouldBlock) => return Err(SettingsError::Busy(path.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
+            Err((_, TryLockError::Error(error))) => return Err(failed(error)),
+        };
+        thread::sleep(Duration::from_millis(1));
     }
 }

@@ -10,12 +10,15 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::SessionError;
-use crate::extension::discover::file::{Follow, open_regular};
+use crate::{
+    extension::discover::file::{Follow, open_regular},
+    file::Locked,
+};
 
 /// A file that was there.
 pub(super) enum Access {
-    /// To write, with the lock.
-    Write(File),
+    /// To write.
+    Write(Locked),
     /// Only to read, and why.
     Read(File, io::Error),
 }
@@ -33,7 +36,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Access>, SessionError> {
         if !file.metadata().is_ok_and(|file| file.is_file()) {
             return Err(SessionError::NotASession(path.to_owned()));
         }
-        lock(&file, path)?;
+        let file = lock(file, path)?;
         if is_at(&file, path) {
             return Ok(Some(Access::Write(file)));
         }
@@ -70,16 +73,15 @@ fn is_denied(error: &io::Error) -> bool {
 }
 
 /// Takes the lock, or says who has it.
-pub(super) fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(SessionError::Busy {
+pub(super) fn lock(file: File, path: &Path) -> Result<Locked, SessionError> {
+    Locked::try_new(file).map_err(|(file, error)| match error {
+        TryLockError::WouldBlock => SessionError::Busy {
             path: path.to_owned(),
-            pid: holder(file),
-        }),
+            pid: holder(&file),
+        },
         // A file system without locks cannot promise one writer.
-        Err(TryLockError::Error(error)) => Err(SessionError::write(path, error)),
-    }
+        TryLockError::Error(error) => SessionError::write(path, error),
+    })
 }
 
 /// Whether the path still leads to this very file.

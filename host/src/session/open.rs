@@ -1,7 +1,6 @@
 //! From a file, in whatever state, to a session that can be gone on with.
 
 use std::{
-    fs::File,
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
@@ -14,7 +13,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    file::{replace, set_aside},
+    file::{Locked, replace, set_aside},
     message::Message,
 };
 
@@ -103,13 +102,12 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
     let Some(access) = lock::open(path)? else {
         return Ok(None);
     };
-    let (mut file, denied) = match access {
-        Access::Write(file) => (file, None),
-        Access::Read(file, why) => (file, Some(why)),
-    };
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
-        .map_err(|error| SessionError::read(path, error))?;
+    match &access {
+        Access::Write(file) => (&**file).read_to_end(&mut bytes),
+        Access::Read(file, _) => (&*file).read_to_end(&mut bytes),
+    }
+    .map_err(|error| SessionError::read(path, error))?;
     let contents = Contents::read(&bytes);
     if let Some(version) = contents.newer {
         return Err(SessionError::Newer {
@@ -122,9 +120,9 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
     }
     let head = contents.head.clone().unwrap_or(fresh);
     let mut notices = Vec::new();
-    let repaired = match denied {
-        Some(why) => Err(why),
-        None => repair(path, file, &bytes, &contents, &head, &mut notices),
+    let repaired = match access {
+        Access::Write(file) => repair(path, file, &bytes, &contents, &head, &mut notices),
+        Access::Read(_, why) => Err(why),
     };
     let writer = match repaired {
         Ok((file, len)) => Some(Writer::of(path.to_owned(), file, len)),
@@ -153,12 +151,12 @@ fn was_session(bytes: &[u8]) -> bool {
 /// the disk elsewhere.
 fn repair(
     path: &Path,
-    file: File,
+    file: Locked,
     bytes: &[u8],
     contents: &Contents,
     head: &Head,
     notices: &mut Vec<Notice>,
-) -> io::Result<(File, u64)> {
+) -> io::Result<(Locked, u64)> {
     let path = path.to_owned();
     if !contents.is_session() {
         notices.push(if bytes.is_empty() {
@@ -174,8 +172,7 @@ fn repair(
         let aside = set_aside(&path, "bad", bytes)?;
         let whole = composed(head, contents, bytes, usize::MAX);
         let file = replace(&real(&path), &whole, |new| {
-            // Nobody else can have it, so that this cannot wait.
-            new.try_lock().map_err(io::Error::from)
+            Locked::try_new(new).map_err(|(_, error)| error.into())
         })?;
         notices.push(Notice::Damaged {
             path,
@@ -200,8 +197,8 @@ fn repair(
     extended(file, whole.len() as u64, newline)
 }
 
-fn extended(mut file: File, len: u64, with: &[u8]) -> io::Result<(File, u64)> {
-    if let Err(error) = file.write_all(with) {
+fn extended(file: Locked, len: u64, with: &[u8]) -> io::Result<(Locked, u64)> {
+    if let Err(error) = (&*file).write_all(with) {
         let _ = file.set_len(len);
         return Err(error);
     }

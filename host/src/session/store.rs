@@ -197,7 +197,7 @@ impl Sessions {
             .and_then(|()| write_new(&path, &whole))
             .map_err(|error| SessionError::write(&path, error))?;
         sync_folder(&path);
-        lock::lock(&file, &path)?;
+        let file = lock::lock(file, &path)?;
         let writer = Writer::of(path.clone(), file, whole.len() as u64);
         let contents = Contents::read(&whole);
         Ok(Opened::of(contents, Some(writer), &head, &path, Vec::new()))

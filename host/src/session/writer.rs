@@ -12,7 +12,10 @@ use super::{
     line::{Head, Out},
     lock,
 };
-use crate::{file::sync_folder, home::make_private};
+use crate::{
+    file::{Locked, sync_folder},
+    home::make_private,
+};
 
 /// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +35,8 @@ pub enum Written {
 #[derive(Debug)]
 pub(super) struct Writer {
     path: PathBuf,
-    /// With its lock. `None`: not made yet.
-    file: Option<File>,
+    /// `None`: not made yet.
+    file: Option<Locked>,
     /// The head of a file that has none yet.
     head: Option<Head>,
     /// How far the file is whole.
@@ -62,8 +65,8 @@ impl Writer {
         }
     }
 
-    /// A file that is there, locked, and whole up to `len`.
-    pub(super) fn of(path: PathBuf, file: File, len: u64) -> Self {
+    /// A file that is there, and whole up to `len`.
+    pub(super) fn of(path: PathBuf, file: Locked, len: u64) -> Self {
         Self {
             path,
             file: Some(file),
@@ -128,8 +131,7 @@ impl Writer {
         if self.file.is_none() {
             let file =
                 create(&self.path).map_err(|error| SessionError::write(&self.path, error))?;
-            lock::lock(&file, &self.path)?;
-            self.file = Some(file);
+            self.file = Some(lock::lock(file, &self.path)?);
         }
         if let Some(head) = self.head.take() {
             let mut lines = Vec::new();
@@ -142,7 +144,7 @@ impl Writer {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let Some(file) = &mut self.file else {
+        let Some(file) = &self.file else {
             return Ok(());
         };
         if self.torn {
@@ -151,7 +153,7 @@ impl Writer {
         }
         // One call, so that whoever reads meanwhile sees whole lines. A second one is made only where the first was
         // short, to hear why.
-        if let Err(error) = file.write_all(&self.waiting) {
+        if let Err(error) = (&**file).write_all(&self.waiting) {
             self.torn = file.set_len(self.len).is_err();
             return Err(error);
         }

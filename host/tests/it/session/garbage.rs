@@ -1,6 +1,7 @@
 //! Any bytes at all.
 
 use proptest::prelude::*;
+use zot_host::session::SessionError;
 
 use super::*;
 
@@ -9,7 +10,11 @@ fn survives(world: &World, bytes: &[u8]) -> Vec<Message> {
     fs::create_dir_all(world.sessions.dir()).unwrap();
     let path = world.sessions.dir().join("x.jsonl");
     fs::write(&path, bytes).unwrap();
-    let mut opened = world.sessions.open(&path, "demo", "demo").unwrap();
+    let mut opened = match world.sessions.open(&path, "demo", "demo") {
+        // One digit makes it so.
+        Err(SessionError::Newer { .. }) => return Vec::new(),
+        opened => opened.unwrap(),
+    };
     let _ = opened.session.append(&user("on")).unwrap();
     drop(opened.session);
     let again = world.sessions.open(&path, "demo", "demo").unwrap();
@@ -47,7 +52,7 @@ fn cut_at_every_byte_it_is_a_beginning_of_what_was_said() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn garbage_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {

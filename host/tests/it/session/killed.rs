@@ -41,7 +41,7 @@ fn writer() {
         out.write_all(format!("\nwritten {number}\n").as_bytes())
             .unwrap();
         out.flush().unwrap();
-        if number % 4 == 3 {
+        if number % 32 == 31 {
             let _ = session.sync().unwrap();
         }
     }
@@ -68,7 +68,7 @@ fn every_message_that_was_acknowledged_is_there() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        std::thread::sleep(Duration::from_micros(random % 20_000));
+        std::thread::sleep(Duration::from_micros(random % 40_000));
         child.kill().unwrap();
         child.wait().unwrap();
         for line in lines {

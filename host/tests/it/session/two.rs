@@ -2,7 +2,8 @@
 
 use std::{
     io::{BufRead, BufReader, Read},
-    process::Stdio,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use zot_host::session::{Choice, SessionError, export};
@@ -106,4 +107,28 @@ fn a_repair_is_one_writers_too() {
         assert_eq!(one.transcript, turn());
         assert_eq!(world.asides().len(), 1);
     }
+}
+
+/// A process that is being started has a copy of every open file for a moment, and must not keep the lock with it.
+#[test]
+fn the_lock_is_given_back_at_once_though_processes_are_started_meanwhile() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    Command::new("true").status().unwrap();
+                }
+            });
+        }
+        let opened: Vec<_> = (0..300)
+            .map(|_| world.sessions.open(&path, "demo", "demo").map(drop))
+            .collect();
+        over.store(true, Ordering::Relaxed);
+        for result in opened {
+            result.unwrap();
+        }
+    });
 }
