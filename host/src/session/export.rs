@@ -37,13 +37,13 @@ pub fn export(from: &Path, to: &Path) -> Result<(), SessionError> {
 }
 
 fn markdown(head: &Head, contents: &Contents) -> String {
-    let titles = contents.lines.iter().filter_map(|(_, line)| match line {
+    let mut titles = contents.lines.iter().filter_map(|(_, line)| match line {
         Line::Title(title) => Some(title.as_str()),
         _ => None,
     });
     let mut page = format!(
         "# {}\n\n{} · {} {} · {}\n",
-        titles.last().unwrap_or("A session"),
+        titles.next_back().unwrap_or("A session"),
         head.created,
         head.provider,
         head.model,

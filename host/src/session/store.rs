@@ -54,10 +54,9 @@ impl Sessions {
             .or_else(|_| std::path::absolute(cwd))
             .unwrap_or_else(|_| cwd.to_owned());
         let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
-        let hash: String = digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        let hash = format!("{:016x}", u64::from_be_bytes(first));
         Self {
             dir: home.sessions().join(hash),
             cwd,

@@ -68,8 +68,9 @@ impl World {
         let Ok(entries) = fs::read_dir(self.sessions.dir()) else {
             return Vec::new();
         };
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| !name.ends_with(".jsonl")).collect();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let asides = paths.filter(|path| path.extension().unwrap() != "jsonl");
+        let mut names: Vec<_> = asides.map(|path| path.display().to_string()).collect();
         names.sort();
         names
     }

@@ -17,7 +17,7 @@ const DIR: &str = "ZOT_HOST_TEST_DIR";
 fn nth(number: u64) -> Message {
     let id = number.to_string();
     match number % 4 {
-        0 if number % 8 == 0 => user(&id.repeat(300_000 / id.len())),
+        0 if number.is_multiple_of(8) => user(&id.repeat(300_000 / id.len())),
         0 => user(&id),
         1 => calls(&number.to_string()),
         2 => result(&(number - 1).to_string()),
