@@ -59,7 +59,10 @@ pub(crate) fn set_aside(path: &Path, word: &str, bytes: &[u8]) -> io::Result<Pat
                 }
             }
             Err(error) => return Err(error),
-            Ok(_) => return Ok(aside),
+            Ok(_) => {
+                sync_folder(&aside);
+                return Ok(aside);
+            }
         }
     }
     Err(io::Error::other(format!(

@@ -71,7 +71,7 @@ pub use export::export;
 pub use line::{Head, Parent};
 pub use list::{Entry, Listed};
 pub use open::Opened;
-pub use store::{Choice, Sessions};
+pub use store::{Choice, Sessions, messages};
 pub use writer::Written;
 
 use crate::{

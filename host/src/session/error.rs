@@ -32,7 +32,7 @@ pub enum SessionError {
     #[error("`{}` is not a session", .0.display())]
     NotASession(PathBuf),
     /// A file that is to be imported has a line that cannot be read.
-    #[error("`{}` is damaged: {lines} of its lines cannot be read", path.display())]
+    #[error("`{}` is damaged: {} of it cannot be read", path.display(), counted(*lines as u64, "line"))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum SessionError {
         lines: usize,
     },
     /// A session without so many messages.
-    #[error("session `{}` has {messages} messages, not {at}", path.display())]
+    #[error("session `{}` has {}, not {at}", path.display(), counted(*messages, "message"))]
     NoSuchMessage {
         /// The session's file.
         path: PathBuf,
@@ -87,6 +87,11 @@ fn holder(pid: Option<u32>) -> String {
         Some(pid) => format!("process {pid}"),
         None => "another process".to_owned(),
     }
+}
+
+/// `1 line`, `2 lines`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 impl SessionError {
@@ -184,8 +189,9 @@ impl fmt::Display for Notice {
                 messages,
             } => write!(
                 formatter,
-                "session `{}` was damaged: {messages} messages could be read, and the file as it was is `{}`",
+                "session `{}` was damaged: {} could be read, and the file as it was is `{}`",
                 path.display(),
+                counted(*messages, "message"),
                 aside.display()
             ),
             Self::Unreadable { path, aside } => write!(
@@ -201,16 +207,19 @@ impl fmt::Display for Notice {
             ),
             Self::Unknown { path, lines } => write!(
                 formatter,
-                "{lines} lines of session `{}` are of a newer zot: kept, but not understood",
-                path.display()
+                "session `{}` has {} of a newer zot: kept, but not understood",
+                path.display(),
+                counted(*lines as u64, "line")
             ),
             Self::Cancelled { calls } => write!(
                 formatter,
-                "{calls} tool calls of this session never had a result: the model is told that they were cancelled"
+                "this session has {} without a result: the model is told of a cancellation",
+                counted(*calls as u64, "tool call")
             ),
             Self::Uncalled { messages } => write!(
                 formatter,
-                "the calls that {messages} tool results of this session belong to are lost: the model gets them as text"
+                "this session has {} of tool results whose calls are lost: the model gets them as text",
+                counted(*messages as u64, "message")
             ),
             Self::Off { path, why } => write!(
                 formatter,

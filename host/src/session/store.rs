@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Listed, Notice, SessionError,
     contents::Contents,
-    line::{Head, Parent, VERSION},
+    line::{Head, Line, Parent, VERSION},
     list, lock,
     open::{self, Opened, Place, composed},
     writer::Writer,
@@ -23,6 +23,7 @@ use crate::{
     extension::discover::file::{Follow, open_regular},
     file::{sync_folder, write_new},
     home::{Home, make_private},
+    message::Message,
 };
 
 /// Which session a program is started with.
@@ -147,7 +148,7 @@ impl Sessions {
         list::list(&self.dir)
     }
 
-    /// A new session with the first `at` messages of the one in `from`, which is left as it is.
+    /// A new session with the first `at` of the [`messages`] of the one in `from`, which is left as it is.
     pub fn fork(&self, from: &Path, at: u64) -> Result<Opened, SessionError> {
         let (bytes, contents) = read(from)?;
         let Some(end) = contents.after(at) else {
@@ -227,6 +228,19 @@ impl Sessions {
         }
         Ok(access(&self.dir, Access::WRITE_OK | Access::EXEC_OK)?)
     }
+}
+
+/// What was said in a session, as its file has it and from before a compaction too: the points where it can be forked.
+pub fn messages(path: &Path) -> Result<Vec<Message>, SessionError> {
+    let (_, contents) = read(path)?;
+    let messages = contents
+        .lines
+        .into_iter()
+        .filter_map(|(_, line)| match line {
+            Line::Message(message) => Some(message),
+            _ => None,
+        });
+    Ok(messages.collect())
 }
 
 /// Reads a session without its lock: what another process is just writing is at worst a torn end.

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use zot_host::session::{SessionError, export};
+use zot_host::session::{SessionError, export, messages};
 
 use super::*;
 
@@ -40,6 +40,20 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
         error.to_string().ends_with("has 4 messages, not 5"),
         "{error}"
     );
+}
+
+#[test]
+fn it_can_be_forked_before_its_compaction() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let mut opened = world.resume();
+    let _ = opened.session.compact(&user("summary")).unwrap();
+    let _ = opened.session.append(&user("after")).unwrap();
+    let all = [turn(), vec![user("after")]].concat();
+    assert_eq!(messages(&path).unwrap(), all);
+    let fork = |at| world.sessions.fork(&path, at).unwrap().transcript;
+    assert_eq!(fork(3), turn()[..3]);
+    assert_eq!(fork(5), [user("summary"), user("after")]);
 }
 
 #[test]

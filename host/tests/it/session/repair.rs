@@ -293,8 +293,8 @@ fn each_notice_is_one_line_that_names_the_file() {
     let said = said(&opened).replace(path.to_str().unwrap(), "FILE");
     let expected = [
         "session `FILE` was damaged: 2 messages could be read, and the file as it was is `FILE.bad`",
-        "1 lines of session `FILE` are of a newer zot: kept, but not understood",
-        "1 tool calls of this session never had a result: the model is told that they were cancelled",
+        "session `FILE` has 1 line of a newer zot: kept, but not understood",
+        "this session has 1 tool call without a result: the model is told of a cancellation",
     ];
     assert_eq!(said, expected.join("\n"));
 }
