@@ -152,6 +152,11 @@ impl Home {
         self.path.join("config.json")
     }
 
+    /// The sessions, a directory for each working directory.
+    pub fn sessions(&self) -> PathBuf {
+        self.path.join("sessions")
+    }
+
     /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
     /// was there with another. What is missing above it is made likewise, as XDG wants it.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
@@ -173,7 +178,7 @@ impl Home {
 }
 
 /// Whether there is a directory now, and not something else in its place.
-fn make_private(path: &Path) -> io::Result<bool> {
+pub(crate) fn make_private(path: &Path) -> io::Result<bool> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -279,6 +284,7 @@ mod tests {
             (home.log_of("guard"), "/zot/logs/ext-guard.log"),
             (home.data_dir("guard"), "/zot/extension-data/guard"),
             (home.config(), "/zot/config.json"),
+            (home.sessions(), "/zot/sessions"),
         ];
         for (path, expected) in paths {
             assert_eq!(path, Path::new(expected));

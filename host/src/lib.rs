@@ -87,7 +87,10 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "agent")]
+pub mod clock;
 pub mod extension;
+mod file;
 pub mod home;
 mod hooks;
 mod host;
@@ -95,6 +98,9 @@ mod host;
 pub mod message;
 #[cfg(feature = "agent")]
 pub mod provider;
+#[cfg(feature = "agent")]
+pub mod session;
+pub mod settings;
 
 pub use hooks::{Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};

@@ -12,6 +12,9 @@ mod outside;
 mod permissions;
 mod recordings;
 mod seeds;
+#[cfg(feature = "agent")]
+mod session;
+mod settings;
 mod soak;
 mod support;
 mod telling;

@@ -1,0 +1,146 @@
+//! The bytes of a session's file, understood line by line. Nothing here touches the disk.
+
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::{
+    line::{Head, Line, parse},
+    transcript,
+};
+use crate::message::Message;
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) head: Option<Head>,
+    /// Whether the head is where it belongs: before everything else.
+    pub(super) head_is_first: bool,
+    /// A head in a version that this program does not know.
+    pub(super) newer: Option<u32>,
+    /// The lines that can be read, in order, without the head, and where they are.
+    pub(super) lines: Vec<(Range<usize>, Line)>,
+    /// Lines of a newer version.
+    pub(super) unknown: usize,
+    /// Lines that cannot be read, with others after them that can.
+    pub(super) damaged: usize,
+    /// The end of the last line that can be read; what comes after it is torn.
+    pub(super) whole: usize,
+    /// Whether there is something after it.
+    pub(super) torn: bool,
+    /// Whether that last line has no newline.
+    pub(super) open_end: bool,
+}
+
+/// What a session has been through, as the agent wants it.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) transcript: Vec<Message>,
+    pub(super) earlier: Vec<Message>,
+    pub(super) model: Option<(String, String)>,
+    pub(super) title: Option<String>,
+    pub(super) messages: u64,
+}
+
+impl Contents {
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut contents = Self::default();
+        let (mut start, mut broken) = (0, 0);
+        while start < bytes.len() {
+            let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at + 1);
+            let line = &bytes[start..end];
+            if line.iter().all(u8::is_ascii_whitespace) {
+                // Part of what is whole only when something readable follows.
+            } else if let Some(parsed) = parse(line) {
+                contents.damaged += std::mem::take(&mut broken);
+                contents.whole = end;
+                contents.open_end = !line.ends_with(b"\n");
+                contents.take(start..end, parsed);
+            } else {
+                broken += 1;
+            }
+            start = end;
+        }
+        contents.torn = broken > 0;
+        contents
+    }
+
+    fn take(&mut self, place: Range<usize>, line: Line) {
+        match line {
+            Line::NewerHead(version) if self.newer.is_none() && self.head.is_none() => {
+                self.newer = Some(version);
+            }
+            Line::Head(head) if self.head.is_none() => {
+                self.head_is_first = self.lines.is_empty() && self.damaged == 0;
+                self.head = Some(head);
+            }
+            line => {
+                // A second head is nobody's: two files that were put together.
+                if matches!(line, Line::Unknown | Line::Head(_) | Line::NewerHead(_)) {
+                    self.unknown += 1;
+                }
+                self.lines.push((place, line));
+            }
+        }
+    }
+
+    /// Whether anything in it is of a session.
+    pub(super) fn is_session(&self) -> bool {
+        let known = |line: &Line| !matches!(line, Line::Unknown);
+        self.head.is_some() || self.lines.iter().any(|(_, line)| known(line))
+    }
+
+    /// Whether it must be written anew before anything is appended: a line in the middle is broken, or the head is
+    /// not where it belongs.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged > 0 || !self.head_is_first
+    }
+
+    /// The place right after this many messages, or `None` where there are fewer.
+    pub(super) fn after(&self, messages: u64) -> Option<usize> {
+        let mut count = 0;
+        let mut place = 0;
+        for (range, line) in &self.lines {
+            if matches!(line, Line::Message(_)) {
+                if count == messages {
+                    return Some(place);
+                }
+                count += 1;
+            }
+            place = range.end;
+        }
+        (count == messages).then_some(place)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        let messages = self.lines.iter();
+        messages
+            .filter(|(_, line)| matches!(line, Line::Message(_)))
+            .count() as u64
+    }
+
+    /// What the agent goes on with. The transcript is one that a provider takes; `calls` are those whose result it lacked.
+    pub(super) fn into_history(self) -> (History, transcript::Mended) {
+        let mut history = History::default();
+        if let Some(head) = &self.head {
+            history.model = Some((head.provider.clone(), head.model.clone()));
+        }
+        for (_, line) in self.lines {
+            match line {
+                Line::Message(message) => {
+                    history.messages += 1;
+                    history.transcript.push(message);
+                }
+                Line::Compaction(summary) => {
+                    history.earlier.append(&mut history.transcript);
+                    history.transcript.push(summary);
+                }
+                Line::Model { provider, model } => history.model = Some((provider, model)),
+                Line::Title(title) => history.title = Some(title),
+                Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
+            }
+        }
+        let mended = transcript::mend(&mut history.transcript);
+        (history, mended)
+    }
+}

@@ -1,0 +1,127 @@
+//! A session for somebody else: as it is, or to be read.
+
+use std::path::Path;
+
+use zot_protocol::Content;
+
+use super::{
+    SessionError,
+    contents::Contents,
+    line::{Head, Line},
+    open::composed,
+    store::read,
+};
+use crate::{
+    file::write_new,
+    message::{Block, Message, Role},
+};
+
+/// Writes the session in `from` to a new file: as Markdown where its name ends in `.md`, otherwise as the JSON Lines it
+/// is, which can be imported. Nothing is overwritten.
+pub fn export(from: &Path, to: &Path) -> Result<(), SessionError> {
+    let (bytes, contents) = read(from)?;
+    let Some(head) = &contents.head else {
+        return Err(SessionError::NotASession(from.to_owned()));
+    };
+    let is_markdown = to
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let whole = if is_markdown {
+        markdown(head, &contents).into_bytes()
+    } else {
+        composed(head, &contents, &bytes, usize::MAX)
+    };
+    write_new(to, &whole)
+        .map(drop)
+        .map_err(|error| SessionError::write(to, error))
+}
+
+fn markdown(head: &Head, contents: &Contents) -> String {
+    let mut titles = contents.lines.iter().filter_map(|(_, line)| match line {
+        Line::Title(title) => Some(title.as_str()),
+        _ => None,
+    });
+    let mut page = format!(
+        "# {}\n\n{} · {} {} · {}\n",
+        titles.next_back().unwrap_or("A session"),
+        head.created,
+        head.provider,
+        head.model,
+        head.cwd
+    );
+    for (_, line) in &contents.lines {
+        match line {
+            Line::Message(message) => add_message(&mut page, message),
+            Line::Compaction(summary) => {
+                page += "\n## Summary of what was said so far\n";
+                add_blocks(&mut page, &summary.content);
+            }
+            Line::Model { provider, model } => {
+                page += &format!("\n*From here on {provider} {model}.*\n");
+            }
+            _ => {}
+        }
+    }
+    page
+}
+
+fn add_message(page: &mut String, message: &Message) {
+    let who = match message.role {
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+        Role::Tool => "Tools",
+    };
+    *page += &format!("\n## {who}\n");
+    add_blocks(page, &message.content);
+}
+
+fn add_blocks(page: &mut String, blocks: &[Block]) {
+    for block in blocks {
+        match block {
+            Block::Text { text } => *page += &format!("\n{}\n", text.trim_end()),
+            Block::Image { mime_type, .. } => *page += &format!("\n*An image, {mime_type}.*\n"),
+            // For the provider, as everywhere.
+            Block::Thinking { .. } => {}
+            Block::ToolCall { name, args, .. } => {
+                let args = serde_json::to_string_pretty(args).unwrap_or_default();
+                *page += &format!("\nCalls `{name}`:\n\n{}", fenced("json", &args));
+            }
+            Block::ToolResult {
+                is_error, content, ..
+            } => {
+                *page += if *is_error {
+                    "\nError:\n"
+                } else {
+                    "\nResult:\n"
+                };
+                for content in content {
+                    match content {
+                        Content::Text(text) => *page += &format!("\n{}", fenced("", &text.text)),
+                        Content::Image(image) => {
+                            *page += &format!("\n*An image, {}.*\n", image.mime_type);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A block of code, behind a fence that is longer than any in it.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text
+        .lines()
+        .map(|line| {
+            line.trim_start()
+                .chars()
+                .take_while(|tick| *tick == '`')
+                .count()
+        })
+        .max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    format!(
+        "{fence}{language}\n{}\n{fence}\n",
+        text.trim_end_matches('\n')
+    )
+}

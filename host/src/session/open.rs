@@ -1,0 +1,233 @@
+//! From a file, in whatever state, to a session that can be gone on with.
+
+use std::{
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Notice, Session, SessionError,
+    contents::Contents,
+    line::{Head, Out},
+    lock::{self, Access},
+    writer::Writer,
+};
+use crate::{
+    file::{Locked, replace, set_aside},
+    message::Message,
+};
+
+/// A session, and what it has been through.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Opened {
+    /// What is written to from here on.
+    pub session: Session,
+    /// What a model is to be sent: all messages, or those since the last compaction with its summary first. It is
+    /// valid: no call without its result.
+    pub transcript: Vec<Message>,
+    /// What was said before the last compaction; only to be shown.
+    pub earlier: Vec<Message>,
+    /// The provider that was last used.
+    pub provider: String,
+    /// The model that was last used.
+    pub model: String,
+    /// What the user is to be told.
+    pub notices: Vec<Notice>,
+}
+
+impl Opened {
+    /// A session with nothing in it.
+    pub(super) fn fresh(head: &Head, writer: Option<Writer>, notices: Vec<Notice>) -> Self {
+        Self {
+            session: Session::new(head.id.clone(), writer, 0, None),
+            transcript: Vec::new(),
+            earlier: Vec::new(),
+            provider: head.provider.clone(),
+            model: head.model.clone(),
+            notices,
+        }
+    }
+
+    /// A session with these contents.
+    pub(super) fn of(
+        contents: Contents,
+        writer: Option<Writer>,
+        head: &Head,
+        path: &Path,
+        mut notices: Vec<Notice>,
+    ) -> Self {
+        if contents.unknown > 0 {
+            notices.push(Notice::Unknown {
+                path: path.to_owned(),
+                lines: contents.unknown,
+            });
+        }
+        let (history, mended) = contents.into_history();
+        if mended.calls > 0 {
+            notices.push(Notice::Cancelled {
+                calls: mended.calls,
+            });
+        }
+        if mended.results > 0 {
+            notices.push(Notice::Uncalled {
+                messages: mended.results,
+            });
+        }
+        let (provider, model) = history
+            .model
+            .unwrap_or_else(|| (head.provider.clone(), head.model.clone()));
+        Self {
+            session: Session::new(head.id.clone(), writer, history.messages, history.title),
+            transcript: history.transcript,
+            earlier: history.earlier,
+            provider,
+            model,
+            notices,
+        }
+    }
+}
+
+/// Whose file it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In our own directory: whatever is there is a session, or was one.
+    Ours,
+    /// A path that the user gave: what is no session, and never was one, is left alone.
+    Theirs,
+}
+
+/// Opens the file at `path`, and repairs it first. `None`: there is none. `fresh` is the head of a session that begins in it.
+pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Opened>, SessionError> {
+    let Some(access) = lock::open(path)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    match &access {
+        Access::Write(file) => (&**file).read_to_end(&mut bytes),
+        Access::Read(file, _) => (&*file).read_to_end(&mut bytes),
+    }
+    .map_err(|error| SessionError::read(path, error))?;
+    let contents = Contents::read(&bytes);
+    if let Some(version) = contents.newer {
+        return Err(SessionError::Newer {
+            path: path.to_owned(),
+            version,
+        });
+    }
+    if !contents.is_session() && place == Place::Theirs && !was_session(&bytes) {
+        return Err(SessionError::NotASession(path.to_owned()));
+    }
+    let head = contents.head.clone().unwrap_or(fresh);
+    let mut notices = Vec::new();
+    let repaired = match access {
+        Access::Write(file) => repair(path, file, &bytes, &contents, &head, &mut notices),
+        Access::Read(_, why) => Err(why),
+    };
+    let writer = match repaired {
+        Ok((file, len)) => Some(Writer::of(path.to_owned(), file, len)),
+        Err(why) => {
+            notices.push(Notice::Off {
+                path: path.to_owned(),
+                why: why.to_string(),
+            });
+            None
+        }
+    };
+    if !contents.is_session() {
+        return Ok(Some(Opened::fresh(&head, writer, notices)));
+    }
+    Ok(Some(Opened::of(contents, writer, &head, path, notices)))
+}
+
+/// Whether a file in which nothing can be read was a session once: nothing is left of it, or it begins as one does.
+fn was_session(bytes: &[u8]) -> bool {
+    const BEGINNING: &[u8] = br#"{"type":"session""#;
+    let nothing = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
+    bytes.iter().all(nothing) || bytes.starts_with(BEGINNING) || BEGINNING.starts_with(bytes)
+}
+
+/// Makes a file fit to be appended to: the file, and how long it is. Before anything is taken out of it, that is on
+/// the disk elsewhere.
+fn repair(
+    path: &Path,
+    file: Locked,
+    bytes: &[u8],
+    contents: &Contents,
+    head: &Head,
+    notices: &mut Vec<Notice>,
+) -> io::Result<(Locked, u64)> {
+    let path = path.to_owned();
+    if !contents.is_session() {
+        notices.push(if bytes.is_empty() {
+            Notice::Empty(path)
+        } else {
+            let aside = set_aside(&path, "bad", bytes)?;
+            Notice::Unreadable { path, aside }
+        });
+        file.set_len(0)?;
+        return extended(file, 0, &head_line(head));
+    }
+    if contents.is_damaged() {
+        let aside = set_aside(&path, "bad", bytes)?;
+        let whole = composed(head, contents, bytes, usize::MAX);
+        let file = replace(&real(&path), &whole, |new| {
+            Locked::try_new(new).map_err(|(_, error)| error.into())
+        })?;
+        notices.push(Notice::Damaged {
+            path,
+            aside,
+            messages: contents.count(),
+        });
+        return Ok((file, whole.len() as u64));
+    }
+    let (whole, rest) = bytes.split_at(contents.whole);
+    if contents.torn {
+        let aside = set_aside(&path, "torn", rest)?;
+        notices.push(Notice::Torn {
+            path,
+            aside,
+            bytes: rest.len(),
+        });
+    }
+    if !rest.is_empty() {
+        file.set_len(whole.len() as u64)?;
+    }
+    let newline: &[u8] = if contents.open_end { b"\n" } else { b"" };
+    extended(file, whole.len() as u64, newline)
+}
+
+fn extended(file: Locked, len: u64, with: &[u8]) -> io::Result<(Locked, u64)> {
+    if let Err(error) = (&*file).write_all(with) {
+        let _ = file.set_len(len);
+        return Err(error);
+    }
+    Ok((file, len + with.len() as u64))
+}
+
+/// A symlink is the user's, and stays.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+pub(super) fn head_line(head: &Head) -> Vec<u8> {
+    let mut line = Vec::new();
+    Out::Session(head).write(&mut line);
+    line
+}
+
+/// A file of this head and the lines that end before `end`, as they are.
+pub(super) fn composed(head: &Head, contents: &Contents, bytes: &[u8], end: usize) -> Vec<u8> {
+    let mut whole = head_line(head);
+    for (place, _) in contents
+        .lines
+        .iter()
+        .take_while(|(place, _)| place.end <= end)
+    {
+        whole.extend_from_slice(&bytes[place.clone()]);
+        if !whole.ends_with(b"\n") {
+            whole.push(b'\n');
+        }
+    }
+    whole
+}

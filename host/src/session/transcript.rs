@@ -1,0 +1,267 @@
+//! A transcript that a provider takes: every call has its result right after it, and every result its call.
+//!
+//! A process that was killed leaves calls without results; a damaged file, results without calls. Providers refuse both,
+//! and would refuse the session for ever. Nothing that was shown is left out: what lacks its counterpart is given one,
+//! or becomes text.
+
+use std::collections::HashSet;
+
+use zot_protocol::{Content, ToolId};
+
+use crate::message::{Block, Message, Role};
+
+/// What the model is told of a call whose result was never written.
+const CANCELLED: &str = "cancelled: zot ended before this call had a result";
+/// What the model is told where the beginning is lost.
+const NO_BEGINNING: &str = "(the beginning of this conversation is lost)";
+
+/// What the model is told before a result whose call is lost.
+const NO_CALL: &str = "(the result of a tool whose call is lost)";
+
+/// What had to be done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Mended {
+    /// Calls that had no result.
+    pub(super) calls: usize,
+    /// Messages with results that had no call.
+    pub(super) results: usize,
+}
+
+/// Makes a transcript valid. One that is already is left as it is, and the same one always gives the same.
+pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
+    let mut mended = Mended::default();
+    let mut whole = Vec::with_capacity(messages.len());
+    // The calls that wait for their results.
+    let mut open: Vec<ToolId> = Vec::new();
+    for mut message in messages.drain(..) {
+        match message.role {
+            Role::Tool => {
+                let strangers = take_strangers(&mut message, &mut open);
+                let said = (!strangers.is_empty()).then(|| as_text(&message.time, strangers));
+                if !message.content.is_empty() {
+                    whole.push(message);
+                }
+                if let Some(said) = said {
+                    mended.results += 1;
+                    close(&mut whole, &mut open, &mut mended);
+                    whole.push(said);
+                }
+            }
+            Role::User | Role::Assistant => {
+                close(&mut whole, &mut open, &mut mended);
+                if message.content.is_empty() {
+                    continue;
+                }
+                if message.role == Role::Assistant {
+                    open = calls(&message);
+                }
+                whole.push(message);
+            }
+        }
+    }
+    close(&mut whole, &mut open, &mut mended);
+    if let Some(first) = whole.first()
+        && first.role != Role::User
+    {
+        let beginning = text(Role::User, NO_BEGINNING, &first.time);
+        whole.insert(0, beginning);
+    }
+    *messages = whole;
+    mended
+}
+
+/// Gives every open call a result.
+fn close(whole: &mut Vec<Message>, open: &mut Vec<ToolId>, mended: &mut Mended) {
+    let Some(last) = whole.last().filter(|_| !open.is_empty()) else {
+        return;
+    };
+    mended.calls += open.len();
+    let results = open.drain(..).map(|call_id| Block::ToolResult {
+        call_id,
+        is_error: true,
+        content: vec![Content::text(CANCELLED)],
+    });
+    let message = Message {
+        role: Role::Tool,
+        content: results.collect(),
+        time: last.time.clone(),
+    };
+    whole.push(message);
+}
+
+fn calls(message: &Message) -> Vec<ToolId> {
+    let mut seen = HashSet::new();
+    let ids = message.content.iter().filter_map(|block| match block {
+        Block::ToolCall { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    ids.filter(|id| seen.insert(id.as_str().to_owned()))
+        .collect()
+}
+
+/// Takes out what is not the result of an open call, and closes the calls that have theirs here.
+fn take_strangers(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
+    let blocks = std::mem::take(&mut message.content);
+    let (own, strangers) = blocks.into_iter().partition(|block| match block {
+        Block::ToolResult { call_id, .. } => match open.iter().position(|id| id == call_id) {
+            Some(at) => {
+                open.remove(at);
+                true
+            }
+            None => false,
+        },
+        _ => false,
+    });
+    message.content = own;
+    strangers
+}
+
+/// Results without a call, as something the user says.
+fn as_text(time: &str, strangers: Vec<Block>) -> Message {
+    let mut said = text(Role::User, NO_CALL, time);
+    for block in strangers {
+        match block {
+            Block::ToolResult { content, .. } => {
+                said.content
+                    .extend(content.into_iter().filter_map(|content| match content {
+                        Content::Text(text) => Some(Block::Text { text: text.text }),
+                        Content::Image(image) => Some(Block::Image {
+                            mime_type: image.mime_type,
+                            data: image.data,
+                        }),
+                        _ => None,
+                    }));
+            }
+            Block::ToolCall { .. } | Block::Thinking { .. } => {}
+            other => said.content.push(other),
+        }
+    }
+    said
+}
+
+fn text(role: Role, text: &str, time: &str) -> Message {
+    Message {
+        role,
+        content: vec![Block::Text {
+            text: text.to_owned(),
+        }],
+        time: time.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calling(ids: &[&str]) -> Message {
+        let calls = ids.iter().map(|id| Block::ToolCall {
+            id: ToolId::from(*id),
+            name: "read".to_owned(),
+            args: zot_protocol::Object::new(),
+        });
+        Message {
+            role: Role::Assistant,
+            content: calls.collect(),
+            time: "t".to_owned(),
+        }
+    }
+
+    fn results(ids: &[&str]) -> Message {
+        let results = ids.iter().map(|id| Block::ToolResult {
+            call_id: ToolId::from(*id),
+            is_error: false,
+            content: vec![Content::text(format!("result {id}"))],
+        });
+        Message {
+            role: Role::Tool,
+            content: results.collect(),
+            time: "t".to_owned(),
+        }
+    }
+
+    fn user() -> Message {
+        text(Role::User, "go on", "t")
+    }
+
+    /// `u`, `a`, `t` by message, and for the tools' one letter per result: `!` cancelled.
+    fn shape(messages: &[Message]) -> String {
+        let shape = |message: &Message| match message.role {
+            Role::User => "u".to_owned(),
+            Role::Assistant => "a".to_owned(),
+            Role::Tool => {
+                let results = message.content.iter().map(|block| match block {
+                    Block::ToolResult { is_error: true, .. } => '!',
+                    _ => '.',
+                });
+                results.collect()
+            }
+        };
+        let shapes: Vec<_> = messages.iter().map(shape).collect();
+        shapes.join(" ")
+    }
+
+    fn mended(mut messages: Vec<Message>) -> (String, Mended) {
+        let done = mend(&mut messages);
+        let once = messages.clone();
+        assert_eq!(mend(&mut messages), Mended::default(), "valid afterwards");
+        assert_eq!(messages, once, "and left alone");
+        (shape(&messages), done)
+    }
+
+    #[test]
+    fn a_valid_one_is_left_as_it_is() {
+        let messages = vec![
+            user(),
+            calling(&["1", "2"]),
+            results(&["1"]),
+            results(&["2"]),
+            user(),
+        ];
+        let mut same = messages.clone();
+        assert_eq!(mend(&mut same), Mended::default());
+        assert_eq!(same, messages);
+    }
+
+    #[test]
+    fn calls_without_results_are_cancelled() {
+        let (shape, done) = mended(vec![user(), calling(&["1", "2"])]);
+        assert_eq!((shape.as_str(), done.calls), ("u a !!", 2));
+        let (shape, done) = mended(vec![user(), calling(&["1", "2"]), results(&["2"])]);
+        assert_eq!((shape.as_str(), done.calls), ("u a . !", 1));
+        let (shape, done) = mended(vec![
+            user(),
+            calling(&["1"]),
+            user(),
+            calling(&["2"]),
+            results(&["2"]),
+        ]);
+        assert_eq!((shape.as_str(), done.calls), ("u a ! u a .", 1));
+    }
+
+    #[test]
+    fn results_without_calls_become_text() {
+        let (shape, done) = mended(vec![user(), results(&["1"]), calling(&["2"])]);
+        assert_eq!(shape, "u u a !");
+        assert_eq!(
+            done,
+            Mended {
+                calls: 1,
+                results: 1
+            }
+        );
+        // A second result of one call.
+        let (shape, _) = mended(vec![user(), calling(&["1"]), results(&["1", "1"])]);
+        assert_eq!(shape, "u a . u");
+        // One that answers a call of long ago.
+        let (shape, _) = mended(vec![user(), calling(&["1"]), user(), results(&["1"])]);
+        assert_eq!(shape, "u a ! u u");
+    }
+
+    #[test]
+    fn it_begins_with_the_user_and_has_no_empty_message() {
+        let mut empty = user();
+        empty.content.clear();
+        assert_eq!(mended(vec![empty, calling(&[])]).0, "");
+        assert_eq!(mended(vec![calling(&["1"]), results(&["1"])]).0, "u a .");
+    }
+}

@@ -1,0 +1,300 @@
+//! The user's configuration: read with what is wrong in it named, and written without touching what is not ours.
+
+use std::{
+    fs::{self, OpenOptions, TryLockError},
+    io::{self, Read},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, value::RawValue};
+use zot_protocol::{
+    Config, Object, Trust,
+    validate::{self, Refusal},
+};
+
+use crate::{
+    extension::discover::file::{Follow, open_regular},
+    file::{Locked, replace, set_aside, with_suffix},
+    home::{Home, make_private},
+};
+
+/// More than anybody configures; another file is none of ours.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How long another process may take to write its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The configuration, and what the user is to be told of it.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What counts. What is wrong or missing is at its default.
+    pub config: Config,
+    /// What is wrong.
+    pub notices: Vec<SettingsNotice>,
+}
+
+/// What is wrong with a configuration, in one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsNotice {
+    /// A field is not what it should be. The others count.
+    #[error("{}: {refusal}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// Which, and why.
+        refusal: Refusal,
+    },
+    /// It is not JSON, or cut off. It is left for the user to mend, and nothing in it counts.
+    #[error(
+        "{}: {refusal}: the defaults are used\nhint: mend or remove it; it is kept as `{}` too",
+        path.display(), aside.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The copy of it.
+        aside: PathBuf,
+        /// Where, and why.
+        refusal: Refusal,
+    },
+    /// It cannot be read, or a copy of one that is damaged cannot be made.
+    #[error("{}: {source}: the defaults are used", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why an answer is not remembered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// Another process has it locked for longer than writing takes.
+    #[error("`{}` is being written by another process\nhint: try again", .0.display())]
+    Busy(PathBuf),
+    /// It cannot be read or written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Settings {
+    /// Reads the configuration of this home. One that is missing is at its defaults.
+    pub fn load(home: &Home) -> Self {
+        let path = home.config();
+        let bytes = match read(&path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Self::default(),
+            Err(source) => return Self::broken(SettingsNotice::Io { path, source }),
+        };
+        if let Err(refusal) = check(&bytes) {
+            return Self::broken(match set_aside(&path, "bad", &bytes) {
+                Ok(aside) => SettingsNotice::Damaged {
+                    path,
+                    aside,
+                    refusal,
+                },
+                Err(source) => SettingsNotice::Io { path, source },
+            });
+        }
+        let (config, refused) = validate::config(&bytes);
+        let notices = refused.into_iter().map(|refusal| SettingsNotice::Field {
+            path: path.clone(),
+            refusal,
+        });
+        Self {
+            config,
+            notices: notices.collect(),
+        }
+    }
+
+    fn broken(notice: SettingsNotice) -> Self {
+        Self {
+            config: Config::default(),
+            notices: vec![notice],
+        }
+    }
+}
+
+/// Remembers the user's answer about the extension in `dir`, in [`Config::trusted`]. The rest of the file is left as it
+/// is, to the space; it is replaced whole or not at all.
+pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsError> {
+    let path = home.config();
+    let failed = |source| SettingsError::Io {
+        path: path.clone(),
+        source,
+    };
+    make_private_parent(&path).map_err(failed)?;
+    let _lock = lock(&path)?;
+    let before = read(&path).map_err(failed)?.unwrap_or_default();
+    let after = with_trust(&before, dir, trust);
+    let after = match after {
+        Some(after) => after,
+        None => {
+            // Cut off, or no object: nothing in it counted, and it must not be in the way for ever.
+            if !before.is_empty() {
+                set_aside(&path, "bad", &before).map_err(failed)?;
+            }
+            with_trust(b"{}\n", dir, trust).unwrap_or_default()
+        }
+    };
+    // What cannot be read back is not written.
+    if validate::config(&after).0.trusted.get(dir) != Some(trust) {
+        return Err(failed(io::Error::other("the answer cannot be put into it")));
+    }
+    // A symlink is the user's, and stays.
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    let mode = fs::metadata(&real).map_or(0o600, |file| file.permissions().mode() & 0o777);
+    replace(&real, &after, |new| {
+        new.set_permissions(fs::Permissions::from_mode(mode))
+    })
+    .map_err(failed)
+}
+
+/// Where in the text the answers stand.
+#[derive(Deserialize)]
+struct Placed<'a> {
+    #[serde(borrow, default, deserialize_with = "even_null")]
+    trusted: Option<&'a RawValue>,
+}
+
+/// `null` has a place too.
+fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    Deserialize::deserialize(from).map(Some)
+}
+
+/// The text with one answer more; `None` where it is not that of a configuration.
+fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
+    check(bytes).ok()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let placed: Placed = serde_json::from_str(body).ok()?;
+    let mut answers: Object = placed
+        .trusted
+        .and_then(|trusted| serde_json::from_str(trusted.get()).ok())
+        .unwrap_or_default();
+    answers.insert(dir.to_owned(), serde_json::to_value(trust).ok()?);
+
+    let indent = indent_of(body);
+    let pretty = serde_json::to_string_pretty(&Value::Object(answers)).ok()?;
+    let pretty = reindented(&pretty, indent);
+    let (start, end, new) = match placed.trusted {
+        Some(trusted) => {
+            let start = trusted.get().as_ptr().addr() - text.as_ptr().addr();
+            (start, start + trusted.get().len(), pretty)
+        }
+        None => {
+            let close = text.rfind('}')?;
+            let last = text[..close].trim_end();
+            let comma = if last.ends_with('{') { "" } else { "," };
+            let newline = if text[last.len()..close].contains('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            let new = format!("{comma}\n{indent}\"trusted\": {pretty}{newline}");
+            (last.len(), last.len(), new)
+        }
+    };
+    let whole = format!("{}{new}{}", &text[..start], &text[end..]);
+    Some(whole.into_bytes())
+}
+
+/// What the first field is indented by.
+fn indent_of(text: &str) -> &str {
+    let after = text.split_once('{').map_or("", |(_, after)| after);
+    let until = after.find(|character: char| !character.is_whitespace());
+    let space = &after[..until.unwrap_or(0)];
+    match space.rsplit_once('\n') {
+        Some((_, indent)) if !indent.is_empty() => indent,
+        _ => "  ",
+    }
+}
+
+/// JSON that is indented by two, as the value of a field that is indented by `indent`.
+fn reindented(pretty: &str, indent: &str) -> String {
+    let lines = pretty.lines().map(|line| {
+        let body = line.trim_start_matches(' ');
+        let level = (line.len() - body.len()) / 2;
+        format!("{}{body}", indent.repeat(level + 1))
+    });
+    let lines: Vec<_> = lines.collect();
+    lines.join("\n").trim_start().to_owned()
+}
+
+/// Whether it is JSON, strictly, and an object.
+fn check(bytes: &[u8]) -> Result<(), Refusal> {
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if validate::strict_json(body)?.is_object() {
+        return Ok(());
+    }
+    // The schema says what it is instead.
+    validate::config(bytes)
+        .1
+        .into_iter()
+        .next()
+        .map_or(Ok(()), Err)
+}
+
+/// `None`: there is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match open_regular(path, Follow::Yes) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(io::Error::other("it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other("it is larger than 4 MiB"));
+    }
+    Ok(Some(bytes))
+}
+
+fn make_private_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.is_dir() => make_private(folder).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The lock is on a file beside it, since the file itself is replaced.
+fn lock(path: &Path) -> Result<Locked, SettingsError> {
+    let beside = with_suffix(path, ".lock");
+    let failed = |source| SettingsError::Io {
+        path: beside.clone(),
+        source,
+    };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&beside)
+        .map_err(failed)?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        file = match Locked::try_new(file) {
+            Ok(locked) => return Ok(locked),
+            Err((file, TryLockError::WouldBlock)) if Instant::now() < until => file,
+            Err((_, TryLockError::WouldBlock)) => {
+                return Err(SettingsError::Busy(path.to_owned()));
+            }
+            Err((_, TryLockError::Error(error))) => return Err(failed(error)),
+        };
+        thread::sleep(Duration::from_millis(1));
+    }
+}

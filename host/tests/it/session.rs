@@ -1,0 +1,174 @@
+//! Sessions in real files: written, killed, torn, shared, full, listed, forked.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use zot_host::{
+    home::Home,
+    message::{Block, Message, Role},
+    session::{Notice, Opened, Sessions, Written},
+};
+use zot_protocol::{Content, ToolId};
+
+use crate::support::args;
+
+mod forks;
+mod full;
+mod garbage;
+mod killed;
+mod life;
+mod listing;
+mod repair;
+mod speed;
+mod two;
+
+const TIME: &str = "2026-04-19T11:30:00.000Z";
+
+/// A home and a project beside it.
+struct World {
+    dir: TempDir,
+    sessions: Sessions,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("project")).unwrap();
+        let sessions = sessions_in(dir.path());
+        Self { dir, sessions }
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.dir.path().join(below)
+    }
+
+    fn create(&self) -> Opened {
+        quiet(self.sessions.create("demo", "first"))
+    }
+
+    fn resume(&self) -> Opened {
+        self.sessions.continue_latest("demo", "later").unwrap()
+    }
+
+    /// A session of these messages, closed again.
+    fn written(&self, messages: &[Message]) -> PathBuf {
+        let mut opened = self.create();
+        for message in messages {
+            assert_eq!(opened.session.append(message).unwrap(), Written::Yes);
+        }
+        opened.session.path().unwrap().to_owned()
+    }
+
+    /// The files beside the sessions.
+    fn asides(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.sessions.dir()) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let asides = paths.filter(|path| path.extension().unwrap() != "jsonl");
+        let mut names: Vec<_> = asides.map(|path| path.display().to_string()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn sessions_in(dir: &Path) -> Sessions {
+    Sessions::of(&Home::at(dir.join("home")), &dir.join("project"))
+}
+
+/// One of which there is nothing to tell.
+fn quiet(opened: Opened) -> Opened {
+    assert!(opened.notices.is_empty(), "{:?}", opened.notices);
+    opened
+}
+
+/// The only notice.
+fn notice(opened: &Opened) -> &Notice {
+    let [notice] = &opened.notices[..] else {
+        panic!("one notice: {:?}", opened.notices)
+    };
+    assert!(!notice.to_string().contains('\n'), "one line: {notice}");
+    notice
+}
+
+fn message(role: Role, content: Vec<Block>) -> Message {
+    Message {
+        role,
+        content,
+        time: TIME.to_owned(),
+    }
+}
+
+fn says(role: Role, text: &str) -> Message {
+    let text = text.to_owned();
+    message(role, vec![Block::Text { text }])
+}
+
+fn user(text: &str) -> Message {
+    says(Role::User, text)
+}
+
+fn assistant(text: &str) -> Message {
+    says(Role::Assistant, text)
+}
+
+fn calls(id: &str) -> Message {
+    message(
+        Role::Assistant,
+        vec![
+            Block::Thinking {
+                text: "hm".to_owned(),
+                signature: Some("seal".to_owned()),
+            },
+            Block::ToolCall {
+                id: ToolId::from(id),
+                name: "read".to_owned(),
+                args: args(json!({"path": "a\nb", "z": 1.5, "a": null})),
+            },
+        ],
+    )
+}
+
+fn result(id: &str) -> Message {
+    message(
+        Role::Tool,
+        vec![Block::ToolResult {
+            call_id: ToolId::from(id),
+            is_error: false,
+            content: vec![
+                Content::text("line\u{2028}\0\""),
+                Content::image("image/png", "aGk="),
+            ],
+        }],
+    )
+}
+
+/// A turn with everything in it.
+fn turn() -> Vec<Message> {
+    vec![
+        user("look at it"),
+        calls("c1"),
+        result("c1"),
+        assistant("it is fine"),
+    ]
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.ends_with('\n'), "whole lines");
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+fn types(path: &Path) -> String {
+    let lines = lines(path);
+    let types: Vec<_> = lines
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
+    types.join(" ")
+}

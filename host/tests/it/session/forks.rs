@@ -1,0 +1,217 @@
+//! Sessions made from others: fork, export, import.
+
+use std::os::unix::fs::PermissionsExt;
+
+use zot_host::session::{SessionError, export, messages};
+
+use super::*;
+
+#[test]
+fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let before = fs::read(&path).unwrap();
+    let parent = world.sessions.list().sessions.remove(0).head.id;
+    for at in [0, 1, 3, 4] {
+        let mut fork = quiet(world.sessions.fork(&path, at).unwrap());
+        let said = &turn()[..usize::try_from(at).unwrap()];
+        assert_eq!(fork.transcript, said);
+        assert_eq!(fork.session.messages(), at);
+        assert_eq!(fork.model, "first");
+        let new = fork.session.path().unwrap().to_owned();
+        let head = &lines(&new)[0];
+        assert_eq!(head["parent"], json!({"id": parent, "messages": at}));
+        assert_ne!(head["id"], parent);
+        let _ = fork.session.append(&user("another way")).unwrap();
+        drop(fork);
+        let opened = quiet(world.sessions.open(&new, "demo", "demo").unwrap());
+        assert_eq!(opened.transcript, [said, &[user("another way")]].concat());
+        assert_eq!(
+            fs::metadata(&new).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // After the call, without its result.
+    let fork = world.sessions.fork(&path, 2).unwrap();
+    assert_eq!(*notice(&fork), Notice::Cancelled { calls: 1 });
+    let error = world.sessions.fork(&path, 5).unwrap_err();
+    assert!(
+        error.to_string().ends_with("has 4 messages, not 5"),
+        "{error}"
+    );
+}
+
+#[test]
+fn it_can_be_forked_before_its_compaction() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let mut opened = world.resume();
+    let _ = opened.session.compact(&user("summary")).unwrap();
+    let _ = opened.session.append(&user("after")).unwrap();
+    let all = [turn(), vec![user("after")]].concat();
+    assert_eq!(messages(&path).unwrap(), all);
+    let fork = |at| world.sessions.fork(&path, at).unwrap().transcript;
+    assert_eq!(fork(3), turn()[..3]);
+    assert_eq!(fork(5), [user("summary"), user("after")]);
+}
+
+#[test]
+fn a_session_can_be_forked_while_it_is_written() {
+    let world = World::new();
+    let mut opened = world.create();
+    let _ = opened.session.append(&user("one")).unwrap();
+    let fork = world
+        .sessions
+        .fork(opened.session.path().unwrap(), 1)
+        .unwrap();
+    let _ = opened.session.append(&assistant("two")).unwrap();
+    assert_eq!(fork.transcript, [user("one")]);
+}
+
+#[test]
+fn exported_and_imported_it_is_another_session_with_the_same_messages() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let out = world.path("out.jsonl");
+    export(&path, &out).unwrap();
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&path).unwrap());
+    assert_eq!(
+        fs::metadata(&out).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+
+    let before = fs::read(&out).unwrap();
+    let elsewhere = Sessions::of(&Home::at(world.path("other")), world.dir.path());
+    let first = quiet(elsewhere.import(&out).unwrap());
+    let second = quiet(elsewhere.import(&out).unwrap());
+    assert_eq!(first.transcript, turn());
+    assert_ne!(first.session.id(), second.session.id());
+    assert_ne!(first.session.path(), second.session.path());
+    assert_eq!(fs::read(&out).unwrap(), before);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let world = World::new();
+    let path = world.written(&turn());
+    for name in ["out.jsonl", "out.md"] {
+        let out = world.path(name);
+        fs::write(&out, "precious").unwrap();
+        let error = export(&path, &out).unwrap_err();
+        assert!(matches!(error, SessionError::Exists(_)), "{error}");
+        assert_eq!(fs::read_to_string(&out).unwrap(), "precious");
+    }
+}
+
+#[test]
+fn what_is_not_whole_is_not_imported() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let text = fs::read_to_string(&path).unwrap();
+    let out = world.path("out.jsonl");
+    let headless = text.split_once('\n').unwrap().1.to_owned();
+    let damaged = [
+        text.replacen("title", "\0", 1),
+        text.clone() + "{\"torn",
+        headless,
+    ];
+    for text in damaged {
+        fs::write(&out, text).unwrap();
+        let error = world.sessions.import(&out).unwrap_err();
+        assert!(
+            matches!(error, SessionError::Damaged { lines: 1, .. }),
+            "{error:?}"
+        );
+    }
+    for text in ["", "garbage", "{\"type\":\"other\"}\n"] {
+        fs::write(&out, text).unwrap();
+        let error = world.sessions.import(&out).unwrap_err();
+        assert!(matches!(error, SessionError::NotASession(_)), "{error:?}");
+    }
+    let missing = world.sessions.import(&world.path("none")).unwrap_err();
+    assert!(matches!(missing, SessionError::Read { .. }), "{missing:?}");
+    assert_eq!(world.sessions.list().sessions.len(), 1);
+}
+
+#[test]
+fn as_markdown_it_can_be_read() {
+    let world = World::new();
+    let mut messages = turn();
+    messages.push(user("```\nfenced\n```"));
+    let path = world.written(&messages);
+    let mut opened = world.resume();
+    let _ = opened.session.set_model("openai", "gpt").unwrap();
+    let _ = opened.session.compact(&user("it was looked at")).unwrap();
+    let fenced = message(
+        Role::Tool,
+        vec![Block::ToolResult {
+            call_id: ToolId::from("x"),
+            is_error: true,
+            content: vec![Content::text("````\nx\n````\n")],
+        }],
+    );
+    let _ = opened.session.append(&fenced).unwrap();
+    drop(opened);
+    let out = world.path("out.MD");
+    export(&path, &out).unwrap();
+    let page = fs::read_to_string(&out).unwrap();
+    let (title, page) = page.split_once("\n\n").unwrap();
+    assert_eq!(title, "# look at it");
+    let (origin, page) = page.split_once('\n').unwrap();
+    assert!(origin.contains("· demo first ·"), "{origin}");
+    let expected = r#"
+## User
+
+look at it
+
+## Assistant
+
+Calls `read`:
+
+```json
+{
+  "path": "a\nb",
+  "z": 1.5,
+  "a": null
+}
+```
+
+## Tools
+
+Result:
+
+```
+LINE
+```
+
+*An image, image/png.*
+
+## Assistant
+
+it is fine
+
+## User
+
+```
+fenced
+```
+
+*From here on openai gpt.*
+
+## Summary of what was said so far
+
+it was looked at
+
+## Tools
+
+Error:
+
+`````
+````
+x
+````
+`````
+"#;
+    assert_eq!(page, expected.replace("LINE", "line\u{2028}\0\""));
+}

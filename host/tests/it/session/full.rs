@@ -1,0 +1,163 @@
+//! A full disk, and one that cannot be written: a small file system of the test's own.
+
+use std::process::Command;
+
+use zot_host::session::{Choice, SessionError};
+
+use super::*;
+use crate::support::{is_played, rerun, skipped};
+
+const DIR: &str = "ZOT_HOST_TEST_DIR";
+
+/// Runs a part of this file on a file system that is mounted for it alone; `mount` is in its folder.
+fn on_a_disk_of_its_own(part: &str, mount: &str) {
+    let mut trial = Command::new("unshare");
+    trial.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
+    if !trial.output().is_ok_and(|done| done.status.success()) {
+        skipped("no file system can be mounted here");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let inner = rerun(part);
+    let mut command = Command::new("unshare");
+    command.args([
+        "-m",
+        "sh",
+        "-ec",
+        &format!("cd \"$0\"; {mount}; exec \"$@\""),
+    ]);
+    command
+        .arg(dir.path())
+        .arg(inner.get_program())
+        .args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    let output = command.env(DIR, dir.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("1 passed"), "{said}{errors}");
+}
+
+fn dir() -> PathBuf {
+    PathBuf::from(std::env::var_os(DIR).unwrap())
+}
+
+#[test]
+fn a_full_disk_is_told_of_once_and_caught_up_with() {
+    on_a_disk_of_its_own(
+        "session::full::filled",
+        "mkdir home project; mount -t tmpfs -o size=256k x home",
+    );
+}
+
+#[test]
+#[ignore = "played by another process"]
+fn filled() {
+    if !is_played("session::full::filled") {
+        return;
+    }
+    let dir = dir();
+    let sessions = sessions_in(&dir);
+    let filler = dir.join("home/filler");
+    let fill = || {
+        let mut zeros = fs::File::create(&filler).unwrap();
+        let _ = std::io::copy(&mut std::io::repeat(0), &mut zeros);
+    };
+    let mut opened = quiet(sessions.create("demo", "demo"));
+    let session = &mut opened.session;
+    let path = session.path().unwrap().to_owned();
+    let message = |number: usize| user(&format!("{number} {}", "x".repeat(3000)));
+
+    // The first message of all, and one in the middle of a page.
+    let mut number = 0;
+    for round in 0..3 {
+        fill();
+        let error = loop {
+            let appended = session.append(&message(number));
+            number += 1;
+            match appended {
+                Ok(written) => assert_eq!(written, Written::Yes, "round {round}"),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, SessionError::Full { .. }), "{error:?}");
+        assert!(error.to_string().contains(path.to_str().unwrap()));
+        for _ in 0..3 {
+            assert_eq!(session.append(&message(number)).unwrap(), Written::Later);
+            number += 1;
+        }
+        assert_eq!(session.sync().unwrap(), Written::Later);
+        // Whoever reads it meanwhile finds whole lines.
+        let there = fs::read(&path).unwrap_or_default();
+        assert!(there.is_empty() || there.ends_with(b"\n"), "round {round}");
+
+        fs::remove_file(&filler).unwrap();
+        let caught_up = if round == 1 {
+            session.sync()
+        } else {
+            number += 1;
+            session.append(&message(number - 1))
+        };
+        assert_eq!(caught_up.unwrap(), Written::CaughtUp);
+        let wrote = lines(&path).len();
+        assert_eq!(wrote, 2 + number, "head, title, messages");
+    }
+    drop(opened);
+    let opened = quiet(sessions.continue_latest("demo", "demo").unwrap());
+    let all: Vec<_> = (0..number).map(message).collect();
+    assert!(opened.transcript == all);
+    drop(opened);
+
+    // No room to repair it either: what can be read is there, and nothing is changed.
+    let torn = fs::read_to_string(&path).unwrap() + "{\"torn";
+    fs::write(&path, &torn).unwrap();
+    fill();
+    let opened = sessions.continue_latest("demo", "demo").unwrap();
+    assert!(matches!(notice(&opened), Notice::Off { .. }));
+    assert!(opened.session.is_off());
+    assert_eq!(opened.transcript.len(), number);
+    assert_eq!(fs::read_to_string(&path).unwrap(), torn);
+}
+
+#[test]
+fn a_read_only_home_turns_sessions_off_aloud() {
+    on_a_disk_of_its_own(
+        "session::full::read_only",
+        "mkdir home project; mount -t tmpfs x home",
+    );
+}
+
+#[test]
+#[ignore = "played by another process"]
+fn read_only() {
+    if !is_played("session::full::read_only") {
+        return;
+    }
+    let dir = dir();
+    let sessions = sessions_in(&dir);
+    let mut opened = sessions.create("demo", "demo");
+    let _ = opened.session.append(&user("hello")).unwrap();
+    drop(opened);
+    let home = dir.join("home");
+    let done = Command::new("mount")
+        .args(["-o", "remount,ro"])
+        .arg(&home)
+        .status();
+    assert!(done.unwrap().success());
+
+    for (choice, transcript) in [
+        (Choice::New, vec![]),
+        (Choice::Continue, vec![user("hello")]),
+    ] {
+        let mut opened = sessions.begin(&choice, "demo", "demo").unwrap();
+        let said = notice(&opened).to_string();
+        assert!(said.starts_with("this session is not kept: `"), "{said}");
+        assert!(said.contains("Read-only file system"), "{said}");
+        assert_eq!(opened.transcript, transcript);
+        assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
+    }
+    let path = home.join("explicit.jsonl");
+    let error = sessions.open(&path, "demo", "demo").unwrap_err();
+    assert!(matches!(error, SessionError::Write { .. }), "{error}");
+}

@@ -1,0 +1,206 @@
+//! A session that all goes well for.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    time::{Duration, SystemTime},
+};
+
+use zot_host::session::Choice;
+
+use super::*;
+
+#[test]
+fn what_was_said_is_there_again() {
+    let world = World::new();
+    world.written(&turn());
+    let opened = quiet(world.resume());
+    assert_eq!(opened.transcript, turn());
+    assert_eq!(opened.earlier, []);
+    assert_eq!(
+        (opened.provider.as_str(), opened.model.as_str()),
+        ("demo", "first")
+    );
+    assert_eq!(opened.session.messages(), 4);
+    assert_eq!(opened.session.title(), Some("look at it"));
+}
+
+#[test]
+fn the_lines_are_as_documented() {
+    let world = World::new();
+    let mut opened = world.create();
+    let session = &mut opened.session;
+    let _ = session.append(&user("\n  look\tat it \nnow")).unwrap();
+    let _ = session.set_model("openai", "gpt").unwrap();
+    let _ = session.compact(&user("it was looked at")).unwrap();
+    let path = session.path().unwrap();
+    let lines = lines(path);
+    let head = &lines[0];
+    assert_eq!(head["type"], "session");
+    assert_eq!(head["version"], 1);
+    assert_eq!(head["id"], session.id());
+    assert_eq!(head["provider"], "demo");
+    assert_eq!(head["model"], "first");
+    assert!(head.get("parent").is_none());
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert!(
+        name.ends_with(&format!("-{}.jsonl", session.id())),
+        "{name}"
+    );
+    let project = fs::canonicalize(world.path("project")).unwrap();
+    assert_eq!(head["cwd"], project.to_str().unwrap());
+    assert_eq!(
+        lines[1],
+        json!({"type": "title", "title": "look at it", "n": 0})
+    );
+    assert_eq!(
+        lines[2],
+        json!({"type": "message", "message": user("\n  look\tat it \nnow"), "n": 1})
+    );
+    assert_eq!(lines[3]["type"], "model");
+    assert_eq!(lines[3]["provider"], "openai");
+    assert_eq!(
+        lines[4],
+        json!({"type": "compaction", "message": user("it was looked at"), "n": 1})
+    );
+}
+
+#[test]
+fn a_compaction_begins_the_transcript_anew_and_keeps_what_was() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let mut opened = quiet(world.resume());
+    let _ = opened.session.compact(&user("summary")).unwrap();
+    let _ = opened.session.append(&assistant("on")).unwrap();
+    let _ = opened.session.set_model("openai", "gpt").unwrap();
+    drop(opened);
+    let opened = quiet(world.resume());
+    assert_eq!(opened.transcript, [user("summary"), assistant("on")]);
+    assert_eq!(opened.earlier, turn());
+    assert_eq!(
+        (opened.provider.as_str(), opened.model.as_str()),
+        ("openai", "gpt")
+    );
+    assert_eq!(opened.session.messages(), 5);
+    assert_eq!(
+        types(&path),
+        "session title message message message message compaction message model"
+    );
+}
+
+#[test]
+fn nothing_said_leaves_no_file_and_the_model_chosen_meanwhile_is_in_the_head() {
+    let world = World::new();
+    let mut opened = world.create();
+    let _ = opened.session.set_model("openai", "gpt").unwrap();
+    let _ = opened.session.sync().unwrap();
+    assert!(!opened.session.path().unwrap().exists());
+    let _ = opened.session.append(&user("hello")).unwrap();
+    assert_eq!(lines(opened.session.path().unwrap())[0]["model"], "gpt");
+}
+
+#[test]
+fn nobody_else_can_read_them() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(world.sessions.dir()), 0o700);
+    assert_eq!(mode(&world.path("home/sessions")), 0o700);
+    assert_eq!(mode(&world.path("home")), 0o700);
+}
+
+#[test]
+fn every_directory_has_its_own() {
+    let world = World::new();
+    world.written(&turn());
+    let other = Sessions::of(&Home::at(world.path("home")), world.dir.path());
+    assert_ne!(other.dir(), world.sessions.dir());
+    let opened = other.continue_latest("demo", "demo").unwrap();
+    assert_eq!(*notice(&opened), Notice::NoneYet);
+    assert_eq!(opened.transcript, []);
+    // By another way it is the same one.
+    std::os::unix::fs::symlink(world.path("project"), world.path("link")).unwrap();
+    let link = Sessions::of(&Home::at(world.path("home")), &world.path("link"));
+    assert_eq!(link.dir(), world.sessions.dir());
+}
+
+#[test]
+fn the_last_written_is_continued_and_not_the_last_begun() {
+    let world = World::new();
+    let first = world.written(&[user("first")]);
+    let second = world.written(&[user("second")]);
+    assert_eq!(world.resume().transcript, [user("second")]);
+    // The system's clock for files ticks a few milliseconds.
+    let file = fs::File::options().append(true).open(second).unwrap();
+    let earlier = SystemTime::now() - Duration::from_secs(1);
+    file.set_modified(earlier).unwrap();
+    let mut opened = world.sessions.open(&first, "demo", "demo").unwrap();
+    let _ = opened.session.append(&assistant("again")).unwrap();
+    drop(opened);
+    assert_eq!(world.resume().session.path(), Some(first.as_path()));
+}
+
+#[test]
+fn a_file_of_the_users_choice_is_made_at_once_and_opened_again() {
+    let world = World::new();
+    let path = world.path("mine.jsonl");
+    let choice = Choice::File(path.clone());
+    let begin = || world.sessions.begin(&choice, "demo", "demo").unwrap();
+    let mut opened = quiet(begin());
+    assert_eq!(types(&path), "session");
+    let _ = opened.session.append(&user("hello")).unwrap();
+    drop(opened);
+    assert_eq!(quiet(begin()).transcript, [user("hello")]);
+    assert!(world.sessions.list().sessions.is_empty());
+}
+
+#[test]
+fn without_a_session_nothing_is_kept() {
+    let world = World::new();
+    let mut opened = quiet(world.sessions.begin(&Choice::Off, "demo", "demo").unwrap());
+    assert!(opened.session.is_off());
+    assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
+    assert_eq!(opened.session.sync().unwrap(), Written::Off);
+    assert!(!world.path("home").exists());
+}
+
+#[test]
+fn a_home_that_cannot_be_made_turns_sessions_off_aloud() {
+    for home in ["/proc/none/zot", "/dev/null/zot"] {
+        let sessions = Sessions::of(&Home::at(home), Path::new("/"));
+        for choice in [Choice::New, Choice::Continue] {
+            let opened = sessions.begin(&choice, "demo", "demo").unwrap();
+            assert!(opened.session.is_off());
+            let said = opened.notices[0].to_string();
+            assert!(
+                said.starts_with(&format!("this session is not kept: `{home}")),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn arguments_that_nest_deeper_than_a_line_can_are_kept_as_text() {
+    let world = World::new();
+    for depth in [10, 99, 101, 120, 126] {
+        let mut value = json!(1);
+        for _ in 0..depth {
+            value = json!([value]);
+        }
+        let call = |args| {
+            let (id, name) = (ToolId::from("c"), "read".to_owned());
+            message(Role::Assistant, vec![Block::ToolCall { id, name, args }])
+        };
+        let deep = args(json!({ "x": value }));
+        world.written(&[user("x"), call(deep.clone()), result("c")]);
+        let opened = quiet(world.resume());
+        let text = Value::Object(deep.clone()).to_string();
+        let kept = if depth <= 100 {
+            deep
+        } else {
+            args(json!({"json": text}))
+        };
+        assert_eq!(opened.transcript[1], call(kept), "{depth}");
+    }
+}

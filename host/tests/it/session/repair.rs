@@ -1,0 +1,300 @@
+//! Files that are not whole: what is kept, what is set aside, what is said.
+
+use std::os::unix::fs::symlink;
+
+use zot_host::session::SessionError;
+
+use super::*;
+
+fn said(opened: &Opened) -> String {
+    let all: Vec<_> = opened.notices.iter().map(ToString::to_string).collect();
+    all.join("\n")
+}
+
+#[test]
+fn a_torn_end_is_set_aside_and_everything_before_it_is_there() {
+    let torn: [&[u8]; 5] = [
+        br#"{"type":"mess"#,
+        b"\0\0\0\0",
+        b"\0\0\n\0\0\n",
+        b"{\"type\":\"message\"\n",
+        b"\xff\xfe",
+    ];
+    for tail in torn {
+        let world = World::new();
+        let path = world.written(&turn());
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, [&whole, tail].concat()).unwrap();
+        let mut opened = world.resume();
+        let aside = path.with_extension("jsonl.torn");
+        let torn = Notice::Torn {
+            path: path.clone(),
+            aside: aside.clone(),
+            bytes: tail.len(),
+        };
+        assert_eq!(*notice(&opened), torn);
+        assert_eq!(fs::read(&aside).unwrap(), tail);
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        assert_eq!(opened.transcript, turn());
+        let _ = opened.session.append(&user("on")).unwrap();
+        drop(opened);
+        assert_eq!(quiet(world.resume()).transcript.len(), 5);
+    }
+}
+
+#[test]
+fn torn_twice_both_ends_are_kept() {
+    let world = World::new();
+    let path = world.written(&turn());
+    for tail in ["{\"one", "{\"two", "{\"two"] {
+        fs::write(&path, fs::read_to_string(&path).unwrap() + tail).unwrap();
+        notice(&world.resume());
+    }
+    let asides = world.asides();
+    assert_eq!(asides.len(), 2, "{asides:?}");
+}
+
+#[test]
+fn only_the_newline_is_missing() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, whole.strip_suffix(b"\n").unwrap()).unwrap();
+    assert_eq!(quiet(world.resume()).transcript, turn());
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    assert_eq!(world.asides().len(), 0);
+}
+
+#[test]
+fn a_broken_line_in_the_middle_costs_that_line_alone() {
+    for broken in ["garbage", "{\"type\":", "\0\0\0\0", "[]", "{}", "\u{fffd}"] {
+        let world = World::new();
+        let messages = [user("a"), assistant("b"), user("c"), assistant("d")];
+        let path = world.written(&messages);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<_> = text.lines().collect();
+        lines[3] = broken;
+        let damaged = lines.join("\n") + "\n";
+        fs::write(&path, &damaged).unwrap();
+        let mut opened = world.resume();
+        let bad = path.with_extension("jsonl.bad");
+        let damage = Notice::Damaged {
+            path: path.clone(),
+            aside: bad.clone(),
+            messages: 3,
+        };
+        assert_eq!(*notice(&opened), damage);
+        assert_eq!(fs::read_to_string(&bad).unwrap(), damaged);
+        assert_eq!(opened.transcript, [&messages[..1], &messages[2..]].concat());
+        let _ = opened.session.append(&user("on")).unwrap();
+        drop(opened);
+        let again = quiet(world.resume());
+        assert_eq!(again.transcript.len(), 4);
+        assert_eq!(world.sessions.list().sessions[0].messages, 4);
+    }
+}
+
+#[test]
+fn a_lost_head_costs_the_head_alone() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, rest) = text.split_once('\n').unwrap();
+    for damaged in [rest.to_owned(), format!("\0\0\0\n{rest}")] {
+        fs::write(&path, &damaged).unwrap();
+        let opened = world.resume();
+        assert!(matches!(
+            notice(&opened),
+            Notice::Damaged { messages: 4, .. }
+        ));
+        assert_eq!(opened.transcript, turn());
+        drop(opened);
+        assert_eq!(lines(&path)[0]["type"], "session");
+        assert_eq!(quiet(world.resume()).transcript, turn());
+    }
+    assert_eq!(world.asides().len(), 2);
+}
+
+#[test]
+fn where_nothing_can_be_read_a_new_session_begins() {
+    let nuls = vec![0; 100_000];
+    let files: [&[u8]; 5] = [
+        &nuls,
+        b"what is this\nno session\n",
+        b"\xff\xfe\xfd",
+        br#"{"type":"session","ver"#,
+        b"{\"type\":\"session\",\"version\":1}\n",
+    ];
+    for bytes in files {
+        let world = World::new();
+        let path = world.written(&turn());
+        fs::write(&path, bytes).unwrap();
+        let mut opened = world.resume();
+        let bad = path.with_extension("jsonl.bad");
+        let unreadable = Notice::Unreadable {
+            path: path.clone(),
+            aside: bad.clone(),
+        };
+        assert_eq!(*notice(&opened), unreadable);
+        assert_eq!(fs::read(&bad).unwrap(), bytes);
+        assert_eq!(opened.transcript, []);
+        let _ = opened.session.append(&user("anew")).unwrap();
+        drop(opened);
+        assert_eq!(quiet(world.resume()).transcript, [user("anew")]);
+    }
+}
+
+#[test]
+fn an_empty_file_is_nothing_to_continue_and_is_used_where_it_is_asked_for() {
+    let world = World::new();
+    let path = world.written(&turn());
+    fs::write(&path, "").unwrap();
+    assert_eq!(*notice(&world.resume()), Notice::NoneYet);
+    let mut opened = world.sessions.open(&path, "demo", "demo").unwrap();
+    assert_eq!(*notice(&opened), Notice::Empty(path.clone()));
+    let _ = opened.session.append(&user("anew")).unwrap();
+    drop(opened);
+    assert_eq!(quiet(world.resume()).transcript, [user("anew")]);
+}
+
+#[test]
+fn a_file_that_was_never_a_session_is_left_alone() {
+    let world = World::new();
+    let files: [&[u8]; 3] = [
+        b"[package]\nname = \"mine\"\n",
+        b"{\"type\":\"user\",\"text\":\"another program's\"}\n",
+        b"\x7fELF\0\0\0",
+    ];
+    let path = world.path("mine");
+    for bytes in files {
+        fs::write(&path, bytes).unwrap();
+        let error = world.sessions.open(&path, "demo", "demo").unwrap_err();
+        assert!(matches!(error, SessionError::NotASession(_)), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    // But one that was, is a session.
+    for bytes in [
+        &b"\0\0\0"[..],
+        br#"{"type":"sess"#,
+        br#"{"type":"session","version":1,"#,
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let opened = world.sessions.open(&path, "demo", "demo").unwrap();
+        assert!(matches!(notice(&opened), Notice::Unreadable { .. }));
+    }
+}
+
+#[test]
+fn what_is_no_file_is_no_session_and_does_not_hold_us() {
+    let world = World::new();
+    let fifo = world.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+    for path in [&fifo, &world.path("project"), Path::new("/dev/null")] {
+        let error = world.sessions.open(path, "demo", "demo").unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(path.to_str().unwrap()), "{said}");
+    }
+}
+
+#[test]
+fn a_symlink_of_the_users_stays_one() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let link = world.path("link.jsonl");
+    symlink(&path, &link).unwrap();
+    let damaged = fs::read_to_string(&path)
+        .unwrap()
+        .replacen("title", "\0", 1);
+    fs::write(&path, damaged).unwrap();
+    let opened = world.sessions.open(&link, "demo", "demo").unwrap();
+    assert_eq!(opened.transcript, turn());
+    assert!(link.is_symlink());
+    assert_eq!(types(&path), "session message message message message");
+}
+
+#[test]
+fn lines_of_a_newer_version_are_kept_and_skipped() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let newer = concat!(
+        r#"{"type":"star","at":3}"#,
+        "\n",
+        r#"{"type":"message","message":{"role":"user","content":[{"type":"video"}],"time":"t"},"n":5}"#,
+        "\n"
+    );
+    let text = fs::read_to_string(&path).unwrap() + newer;
+    fs::write(&path, &text).unwrap();
+    let mut opened = world.resume();
+    let unknown = Notice::Unknown {
+        path: path.clone(),
+        lines: 2,
+    };
+    assert_eq!(*notice(&opened), unknown);
+    assert_eq!(opened.transcript, turn());
+    let _ = opened.session.append(&user("on")).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().starts_with(&text));
+}
+
+#[test]
+fn a_newer_format_is_not_opened_and_not_touched() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replacen("\"version\":1", "\"version\":2", 1);
+    fs::write(&path, &text).unwrap();
+    let error = world.sessions.continue_latest("demo", "demo").unwrap_err();
+    assert!(matches!(error, SessionError::Newer { version: 2, .. }));
+    assert!(error.to_string().contains("hint: update zot"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(world.sessions.list().unreadable, [path]);
+}
+
+#[test]
+fn a_call_without_its_result_is_cancelled_each_time_and_the_file_is_left_as_it_is() {
+    let world = World::new();
+    let path = world.written(&turn()[..2]);
+    let before = fs::read(&path).unwrap();
+    for _ in 0..2 {
+        let opened = world.resume();
+        assert_eq!(*notice(&opened), Notice::Cancelled { calls: 1 });
+        assert_eq!(opened.transcript[..2], turn()[..2]);
+        let [
+            Block::ToolResult {
+                is_error: true,
+                content,
+                ..
+            },
+        ] = &opened.transcript[2].content[..]
+        else {
+            panic!("{:?}", opened.transcript)
+        };
+        let Content::Text(text) = &content[0] else {
+            panic!("a text")
+        };
+        assert!(text.text.starts_with("cancelled"), "{}", text.text);
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Gone on with, it stays valid.
+    let mut opened = world.resume();
+    let _ = opened.session.append(&user("and now?")).unwrap();
+    drop(opened);
+    let roles: Vec<_> = world.resume().transcript.iter().map(|it| it.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::User]);
+}
+
+#[test]
+fn each_notice_is_one_line_that_names_the_file() {
+    let world = World::new();
+    let path = world.written(&turn()[..2]);
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replacen("\"title\"", "\0", 1) + "{\"type\":\"star\"}\n{\"torn";
+    fs::write(&path, text).unwrap();
+    let opened = world.resume();
+    let said = said(&opened).replace(path.to_str().unwrap(), "FILE");
+    let expected = [
+        "session `FILE` was damaged: 2 messages could be read, and the file as it was is `FILE.bad`",
+        "session `FILE` has 1 line of a newer zot: kept, but not understood",
+        "this session has 1 tool call without a result: the model is told of a cancellation",
+    ];
+    assert_eq!(said, expected.join("\n"));
+}

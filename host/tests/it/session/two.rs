@@ -1,0 +1,134 @@
+//! Two at one file.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use zot_host::session::{Choice, SessionError, export};
+
+use super::*;
+use crate::support::{is_played, rerun};
+
+const DIR: &str = "ZOT_HOST_TEST_DIR";
+
+/// Holds the session until its stdin ends.
+#[test]
+#[ignore = "played by another process"]
+fn holder() {
+    if !is_played("session::two::holder") {
+        return;
+    }
+    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let mut opened = sessions_in(&dir).create("demo", "demo");
+    let _ = opened.session.append(&user("mine")).unwrap();
+    println!("\nheld {}", opened.session.path().unwrap().display());
+    let _ = std::io::stdin().read(&mut [0]);
+    let _ = opened.session.append(&assistant("still mine")).unwrap();
+}
+
+#[test]
+fn the_second_writer_is_told_who_the_first_is() {
+    let world = World::new();
+    let mut holder = rerun("session::two::holder")
+        .env(DIR, world.dir.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    let path = lines
+        .find_map(|line| line.unwrap().strip_prefix("held ").map(PathBuf::from))
+        .unwrap();
+
+    for choice in [Choice::Continue, Choice::File(path.clone())] {
+        let error = world.sessions.begin(&choice, "demo", "demo").unwrap_err();
+        let SessionError::Busy { path: busy, pid } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(*busy, path);
+        assert_eq!(*pid, Some(holder.id()));
+        let (said, pid) = (error.to_string(), holder.id());
+        assert!(
+            said.contains(&format!("is in use by process {pid}\nhint: ")),
+            "{said}"
+        );
+    }
+
+    // Reading needs no lock, and neither does a new session.
+    assert_eq!(world.sessions.list().sessions[0].messages, 1);
+    export(&path, &world.path("out.md")).unwrap();
+    assert_eq!(
+        world.sessions.fork(&path, 1).unwrap().transcript,
+        [user("mine")]
+    );
+    world.create();
+
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+    let opened = quiet(world.sessions.open(&path, "demo", "demo").unwrap());
+    assert_eq!(opened.transcript, [user("mine"), assistant("still mine")]);
+}
+
+#[test]
+fn in_one_process_too() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let held = world.resume();
+    let error = world.sessions.open(&path, "demo", "demo").unwrap_err();
+    assert!(
+        error.to_string().contains("is in use by this process"),
+        "{error}"
+    );
+    drop(held);
+    world.sessions.open(&path, "demo", "demo").unwrap();
+}
+
+/// Many that open a damaged file at once: one has it, repaired once.
+#[test]
+fn a_repair_is_one_writers_too() {
+    for _ in 0..20 {
+        let world = World::new();
+        let path = world.written(&turn());
+        let damaged = fs::read_to_string(&path)
+            .unwrap()
+            .replacen("title", "\0", 1);
+        fs::write(&path, damaged).unwrap();
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let open = || world.sessions.open(&path, "demo", "demo");
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            let results = threads.into_iter().map(|thread| thread.join().unwrap());
+            results.filter_map(Result::ok).collect()
+        });
+        let [one] = &opened[..] else {
+            panic!("one writer, not {}", opened.len())
+        };
+        assert_eq!(one.transcript, turn());
+        assert_eq!(world.asides().len(), 1);
+    }
+}
+
+/// A process that is being started has a copy of every open file for a moment, and must not keep the lock with it.
+#[test]
+fn the_lock_is_given_back_at_once_though_processes_are_started_meanwhile() {
+    let world = World::new();
+    let path = world.written(&turn());
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    Command::new("true").status().unwrap();
+                }
+            });
+        }
+        let opened: Vec<_> = (0..300)
+            .map(|_| world.sessions.open(&path, "demo", "demo").map(drop))
+            .collect();
+        over.store(true, Ordering::Relaxed);
+        for result in opened {
+            result.unwrap();
+        }
+    });
+}

@@ -1,0 +1,211 @@
+//! The user's configuration in real files.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+};
+
+use tempfile::TempDir;
+use zot_host::{
+    home::Home,
+    settings::{Settings, SettingsError, SettingsNotice, set_trust},
+};
+use zot_protocol::Trust;
+
+struct World {
+    dir: TempDir,
+    home: Home,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path().join("home"));
+        Self { dir, home }
+    }
+
+    fn with(config: impl AsRef<[u8]>) -> Self {
+        let world = Self::new();
+        fs::create_dir(world.home.path()).unwrap();
+        fs::write(world.home.config(), config).unwrap();
+        world
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.home.config()).unwrap()
+    }
+
+    fn bad(&self) -> PathBuf {
+        self.home.path().join("config.json.bad")
+    }
+
+    fn trust(&self, dir: &str, allowed: bool) {
+        set_trust(&self.home, dir, &Trust::new("d1", allowed)).unwrap();
+    }
+
+    /// What trusting `/x` makes of it.
+    fn trusting(config: &str) -> String {
+        let world = Self::with(config);
+        world.trust("/x", true);
+        world.text()
+    }
+}
+
+fn said(settings: &Settings) -> Vec<String> {
+    settings.notices.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_missing_one_is_at_its_defaults() {
+    let settings = Settings::load(&World::new().home);
+    assert_eq!(settings.config, zot_protocol::Config::default());
+    assert!(settings.notices.is_empty());
+}
+
+#[test]
+fn a_wrong_field_is_named_and_the_rest_counts() {
+    let world = World::with("\u{feff}{\"provider\": 7,\n \"model\": \"m\", \"later\": {}}");
+    let settings = Settings::load(&world.home);
+    assert_eq!(settings.config.model.as_deref(), Some("m"));
+    let [only] = &said(&settings)[..] else {
+        panic!("{settings:?}")
+    };
+    assert!(only.contains("config.json: /provider: 7"), "{only}");
+    assert!(!world.bad().exists());
+}
+
+#[test]
+fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
+    let nuls = vec![0; 5000];
+    let files: [&[u8]; 7] = [
+        &nuls,
+        b"",
+        br#"{"model": "m""#,
+        b"{\"model\": \"m\",}",
+        b"[1]",
+        b"\xff\xfe{}",
+        br#"{"model": "a", "model": "b"}"#,
+    ];
+    for bytes in files {
+        let world = World::with(bytes);
+        for _ in 0..2 {
+            let settings = Settings::load(&world.home);
+            assert_eq!(settings.config, zot_protocol::Config::default());
+            let [SettingsNotice::Damaged { aside, .. }] = &settings.notices[..] else {
+                panic!("{settings:?}")
+            };
+            assert_eq!(*aside, world.bad());
+            assert_eq!(fs::read(aside).unwrap(), bytes);
+        }
+        // An answer is remembered all the same, in one that can be read.
+        world.trust("/x", true);
+        assert_eq!(fs::read(world.bad()).unwrap(), bytes);
+        let settings = Settings::load(&world.home);
+        assert!(settings.notices.is_empty(), "{settings:?}");
+        assert!(settings.config.trusted["/x"].allowed);
+    }
+}
+
+#[test]
+fn what_is_no_file_is_said_and_does_not_hold_us() {
+    let world = World::new();
+    fs::create_dir(world.home.path()).unwrap();
+    let config = world.home.config();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &config, 0o600.into()).unwrap();
+    let settings = Settings::load(&world.home);
+    assert!(said(&settings)[0].contains("not a regular file"));
+    let error = set_trust(&world.home, "/x", &Trust::new("d", true)).unwrap_err();
+    assert!(matches!(error, SettingsError::Io { .. }), "{error}");
+}
+
+#[test]
+fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
+    let answer = r#"{
+    "/x": {
+      "digest": "d1",
+      "allowed": true
+    }
+  }"#;
+    let new = format!("{{\n  \"trusted\": {answer}\n}}\n");
+    assert_eq!(World::trusting("{}\n"), new);
+    let odd = "{ \"model\" : \"m\",\"later\":[1 ,2],\n\n  \"n\": 1.50e1 }";
+    let expected = format!(
+        "{{ \"model\" : \"m\",\"later\":[1 ,2],\n\n  \"n\": 1.50e1,\n  \"trusted\": {answer}\n }}"
+    );
+    assert_eq!(World::trusting(odd), expected);
+    // Where it stands already, it stays, and so do the other answers.
+    let there = "{\n  \"trusted\": {\"/y\": {\"digest\": \"d\", \"allowed\": false, \"later\": 1}},\n  \"model\": \"m\"\n}";
+    let text = World::trusting(there);
+    assert!(text.ends_with("},\n  \"model\": \"m\"\n}"), "{text}");
+    assert!(text.contains("\"later\": 1"), "{text}");
+    for null in ["{\"trusted\": null}", "{\"trusted\": 5, \"model\": \"m\"}"] {
+        assert_eq!(World::trusting(null).matches("trusted").count(), 1);
+    }
+    let tabs = World::trusting("{\n\t\"model\": \"trusted\"\n}");
+    assert!(
+        tabs.contains("\n\t\"trusted\": {\n\t\t\"/x\": {\n\t\t\t\"digest\""),
+        "{tabs}"
+    );
+}
+
+#[test]
+fn a_later_answer_replaces_an_earlier_one_about_the_same() {
+    let world = World::new();
+    world.trust("/x", true);
+    world.trust("/y \"quoted\"", true);
+    world.trust("/x", false);
+    let trusted = Settings::load(&world.home).config.trusted;
+    assert_eq!(trusted.len(), 2);
+    assert!(!trusted["/x"].allowed && trusted["/y \"quoted\""].allowed);
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(world.home.config()), 0o600);
+    assert_eq!(mode(world.home.path().to_owned()), 0o700);
+}
+
+#[test]
+fn the_users_mode_and_symlink_stay() {
+    let world = World::new();
+    fs::create_dir(world.home.path()).unwrap();
+    let real = world.dir.path().join("dotfiles.json");
+    fs::write(&real, "{}").unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();
+    symlink(&real, world.home.config()).unwrap();
+    world.trust("/x", true);
+    assert!(world.home.config().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("/x"));
+    assert_eq!(
+        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
+        0o644
+    );
+}
+
+#[test]
+fn answers_given_at_once_are_all_remembered() {
+    let world = World::with("{\"model\": \"m\"}");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let world = &world;
+            scope.spawn(move || {
+                for number in 0..10 {
+                    world.trust(&format!("/{thread}/{number}"), true);
+                }
+            });
+        }
+    });
+    let config = Settings::load(&world.home).config;
+    assert_eq!(config.trusted.len(), 40);
+    assert_eq!(config.model.as_deref(), Some("m"));
+    let files = fs::read_dir(world.home.path()).unwrap().count();
+    assert_eq!(files, 2, "the file and its lock");
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_an_error_in_time() {
+    let world = World::with("{}");
+    let held = fs::File::create(world.home.path().join("config.json.lock")).unwrap();
+    held.lock().unwrap();
+    let error = set_trust(&world.home, "/x", &Trust::new("d", true)).unwrap_err();
+    assert!(matches!(error, SettingsError::Busy(_)), "{error}");
+    assert_eq!(world.text(), "{}");
+}
