@@ -14,6 +14,7 @@ mod key;
 pub mod openai;
 mod resolve;
 mod retry;
+mod seam;
 pub mod sse;
 
 pub use anthropic::Anthropic;
@@ -123,7 +124,7 @@ pub enum ProviderError {
         message: String,
     },
     /// It answered with an error.
-    #[error("{provider} answered {status}: {message}")]
+    #[error("{provider} answered {status}: {message}{}", asked(*.retry_after))]
     Status {
         /// The provider.
         provider: String,
@@ -164,6 +165,13 @@ pub enum ProviderError {
         /// What it said.
         message: String,
     },
+}
+
+fn asked(retry_after: Option<Duration>) -> String {
+    let seconds = retry_after.filter(|time| time.as_secs() > 0);
+    seconds.map_or_else(String::new, |time| {
+        format!(" (it asks to wait {} s)", time.as_secs())
+    })
 }
 
 /// The pieces of an answer as they come. Dropping it ends the request.

@@ -91,7 +91,10 @@ struct Exchange<D, F> {
     error: Option<ProviderError>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "one per answer, and boxed with all else")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per answer, and boxed with all else"
+)]
 enum Phase<D> {
     Ask,
     Read {

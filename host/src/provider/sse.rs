@@ -229,7 +229,7 @@ mod tests {
             ends in prop::collection::vec(prop::sample::select(&["\n", "\r", "\r\n"][..]), 24),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         ) {
-            let stream: String = lines.iter().zip(ends).map(|(line, end)| format!("{line}{end}")).collect();
+            let stream: String = lines.iter().zip(ends).flat_map(|(line, end)| [line.as_str(), end]).collect();
             let bytes = stream.as_bytes();
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
             cuts.sort_unstable();

@@ -8,6 +8,7 @@ use zot_protocol::{Object, StopReason, ToolId};
 use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, Wrong},
+    seam::{Raw, Seam},
     sse,
 };
 
@@ -16,13 +17,21 @@ pub(super) struct Answer {
     model: String,
     /// The blocks that have begun and not ended, by their number.
     open: Vec<(u64, Open)>,
+    /// Of texts and of thoughts.
+    seam: Seam,
     tokens: Tokens,
     stop: Option<StopReason>,
 }
 
 enum Open {
-    Tool { id: ToolId, has_args: bool },
-    Thinking { signature: String },
+    Tool {
+        id: ToolId,
+        has_args: bool,
+        seam: Seam,
+    },
+    Thinking {
+        signature: String,
+    },
 }
 
 /// The seal on what a model has thought: whose it is, and what the API wants back.
@@ -107,9 +116,9 @@ struct Block {
 
 #[derive(Deserialize)]
 struct Piece {
-    text: Option<String>,
-    partial_json: Option<String>,
-    thinking: Option<String>,
+    text: Option<Raw>,
+    partial_json: Option<Raw>,
+    thinking: Option<Raw>,
     signature: Option<String>,
     stop_reason: Option<String>,
 }
@@ -141,6 +150,7 @@ impl Answer {
         Self {
             model: model.to_owned(),
             open: Vec::new(),
+            seam: Seam::default(),
             tokens: Tokens::default(),
             stop: None,
         }
@@ -175,7 +185,8 @@ impl Answer {
                     let id = id.clone();
                     deltas.push_back(Delta::ToolArgs { id, delta });
                 }
-                self.open.push((index, Open::Tool { id, has_args }));
+                let seam = Seam::default();
+                self.open.push((index, Open::Tool { id, has_args, seam }));
             }
             "thinking" => {
                 if !block.thinking.is_empty() {
@@ -204,25 +215,28 @@ impl Answer {
         piece: Piece,
         deltas: &mut VecDeque<Delta>,
     ) -> Result<(), Wrong> {
-        if let Some(text) = piece.text {
+        let given = |text: String| (!text.is_empty()).then_some(text);
+        if let Some(text) = piece.text.and_then(|text| given(self.seam.join(text))) {
             deltas.push_back(Delta::Text(text));
         }
-        if let Some(thinking) = piece.thinking {
-            deltas.push_back(Delta::Thinking(thinking));
+        if let Some(text) = piece.thinking.and_then(|text| given(self.seam.join(text))) {
+            deltas.push_back(Delta::Thinking(text));
         }
         if let (Some(more), Some(Open::Thinking { signature })) =
             (piece.signature, self.open(index))
         {
             signature.push_str(&more);
         }
-        if let Some(delta) = piece.partial_json.filter(|delta| !delta.is_empty()) {
-            let Some(Open::Tool { id, has_args }) = self.open(index) else {
+        if let Some(args) = piece.partial_json.filter(|args| !args.is_empty()) {
+            let Some(Open::Tool { id, has_args, seam }) = self.open(index) else {
                 let message = format!("arguments for block {index}, which is no tool call");
                 return Err(Wrong::Malformed(message));
             };
             *has_args = true;
             let id = id.clone();
-            deltas.push_back(Delta::ToolArgs { id, delta });
+            if let Some(delta) = given(seam.join(args)) {
+                deltas.push_back(Delta::ToolArgs { id, delta });
+            }
         }
         Ok(())
     }
@@ -232,7 +246,7 @@ impl Answer {
             return;
         };
         match self.open.remove(at).1 {
-            Open::Tool { id, has_args } => {
+            Open::Tool { id, has_args, .. } => {
                 if !has_args {
                     deltas.push_back(Delta::ToolArgs {
                         id: id.clone(),

@@ -14,6 +14,7 @@ use crate::provider::{
     exchange::{Decode, Wrong},
     http::error_text,
     retry::passes,
+    seam::{Raw, Seam},
     sse,
 };
 
@@ -25,6 +26,8 @@ use crate::provider::{
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
+    text: Seam,
+    thinking: Seam,
     tokens: Tokens,
     finish: Option<String>,
     has_content: bool,
@@ -39,44 +42,46 @@ struct Call {
     id: Option<ToolId>,
     /// Arguments that came before the name.
     early: String,
+    seam: Seam,
     has_args: bool,
 }
 
+/// `A` is what arguments are: a text, or with some servers an object.
 #[derive(Deserialize)]
-struct Chunk {
-    choices: Option<Vec<Choice>>,
+struct Chunk<A> {
+    choices: Option<Vec<Choice<A>>>,
     usage: Option<Usage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<A> {
     #[serde(default)]
     index: u64,
-    delta: Option<Piece>,
+    delta: Option<Piece<A>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Piece {
-    content: Option<String>,
-    refusal: Option<String>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    tool_calls: Option<Vec<CallPiece>>,
+struct Piece<A> {
+    content: Option<Raw>,
+    refusal: Option<Raw>,
+    reasoning_content: Option<Raw>,
+    reasoning: Option<Raw>,
+    tool_calls: Option<Vec<CallPiece<A>>>,
 }
 
 #[derive(Deserialize)]
-struct CallPiece {
+struct CallPiece<A> {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<Function>,
+    function: Option<Function<A>>,
 }
 
-#[derive(Deserialize, Default)]
-struct Function {
+#[derive(Deserialize)]
+struct Function<A> {
     name: Option<String>,
-    arguments: Option<Value>,
+    arguments: Option<A>,
 }
 
 #[derive(Deserialize)]
@@ -111,21 +116,55 @@ impl Answer {
         }
     }
 
-    fn piece(&mut self, piece: Piece, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
-        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    fn piece<A: Into<Raw>>(
+        &mut self,
+        piece: Piece<A>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        let given = |text: Option<Raw>| text.filter(|text| !text.is_empty());
         if let Some(thinking) = given(piece.reasoning_content).or(given(piece.reasoning)) {
-            deltas.push_back(Delta::Thinking(thinking));
+            let thinking = self.thinking.join(thinking);
+            deltas.extend((!thinking.is_empty()).then_some(Delta::Thinking(thinking)));
         }
         for text in [given(piece.content), given(piece.refusal)]
             .into_iter()
             .flatten()
         {
             self.has_content = true;
-            deltas.push_back(Delta::Text(text));
+            let text = self.text.join(text);
+            deltas.extend((!text.is_empty()).then_some(Delta::Text(text)));
         }
         for call in piece.tool_calls.into_iter().flatten() {
             self.has_content = true;
             self.call(call, deltas)?;
+        }
+        Ok(())
+    }
+
+    fn chunk<A: Into<Raw>>(
+        &mut self,
+        chunk: Chunk<A>,
+        data: &str,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            let message = error_text(data.as_bytes());
+            return Err(Wrong::Failed {
+                message: message.unwrap_or_else(|| error.to_string()),
+                passes: is_passing(&error),
+            });
+        }
+        let choices = chunk.choices.into_iter().flatten();
+        for choice in choices.filter(|choice| choice.index == 0) {
+            if let Some(piece) = choice.delta {
+                self.piece(piece, deltas)?;
+            }
+            if let Some(reason) = choice.finish_reason {
+                self.finish = Some(reason);
+            }
+        }
+        if let Some(usage) = chunk.usage {
+            self.used(&usage, deltas);
         }
         Ok(())
     }
@@ -152,21 +191,23 @@ impl Answer {
         self.calls.get_mut(known?)
     }
 
-    fn call(&mut self, piece: CallPiece, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
-        let function = piece.function.unwrap_or_default();
+    fn call<A: Into<Raw>>(
+        &mut self,
+        piece: CallPiece<A>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        let function = piece.function;
+        let (name, args) =
+            function.map_or((None, None), |function| (function.name, function.arguments));
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let (id, name) = (given(piece.id), given(function.name));
+        let (id, name) = (given(piece.id), given(name));
         let Some(call) = self.find(piece.index, id.as_deref(), name.is_some()) else {
             return Err(Wrong::Malformed(
                 "a piece of a tool call that never began".to_owned(),
             ));
         };
         call.given = call.given.take().or(id);
-        let args = match function.arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text,
-            Some(other) => other.to_string(),
-        };
+        let args = args.map_or_else(String::new, |args| call.seam.join(args.into()));
         match (&call.id, name) {
             (Some(id), _) => {
                 if !args.is_empty() {
@@ -232,27 +273,14 @@ impl Decode for Answer {
         if event.data.trim() == "[DONE]" {
             return self.finish(deltas);
         }
-        let chunk: Chunk = serde_json::from_str(event.data).map_err(|error| Wrong::json(&error))?;
-        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
-            let message = error_text(event.data.as_bytes());
-            return Err(Wrong::Failed {
-                message: message.unwrap_or_else(|| error.to_string()),
-                passes: is_passing(&error),
-            });
+        // Objects for arguments are rare enough to be read twice.
+        match serde_json::from_str::<Chunk<Raw>>(event.data) {
+            Ok(chunk) => self.chunk(chunk, event.data, deltas),
+            Err(error) => match serde_json::from_str::<Chunk<Value>>(event.data) {
+                Ok(chunk) => self.chunk(chunk, event.data, deltas),
+                Err(_) => Err(Wrong::json(&error)),
+            },
         }
-        let choices = chunk.choices.into_iter().flatten();
-        for choice in choices.filter(|choice| choice.index == 0) {
-            if let Some(piece) = choice.delta {
-                self.piece(piece, deltas)?;
-            }
-            if let Some(reason) = choice.finish_reason {
-                self.finish = Some(reason);
-            }
-        }
-        if let Some(usage) = chunk.usage {
-            self.used(&usage, deltas);
-        }
-        Ok(())
     }
 
     fn end(&mut self, deltas: &mut VecDeque<Delta>) {
