@@ -143,9 +143,6 @@ pub fn resolve(
     if key.is_none() && wanted.base_url.is_none() && name != openai::OLLAMA {
         return Err(ResolveError::NoKey { provider: name });
     }
-    let id = model(&name, wanted, config, catalogue).ok_or_else(|| ResolveError::NoModel {
-        provider: name.clone(),
-    })?;
     let usual = match &*name {
         anthropic::NAME => anthropic::BASE_URL,
         openai::OLLAMA => openai::OLLAMA_BASE_URL,
@@ -153,6 +150,9 @@ pub fn resolve(
     };
     let base_url = wanted.base_url.as_deref().unwrap_or(usual);
     let endpoint = Endpoint::new(base_url, key).map_err(ResolveError::BaseUrl)?;
+    let id = model(&name, wanted, config, catalogue).ok_or_else(|| ResolveError::NoModel {
+        provider: name.clone(),
+    })?;
     let model = catalogue.model(&name, &id);
     let catalogue = Arc::clone(catalogue);
     let provider: Box<dyn Provider> = if name == anthropic::NAME {

@@ -11,7 +11,7 @@ use super::{
     Reply, Server, all, anthropic, asking, broken, catalogue, endpoint, events, joined, openai,
     stop, user, whole,
 };
-use crate::support::{HANG, http::End, within};
+use crate::support::{HANG, http::End, until, within};
 
 const MODEL: &str = "claude-haiku-4-5";
 
@@ -358,11 +358,14 @@ async fn who_never_answers_is_left_at_once() {
     ] {
         for (provider, mut server, _) in both(|body| vec![stalling(body)]).await {
             let mut deltas = provider.stream(hi());
-            // Until nothing comes for a while.
-            while tokio::time::timeout(Duration::from_millis(300), deltas.next())
-                .await
-                .is_ok()
-            {}
+            let reading = async { while deltas.next().await.is_some() {} };
+            tokio::select! {
+                () = reading => panic!("it has an end"),
+                () = until("the request", || server.got().len() == 1) => {}
+            }
+            // And then until nothing more comes.
+            let pause = Duration::from_millis(100);
+            while let Ok(Some(_)) = tokio::time::timeout(pause, deltas.next()).await {}
             let start = Instant::now();
             drop(deltas);
             server.left().await;
