@@ -157,6 +157,16 @@ impl Home {
         self.path.join("sessions")
     }
 
+    /// The keys of the model providers, mode 0600.
+    pub fn auth(&self) -> PathBuf {
+        self.path.join("auth.json")
+    }
+
+    /// The user's own list of models.
+    pub fn models(&self) -> PathBuf {
+        self.path.join("models.json")
+    }
+
     /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
     /// was there with another. What is missing above it is made likewise, as XDG wants it.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
@@ -285,6 +295,8 @@ mod tests {
             (home.data_dir("guard"), "/zot/extension-data/guard"),
             (home.config(), "/zot/config.json"),
             (home.sessions(), "/zot/sessions"),
+            (home.auth(), "/zot/auth.json"),
+            (home.models(), "/zot/models.json"),
         ];
         for (path, expected) in paths {
             assert_eq!(path, Path::new(expected));

@@ -1,4 +1,31 @@
 //! Where answers come from: a model behind an API, or the demo that needs none.
+//!
+//! [`resolve()`] makes a [`Provider`] of what the user has said. The APIs differ in their words only: [`Anthropic`] and
+//! [`OpenAi`] write a request and decode events, all else (the connection, when to ask again, what counts as cut off) is one
+//! for both.
+
+pub mod anthropic;
+pub mod catalogue;
+pub mod credentials;
+pub mod demo;
+mod exchange;
+mod http;
+mod key;
+pub mod openai;
+mod resolve;
+mod retry;
+mod seam;
+pub mod sse;
+
+pub use anthropic::Anthropic;
+pub use catalogue::{Catalogue, Model};
+pub use credentials::Credentials;
+pub use demo::Demo;
+pub use http::{Endpoint, UrlError};
+pub use key::{ApiKey, KeyError};
+pub use openai::OpenAi;
+pub use resolve::{ResolveError, Resolved, Wanted, resolve};
+pub use retry::Retry;
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,7 +69,8 @@ pub enum Delta {
     Text(String),
     /// A piece of what the model thinks.
     Thinking(String),
-    /// The seal on what it has thought.
+    /// The seal on what it has thought, and the end of that thought: what is thought after it is another block. To be kept
+    /// and sent back as it is.
     ThinkingSignature(String),
     /// A tool call begins.
     ToolStart {
@@ -58,7 +86,8 @@ pub enum Delta {
         /// The piece.
         delta: String,
     },
-    /// A tool call is complete.
+    /// A tool call is complete. There was at least one piece of arguments; a call without any has `{}`. Whether the pieces
+    /// make JSON is not looked at: they are the model's words, and the loop answers it when they are nonsense.
     ToolEnd {
         /// The model's name for it.
         id: ToolId,
@@ -95,7 +124,7 @@ pub enum ProviderError {
         message: String,
     },
     /// It answered with an error.
-    #[error("{provider} answered {status}: {message}")]
+    #[error("{provider} answered {status}: {message}{}", asked(*.retry_after))]
     Status {
         /// The provider.
         provider: String,
@@ -136,6 +165,13 @@ pub enum ProviderError {
         /// What it said.
         message: String,
     },
+}
+
+fn asked(retry_after: Option<Duration>) -> String {
+    let seconds = retry_after.filter(|time| time.as_secs() > 0);
+    seconds.map_or_else(String::new, |time| {
+        format!(" (it asks to wait {} s)", time.as_secs())
+    })
 }
 
 /// The pieces of an answer as they come. Dropping it ends the request.

@@ -10,6 +10,8 @@ mod languages;
 mod memory;
 mod outside;
 mod permissions;
+#[cfg(feature = "agent")]
+mod provider;
 mod recordings;
 mod seeds;
 #[cfg(feature = "agent")]

@@ -1,6 +1,8 @@
 //! Hosts with real extensions in a temporary home.
 
 mod alone;
+#[cfg(feature = "agent")]
+pub(crate) mod http;
 pub(crate) mod played;
 mod process;
 mod trial;

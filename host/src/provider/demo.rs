@@ -1,0 +1,201 @@
+//! The provider that is always there: no key, no network, no intelligence, and the same answer every time.
+
+mod script;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use zot_protocol::{Content, StopReason, ToolId};
+
+use super::{Delta, Deltas, Provider, ProviderError, Request, Tokens};
+use crate::message::{Block, Message, Role};
+
+use script::Step;
+pub use script::{Script, ScriptError};
+
+/// The provider's name, and its model's.
+pub const NAME: &str = "demo";
+
+/// The demo.
+///
+/// A line `/call NAME {json}` in the prompt makes it call that tool, several lines several tools; the results come back as
+/// its text. Anything else it answers in a sentence. With a [`Script`] it plays recorded turns, one per request, and fails
+/// when they are used up.
+#[derive(Debug, Default)]
+pub struct Demo {
+    script: Option<Arc<Script>>,
+    /// How many turns were played.
+    played: Arc<AtomicUsize>,
+}
+
+const SENTENCE: &str = "I am the demo model: I need no key and no network, and I know nothing. Write a line \
+    `/call NAME {json}` and I call that tool; for a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
+    `zot auth set anthropic`.";
+
+impl Demo {
+    /// The demo without a script.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The demo that plays.
+    pub fn with_script(script: Script) -> Self {
+        Self {
+            script: Some(Arc::new(script)),
+            ..Self::default()
+        }
+    }
+}
+
+impl Provider for Demo {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn stream(&self, request: Request) -> Deltas {
+        let script = self.script.clone();
+        let played = Arc::clone(&self.played);
+        // A turn is played when it is waited for, not when it is asked for.
+        let steps = stream::once(async move {
+            let steps = match script {
+                Some(script) => script.turn(played.fetch_add(1, Ordering::SeqCst), &request),
+                None => answer(&request).into_iter().map(Step::Delta).collect(),
+            };
+            stream::iter(steps)
+        });
+        let deltas = steps.flatten().filter_map(|step| async {
+            match step {
+                Step::Delta(delta) => Some(Ok(delta)),
+                Step::Wait(time) => {
+                    tokio::time::sleep(time).await;
+                    None
+                }
+                Step::CutOff => Some(Err(ProviderError::CutOff {
+                    provider: NAME.to_owned(),
+                })),
+                Step::Fail(message) => Some(Err(ProviderError::Failed {
+                    provider: NAME.to_owned(),
+                    message,
+                })),
+            }
+        });
+        deltas.boxed()
+    }
+}
+
+fn answer(request: &Request) -> Vec<Delta> {
+    let last = request.messages.last();
+    let mut deltas = Vec::new();
+    let mut text = String::new();
+    let mut stop = StopReason::EndTurn;
+    match last {
+        Some(message) if message.role == Role::Tool => text = results(message),
+        Some(message) if message.role == Role::User => {
+            let prompt = message.text();
+            match prompt
+                .lines()
+                .filter_map(call)
+                .collect::<Result<Vec<_>, _>>()
+            {
+                Err(mistake) => text = mistake,
+                Ok(calls) if calls.is_empty() => SENTENCE.clone_into(&mut text),
+                Ok(calls) => {
+                    stop = StopReason::ToolUse;
+                    for (number, (name, args)) in calls.into_iter().enumerate() {
+                        // The place in the transcript makes it the only one of its name.
+                        let id = format!("demo_{}_{}", request.messages.len(), number + 1);
+                        tool_call(&ToolId(id), &name, &args, &mut deltas);
+                    }
+                }
+            }
+        }
+        _ => SENTENCE.clone_into(&mut text),
+    }
+    deltas.extend(pieces(&text).map(Delta::Text));
+    deltas.push(Delta::Usage(estimate(request, &deltas)));
+    deltas.push(Delta::Stop(stop));
+    deltas
+}
+
+/// A call, in pieces as from a real model.
+fn tool_call(id: &ToolId, name: &str, args: &str, deltas: &mut Vec<Delta>) {
+    deltas.push(Delta::ToolStart {
+        id: id.clone(),
+        name: name.to_owned(),
+    });
+    let middle = args.floor_char_boundary(args.len() / 2);
+    for delta in [&args[..middle], &args[middle..]] {
+        if !delta.is_empty() {
+            deltas.push(Delta::ToolArgs {
+                id: id.clone(),
+                delta: delta.to_owned(),
+            });
+        }
+    }
+    deltas.push(Delta::ToolEnd { id: id.clone() });
+}
+
+/// The tool and the arguments of a line `/call NAME {json}`, or what is wrong with it; `None` for another line.
+fn call(line: &str) -> Option<Result<(String, String), String>> {
+    let rest = line.trim().strip_prefix("/call")?;
+    if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+        return None;
+    }
+    let rest = rest.trim();
+    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
+    if name.is_empty() {
+        return Some(Err("A call needs a tool: /call NAME {json}".to_owned()));
+    }
+    let args = args.trim();
+    Some(match serde_json::from_str::<Value>(args) {
+        Ok(Value::Object(_)) => Ok((name.to_owned(), args.to_owned())),
+        Ok(_) => Err(format!("The arguments of {name} must be a JSON object.")),
+        Err(error) => Err(format!("The arguments of {name} are not JSON: {error}.")),
+    })
+}
+
+/// What the tools said.
+fn results(message: &Message) -> String {
+    let mut texts = Vec::new();
+    for block in &message.content {
+        let Block::ToolResult { content, .. } = block else {
+            continue;
+        };
+        texts.extend(content.iter().map(|content| match content {
+            Content::Text(text) => text.text.clone(),
+            Content::Image(image) => format!("({})", image.mime_type),
+            _ => String::new(),
+        }));
+    }
+    texts.join("\n")
+}
+
+/// A text as it would stream: word by word.
+fn pieces(text: &str) -> impl Iterator<Item = String> {
+    text.split_inclusive(char::is_whitespace).map(str::to_owned)
+}
+
+/// Tokens as one might count them: four bytes each.
+fn estimate(request: &Request, deltas: &[Delta]) -> Tokens {
+    let sent: usize = request
+        .messages
+        .iter()
+        .map(|message| message.text().len())
+        .sum();
+    let received: usize = deltas
+        .iter()
+        .map(|delta| match delta {
+            Delta::Text(text) | Delta::ToolArgs { delta: text, .. } => text.len(),
+            _ => 0,
+        })
+        .sum();
+    Tokens {
+        input: ((request.system.len() + sent) / 4) as u64,
+        output: (received / 4) as u64,
+        ..Tokens::default()
+    }
+}

@@ -1,0 +1,256 @@
+//! Recorded turns for the demo, as JSON Lines.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+use zot_protocol::{StopReason, ToolId};
+
+use super::{Delta, Request, Tokens, estimate, pieces, tool_call};
+
+/// More than any script.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Turns of a model, one per line: an object, or an array of such objects that happen one after the other. Empty lines
+/// are skipped. All fields are optional, and happen in this order:
+///
+/// | field | what happens |
+/// |---|---|
+/// | `delay_ms` | nothing, for so long |
+/// | `thinking` | a thought; `signature` seals it |
+/// | `text` | a text: a string streams word by word, an array of strings exactly in these pieces |
+/// | `tool_call` | a call: `name`, and `args` (an object, or a string that goes out as it is, JSON or not), `id` |
+/// | `tool_calls` | several, in an array |
+/// | `usage` | tokens: `input`, `output`, `cache_read`, `cache_write`; without it they are estimated |
+/// | `error` | the provider fails with this message, and the turn is over |
+/// | `cut_off` | `true`: the answer stops in the middle, and the turn is over |
+/// | `stop` | why the turn ends; without it `tool_use` after a call, else `end_turn` |
+///
+/// ```
+/// use zot_host::provider::demo::Script;
+///
+/// let script = Script::parse(concat!(
+///     r#"{"text": "Let me look.", "tool_call": {"name": "read", "args": {"path": "a.txt"}}}"#, "\n",
+///     r#"[{"text": ["It ", "says "]}, {"delay_ms": 5}, {"text": "hi.", "usage": {"input": 9, "output": 4}}]"#, "\n",
+///     r#"{"error": "overloaded"}"#, "\n",
+/// ))?;
+/// assert_eq!(script.len(), 3);
+/// # Ok::<(), zot_host::provider::demo::ScriptError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Script {
+    turns: Vec<Vec<Part>>,
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// It cannot be read.
+    #[error("cannot read the script `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is no turn.
+    #[error("line {line} of the script is no turn: {reason}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// One thing that happens in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    Delta(Delta),
+    Wait(Duration),
+    Fail(String),
+    CutOff,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    delay_ms: Option<u64>,
+    #[serde(default, deserialize_with = "texts")]
+    thinking: Vec<String>,
+    signature: Option<String>,
+    #[serde(default, deserialize_with = "texts")]
+    text: Vec<String>,
+    tool_call: Option<Call>,
+    #[serde(default)]
+    tool_calls: Vec<Call>,
+    usage: Option<Usage>,
+    error: Option<String>,
+    #[serde(default)]
+    cut_off: bool,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    id: Option<String>,
+    name: String,
+    #[serde(default = "nothing", deserialize_with = "args")]
+    args: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[derive(Default)]
+struct Usage {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+fn nothing() -> String {
+    "{}".to_owned()
+}
+
+/// A string in words, or an array of pieces.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let wrong = || D::Error::custom("a text must be a string or an array of strings");
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(pieces(&text).collect()),
+        Value::Array(texts) => texts
+            .into_iter()
+            .map(|text| match text {
+                Value::String(text) => Ok(text),
+                _ => Err(wrong()),
+            })
+            .collect(),
+        _ => Err(wrong()),
+    }
+}
+
+fn args<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        args @ Value::Object(_) => Ok(args.to_string()),
+        _ => Err(D::Error::custom("`args` must be an object or a string")),
+    }
+}
+
+impl Script {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, ScriptError> {
+        let io = |source| ScriptError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        if fs::metadata(path).map_err(io)?.len() > MOST_BYTES {
+            return Err(io(io::Error::other("it is too large")));
+        }
+        Self::parse(&fs::read_to_string(path).map_err(io)?)
+    }
+
+    /// Reads a text.
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+        let turns = lines
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+            .map(|(number, line)| {
+                turn(line).map_err(|error| ScriptError::Line {
+                    line: number + 1,
+                    // Where in this line; it has no others.
+                    reason: error.to_string().replace(" at line 1 column", " at column"),
+                })
+            });
+        Ok(Self {
+            turns: turns.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// How many turns it has.
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// What happens in a turn, counted from 0.
+    pub(super) fn turn(&self, number: usize, request: &Request) -> Vec<Step> {
+        let Some(parts) = self.turns.get(number) else {
+            return vec![Step::Fail(format!(
+                "the script has {} turns, and this is turn {}",
+                self.turns.len(),
+                number + 1
+            ))];
+        };
+        let mut steps = Vec::new();
+        let mut deltas = Vec::new();
+        let mut calls = 0;
+        let mut has_usage = false;
+        let mut stop = None;
+        let mut received = Vec::new();
+        for part in parts {
+            steps.extend(
+                part.delay_ms
+                    .map(|ms| Step::Wait(Duration::from_millis(ms))),
+            );
+            deltas.extend(part.thinking.iter().cloned().map(Delta::Thinking));
+            deltas.extend(part.signature.iter().cloned().map(Delta::ThinkingSignature));
+            deltas.extend(part.text.iter().cloned().map(Delta::Text));
+            for call in part.tool_call.iter().chain(&part.tool_calls) {
+                calls += 1;
+                let minted = || format!("demo_{}_{calls}", request.messages.len());
+                let id = ToolId(call.id.clone().unwrap_or_else(minted));
+                tool_call(&id, &call.name, &call.args, &mut deltas);
+            }
+            if let Some(usage) = part.usage {
+                has_usage = true;
+                deltas.push(Delta::Usage(Tokens {
+                    input: usage.input,
+                    output: usage.output,
+                    cache_read: usage.cache_read,
+                    cache_write: usage.cache_write,
+                }));
+            }
+            received.extend_from_slice(&deltas);
+            steps.extend(deltas.drain(..).map(Step::Delta));
+            if let Some(message) = &part.error {
+                steps.push(Step::Fail(message.clone()));
+                return steps;
+            }
+            if part.cut_off {
+                steps.push(Step::CutOff);
+                return steps;
+            }
+            stop = part.stop.clone().or(stop);
+        }
+        if !has_usage {
+            steps.push(Step::Delta(Delta::Usage(estimate(request, &received))));
+        }
+        let usual = if calls > 0 {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        };
+        steps.push(Step::Delta(Delta::Stop(stop.unwrap_or(usual))));
+        steps
+    }
+}
+
+fn turn(line: &str) -> Result<Vec<Part>, serde_json::Error> {
+    if line.trim_start().starts_with('[') {
+        serde_json::from_str(line)
+    } else {
+        serde_json::from_str(line).map(|part| vec![part])
+    }
+}

@@ -1,0 +1,326 @@
+//! What Chat Completions streams.
+
+use std::{
+    collections::VecDeque,
+    hash::{BuildHasher, Hasher, RandomState},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+use zot_protocol::{StopReason, ToolId};
+
+use crate::provider::{
+    Delta, Tokens,
+    exchange::{Decode, Wrong},
+    http::error_text,
+    retry::passes,
+    seam::{Raw, Seam},
+    sse,
+};
+
+/// Makes deltas of the chunks of one answer.
+///
+/// Tolerated, since servers do it: no usage, or usage with every chunk; no `[DONE]` after the reason for the end, or no
+/// reason before `[DONE]`; calls whole or in pieces, with arguments as text or as an object, all with the same index, or
+/// without ids, which are minted then; thoughts as `reasoning_content` or `reasoning`.
+#[derive(Default)]
+pub(super) struct Answer {
+    calls: Vec<Call>,
+    text: Seam,
+    thinking: Seam,
+    tokens: Tokens,
+    finish: Option<String>,
+    has_content: bool,
+}
+
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    /// The server's name for it.
+    given: Option<String>,
+    /// Ours, once it has begun.
+    id: Option<ToolId>,
+    /// Arguments that came before the name.
+    early: String,
+    seam: Seam,
+    has_args: bool,
+}
+
+/// `A` is what arguments are: a text, or with some servers an object.
+#[derive(Deserialize)]
+struct Chunk<A> {
+    choices: Option<Vec<Choice<A>>>,
+    usage: Option<Usage>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice<A> {
+    #[serde(default)]
+    index: u64,
+    delta: Option<Piece<A>>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Piece<A> {
+    content: Option<Raw>,
+    refusal: Option<Raw>,
+    reasoning_content: Option<Raw>,
+    reasoning: Option<Raw>,
+    tool_calls: Option<Vec<CallPiece<A>>>,
+}
+
+#[derive(Deserialize)]
+struct CallPiece<A> {
+    index: Option<u64>,
+    id: Option<String>,
+    function: Option<Function<A>>,
+}
+
+#[derive(Deserialize)]
+struct Function<A> {
+    name: Option<String>,
+    arguments: Option<A>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+impl Answer {
+    fn used(&mut self, usage: &Usage, deltas: &mut VecDeque<Delta>) {
+        let details = usage.prompt_tokens_details.as_ref();
+        let cached = details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or(0);
+        let tokens = Tokens {
+            input: usage.prompt_tokens.saturating_sub(cached),
+            output: usage.completion_tokens,
+            cache_read: cached,
+            cache_write: 0,
+        };
+        if tokens != self.tokens {
+            self.tokens = tokens;
+            deltas.push_back(Delta::Usage(tokens));
+        }
+    }
+
+    fn piece<A: Into<Raw>>(
+        &mut self,
+        piece: Piece<A>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        let given = |text: Option<Raw>| text.filter(|text| !text.is_empty());
+        if let Some(thinking) = given(piece.reasoning_content).or(given(piece.reasoning)) {
+            let thinking = self.thinking.join(thinking);
+            deltas.extend((!thinking.is_empty()).then_some(Delta::Thinking(thinking)));
+        }
+        for text in [given(piece.content), given(piece.refusal)]
+            .into_iter()
+            .flatten()
+        {
+            self.has_content = true;
+            let text = self.text.join(text);
+            deltas.extend((!text.is_empty()).then_some(Delta::Text(text)));
+        }
+        for call in piece.tool_calls.into_iter().flatten() {
+            self.has_content = true;
+            self.call(call, deltas)?;
+        }
+        Ok(())
+    }
+
+    fn chunk<A: Into<Raw>>(
+        &mut self,
+        chunk: Chunk<A>,
+        data: &str,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            let message = error_text(data.as_bytes());
+            return Err(Wrong::Failed {
+                message: message.unwrap_or_else(|| error.to_string()),
+                passes: is_passing(&error),
+            });
+        }
+        let choices = chunk.choices.into_iter().flatten();
+        for choice in choices.filter(|choice| choice.index == 0) {
+            if let Some(piece) = choice.delta {
+                self.piece(piece, deltas)?;
+            }
+            if let Some(reason) = choice.finish_reason {
+                self.finish = Some(reason);
+            }
+        }
+        if let Some(usage) = chunk.usage {
+            self.used(&usage, deltas);
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to; a new one where it is none of those before.
+    fn find(&mut self, index: Option<u64>, id: Option<&str>, has_name: bool) -> Option<&mut Call> {
+        let is_same = |call: &Call| match (index, id) {
+            // Gemini's endpoint, and Ollama's once, number every call 0: only the ids tell them apart.
+            (Some(_), Some(id)) if has_name => {
+                call.index == index && call.given.as_deref().is_none_or(|given| given == id)
+            }
+            (Some(_), _) => call.index == index,
+            (None, Some(id)) => call.given.as_deref() == Some(id),
+            (None, None) => !has_name,
+        };
+        let known = self.calls.iter().rposition(is_same);
+        if known.is_none() && (index.is_some() || id.is_some() || has_name) {
+            self.calls.push(Call {
+                index,
+                ..Call::default()
+            });
+            return self.calls.last_mut();
+        }
+        self.calls.get_mut(known?)
+    }
+
+    fn call<A: Into<Raw>>(
+        &mut self,
+        piece: CallPiece<A>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), Wrong> {
+        let function = piece.function;
+        let (name, args) =
+            function.map_or((None, None), |function| (function.name, function.arguments));
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let (id, name) = (given(piece.id), given(name));
+        let Some(call) = self.find(piece.index, id.as_deref(), name.is_some()) else {
+            return Err(Wrong::Malformed(
+                "a piece of a tool call that never began".to_owned(),
+            ));
+        };
+        call.given = call.given.take().or(id);
+        let args = args.map_or_else(String::new, |args| call.seam.join(args.into()));
+        match (&call.id, name) {
+            (Some(id), _) => {
+                if !args.is_empty() {
+                    call.has_args = true;
+                    deltas.push_back(Delta::ToolArgs {
+                        id: id.clone(),
+                        delta: args,
+                    });
+                }
+            }
+            (None, Some(name)) => {
+                let id = ToolId::from(call.given.clone().unwrap_or_else(mint));
+                call.id = Some(id.clone());
+                deltas.push_back(Delta::ToolStart {
+                    id: id.clone(),
+                    name,
+                });
+                let delta = std::mem::take(&mut call.early) + &args;
+                if !delta.is_empty() {
+                    call.has_args = true;
+                    deltas.push_back(Delta::ToolArgs { id, delta });
+                }
+            }
+            (None, None) => call.early.push_str(&args),
+        }
+        Ok(())
+    }
+
+    /// The end, as the server gives it.
+    fn finish(&mut self, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
+        let stop = match self.finish.as_deref() {
+            Some("length" | "model_length") => StopReason::Length,
+            Some("content_filter") => {
+                return Err(failed("the answer was withheld by a content filter"));
+            }
+            Some("error") => return Err(failed("the model ended with an error")),
+            None if !self.has_content => {
+                return Err(Wrong::Malformed("an end without an answer".to_owned()));
+            }
+            // Some say `stop` though they have called a tool.
+            _ if self.calls.is_empty() => StopReason::EndTurn,
+            _ => StopReason::ToolUse,
+        };
+        for call in self.calls.drain(..) {
+            let Some(id) = call.id else {
+                return Err(Wrong::Malformed("a tool call without a name".to_owned()));
+            };
+            if !call.has_args {
+                deltas.push_back(Delta::ToolArgs {
+                    id: id.clone(),
+                    delta: "{}".to_owned(),
+                });
+            }
+            deltas.push_back(Delta::ToolEnd { id });
+        }
+        deltas.push_back(Delta::Stop(stop));
+        Ok(())
+    }
+}
+
+impl Decode for Answer {
+    fn event(&mut self, event: sse::Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
+        if event.data.trim() == "[DONE]" {
+            return self.finish(deltas);
+        }
+        // Objects for arguments are rare enough to be read twice.
+        match serde_json::from_str::<Chunk<Raw>>(event.data) {
+            Ok(chunk) => self.chunk(chunk, event.data, deltas),
+            Err(error) => match serde_json::from_str::<Chunk<Value>>(event.data) {
+                Ok(chunk) => self.chunk(chunk, event.data, deltas),
+                Err(_) => Err(Wrong::json(&error)),
+            },
+        }
+    }
+
+    fn end(&mut self, deltas: &mut VecDeque<Delta>) {
+        if self.finish.is_some() {
+            // What is wrong with it is told as an answer without an end.
+            let _ = self.finish(deltas);
+        }
+    }
+}
+
+fn failed(message: &str) -> Wrong {
+    Wrong::Failed {
+        message: message.to_owned(),
+        passes: false,
+    }
+}
+
+/// Whether an error within the stream is one that passes, by its number or its name.
+fn is_passing(error: &Value) -> bool {
+    let code = &error["code"];
+    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
+    let number = number.and_then(|number| u16::try_from(number).ok());
+    number.is_some_and(passes)
+        || ["overloaded_error", "rate_limit_error", "server_overloaded"]
+            .iter()
+            .any(|kind| error["type"] == *kind)
+}
+
+/// An id for a call that came without one: not given before, in this transcript or another.
+fn mint() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("call_{random:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minted_ids_differ() {
+        assert_ne!(mint(), mint());
+    }
+}

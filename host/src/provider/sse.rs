@@ -1,0 +1,248 @@
+//! Server-sent events out of bytes, in whatever pieces they come.
+
+use memchr::memchr2;
+
+/// More than any event of a provider is long: the whole of an answer in one piece fits.
+pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// Its name; `""` where it has none.
+    pub name: &'a str,
+    /// Its data, lines joined by a newline.
+    pub data: &'a str,
+}
+
+/// Why bytes are no events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SseError {
+    /// A line, or the lines of an event together, do not end.
+    #[error("an event of more than {0} bytes")]
+    TooLong(usize),
+    /// Not text.
+    #[error("an event that is not UTF-8")]
+    NotUtf8,
+}
+
+/// Turns bytes into events, by the rules of the HTML standard: lines end with CR, LF or both, an empty one ends an
+/// event, a colon begins a comment, a byte order mark may come first. What is left when the bytes end is no event.
+#[derive(Debug)]
+pub struct Decoder {
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    name: String,
+    data: String,
+    has_data: bool,
+    /// The last byte was a CR; an LF after it belongs to it.
+    after_cr: bool,
+    at_start: bool,
+    most_bytes: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new(MOST_BYTES)
+    }
+}
+
+impl Decoder {
+    /// Takes lines, and the data of events, of up to so many bytes.
+    pub fn new(most_bytes: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            name: String::new(),
+            data: String::new(),
+            has_data: false,
+            after_cr: false,
+            at_start: true,
+            most_bytes,
+        }
+    }
+
+    /// Takes the next bytes and gives every event that they complete to `each`, up to the first error.
+    pub fn feed<E: From<SseError>>(
+        &mut self,
+        mut bytes: &[u8],
+        mut each: impl FnMut(Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.after_cr && !bytes.is_empty() {
+            self.after_cr = false;
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+            if self.line.is_empty() {
+                self.line(line, &mut each)?;
+            } else {
+                self.keep(line)?;
+                let whole = std::mem::take(&mut self.line);
+                self.line(&whole, &mut each)?;
+                // Its room is kept for the next one.
+                self.line = whole;
+                self.line.clear();
+            }
+            if bytes[end] == b'\r' {
+                self.after_cr = rest.is_empty();
+                bytes = rest.strip_prefix(b"\n").unwrap_or(rest);
+            } else {
+                bytes = rest;
+            }
+        }
+        Ok(self.keep(bytes)?)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), SseError> {
+        if self.line.len() + bytes.len() > self.most_bytes {
+            return Err(SseError::TooLong(self.most_bytes));
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn line<E: From<SseError>>(
+        &mut self,
+        mut line: &[u8],
+        each: &mut impl FnMut(Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if std::mem::take(&mut self.at_start) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            let given = if self.has_data {
+                each(Event {
+                    name: &self.name,
+                    data: &self.data,
+                })
+            } else {
+                Ok(())
+            };
+            self.name.clear();
+            self.data.clear();
+            self.has_data = false;
+            return given;
+        }
+        let line = std::str::from_utf8(line).map_err(|_| SseError::NotUtf8)?;
+        let (field, value) = match line.split_once(':') {
+            Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
+            None => (line, ""),
+        };
+        match field {
+            "data" => {
+                if self.data.len() + value.len() >= self.most_bytes {
+                    return Err(SseError::TooLong(self.most_bytes).into());
+                }
+                if self.has_data {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+                self.has_data = true;
+            }
+            "event" => value.clone_into(&mut self.name),
+            // A comment, an id, a time to reconnect, or nothing that the standard knows.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events<'a>(
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Vec<(String, String)>, SseError> {
+        let mut decoder = Decoder::new(64);
+        let mut events = Vec::new();
+        for piece in pieces {
+            decoder.feed(piece, |event| {
+                events.push((event.name.to_owned(), event.data.to_owned()));
+                Ok::<_, SseError>(())
+            })?;
+        }
+        Ok(events)
+    }
+
+    fn data(stream: &str) -> Vec<String> {
+        let events = events([stream.as_bytes()]).unwrap();
+        events.into_iter().map(|(_, data)| data).collect()
+    }
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        for stream in [
+            "data: a\n\ndata: b\n\n",
+            "data: a\r\n\r\ndata: b\r\n\r\n",
+            "data: a\r\rdata: b\r\r",
+        ] {
+            assert_eq!(data(stream), ["a", "b"], "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn the_standard_is_kept() {
+        assert_eq!(data("\u{feff}data: a\n\n"), ["a"]);
+        assert_eq!(data(": ping\n\ndata:a\ndata:  b\ndata\n\n"), ["a\n b\n"]);
+        assert_eq!(data("data: unfinished\n"), Vec::<String>::new());
+        assert_eq!(data("id: 1\nretry: 5\nnonsense\n\n"), Vec::<String>::new());
+        assert_eq!(
+            events([b"event: e\ndata: 1\n\ndata: 2\n\n".as_slice()]).unwrap(),
+            [("e".into(), "1".into()), (String::new(), "2".into())]
+        );
+    }
+
+    #[test]
+    fn what_never_ends_is_refused() {
+        let line = [b'x'; 65];
+        assert_eq!(events([line.as_slice()]), Err(SseError::TooLong(64)));
+        assert_eq!(
+            events(line.chunks(1)).unwrap_err(),
+            SseError::TooLong(64),
+            "byte by byte"
+        );
+        let lines = b"data: 0123456789\n".repeat(7);
+        assert_eq!(events([lines.as_slice()]), Err(SseError::TooLong(64)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        assert_eq!(
+            events([b"data: \xff\n\n".as_slice()]),
+            Err(SseError::NotUtf8)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_events(
+            lines in prop::collection::vec(
+                prop_oneof![
+                    Just(String::new()), Just(":c".into()), Just("data".into()), Just("event: é".into()),
+                    "data: ?[a€\u{1f600}:]{0,6}", Just("\u{feff}".into()),
+                ],
+                0..24,
+            ),
+            ends in prop::collection::vec(prop::sample::select(&["\n", "\r", "\r\n"][..]), 24),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let stream: String = lines.iter().zip(ends).flat_map(|(line, end)| [line.as_str(), end]).collect();
+            let bytes = stream.as_bytes();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                pieces.push(&bytes[from..cut]);
+                from = cut;
+            }
+            pieces.push(&bytes[from..]);
+            let whole = events([bytes]);
+            prop_assert_eq!(&events(pieces), &whole);
+            prop_assert_eq!(&events(bytes.chunks(1)), &whole);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Providers against a real server on loopback: what they send, what they make of what comes, and what goes wrong.
+
+mod aimock;
+mod anthropic;
+mod credentials;
+mod demo;
+mod faults;
+mod openai;
+mod resolve;
+mod secrets;
+mod throughput;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use zot_host::{
+    message::{Block, Message, Role},
+    provider::{
+        Anthropic, ApiKey, Catalogue, Delta, Deltas, Endpoint, OpenAi, Provider, ProviderError,
+        Request, Retry, ToolSpec,
+    },
+};
+use zot_protocol::StopReason;
+
+use crate::support::{
+    args,
+    http::{Cut, Got, Reply, Server},
+    within,
+};
+
+const CANARY: &str = "sk-canary-5f1d9b";
+
+/// An endpoint that asks again without much ado.
+fn endpoint(url: &str) -> Endpoint {
+    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).expect("an address");
+    endpoint.retry = Retry {
+        first: Duration::from_millis(1),
+        ..Retry::default()
+    };
+    endpoint
+}
+
+fn catalogue() -> Arc<Catalogue> {
+    Arc::new(Catalogue::built_in())
+}
+
+fn anthropic(url: &str) -> Anthropic {
+    Anthropic::new(endpoint(url), catalogue())
+}
+
+fn openai(url: &str) -> OpenAi {
+    OpenAi::new("openai", endpoint(&format!("{url}/v1")), catalogue())
+}
+
+fn message(role: Role, content: Vec<Block>) -> Message {
+    Message {
+        role,
+        content,
+        time: "2026-11-16T00:00:00Z".into(),
+    }
+}
+
+fn text(text: &str) -> Block {
+    Block::Text { text: text.into() }
+}
+
+fn user(prompt: &str) -> Message {
+    message(Role::User, vec![text(prompt)])
+}
+
+fn asking(model: &str, messages: Vec<Message>) -> Request {
+    Request {
+        model: model.into(),
+        system: "Be brief.".into(),
+        messages: Arc::new(messages),
+        tools: Arc::new(vec![ToolSpec {
+            name: "read".into(),
+            description: "reads a file".into(),
+            schema: args(json!({"type": "object", "properties": {"path": {"type": "string"}}})),
+        }]),
+        reasoning: None,
+        max_output: None,
+    }
+}
+
+/// Everything that comes, up to the end.
+async fn all(deltas: Deltas) -> Vec<Result<Delta, ProviderError>> {
+    within("the answer", deltas.collect()).await
+}
+
+/// A whole answer.
+async fn whole(deltas: Deltas) -> Vec<Delta> {
+    let all = all(deltas).await;
+    all.into_iter()
+        .collect::<Result<_, _>>()
+        .expect("a whole answer")
+}
+
+/// What came, and the error at its end.
+async fn broken(deltas: Deltas) -> (Vec<Delta>, ProviderError) {
+    let mut all = all(deltas).await;
+    let error = all.pop().expect("an end").expect_err("an error");
+    let deltas = all.into_iter().collect::<Result<_, _>>();
+    (deltas.expect("one error, at the end"), error)
+}
+
+/// An answer with its pieces put together: pieces of one kind next to each other are one.
+fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
+    let mut joined: Vec<Delta> = Vec::new();
+    for delta in deltas {
+        match (joined.last_mut(), &delta) {
+            (Some(Delta::Text(whole)), Delta::Text(more))
+            | (Some(Delta::Thinking(whole)), Delta::Thinking(more)) => whole.push_str(more),
+            (
+                Some(Delta::ToolArgs { id, delta: whole }),
+                Delta::ToolArgs {
+                    id: of,
+                    delta: more,
+                },
+            ) if id == of => {
+                whole.push_str(more);
+            }
+            _ => joined.push(delta),
+        }
+    }
+    joined
+}
+
+/// Whether an answer is the same however its bytes are cut, and what it is.
+async fn in_any_pieces<P: Provider>(
+    provider: impl Fn(&str) -> P,
+    model: &str,
+    body: &str,
+) -> Vec<Delta> {
+    let length = body.len();
+    let bytes = body.to_owned();
+    let server = Server::new(move |n| {
+        let cut = match n {
+            0 => Cut::Whole,
+            1 => Cut::Everywhere,
+            n => Cut::At(n - 1),
+        };
+        Reply::events(bytes.clone()).cut(cut)
+    })
+    .await;
+    let provider = provider(&server.url);
+    let request = asking(model, vec![user("hi")]);
+    let expected = whole(provider.stream(request.clone())).await;
+    for n in 1..=length {
+        let deltas = whole(provider.stream(request.clone())).await;
+        assert_eq!(deltas, expected, "reply {n}");
+    }
+    assert_eq!(server.got().len(), length + 1, "nothing is asked twice");
+    expected
+}
+
+/// What one request looks like to the server.
+async fn sent<P: Provider>(provider: impl Fn(&str) -> P, end: &str, request: Request) -> Got {
+    let server = Server::with(vec![Reply::events(end)]).await;
+    whole(provider(&server.url).stream(request)).await;
+    server.got().remove(0)
+}
+
+/// Events as they stream, from their data.
+fn events(data: &[Value]) -> String {
+    let event = |data: &Value| match data["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {data}\n\n"),
+        None => format!("data: {data}\n\n"),
+    };
+    data.iter().map(event).collect()
+}
+
+fn stop(reason: StopReason) -> Delta {
+    Delta::Stop(reason)
+}

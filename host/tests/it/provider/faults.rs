@@ -1,0 +1,433 @@
+//! What may go wrong with a provider. In each case: no hang, what came before is kept, one error, and it says what happened.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use zot_host::provider::{Anthropic, Delta, OpenAi, Provider, ProviderError};
+use zot_protocol::StopReason;
+
+use super::{
+    Reply, Server, all, anthropic, asking, broken, catalogue, endpoint, events, joined, openai,
+    stop, user, whole,
+};
+use crate::support::{HANG, http::End, until, within};
+
+const MODEL: &str = "claude-haiku-4-5";
+
+fn hi() -> super::Request {
+    asking(MODEL, vec![user("hi")])
+}
+
+fn overloaded() -> Value {
+    json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+}
+
+/// Both APIs, with a server each that answers alike, and an answer of theirs.
+async fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Server, String); 2] {
+    let words = ["Half a ", "wörd"];
+    let (one, two) = (
+        super::anthropic::saying(&words),
+        super::openai::saying(&words),
+    );
+    let first = Server::with(replies(&one)).await;
+    let second = Server::with(replies(&two)).await;
+    [
+        (Box::new(anthropic(&first.url)), first, one),
+        (Box::new(openai(&second.url)), second, two),
+    ]
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_accepted_is_told_with_what_to_do_and_asked_once() {
+    let body = json!({"error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+    for (provider, server, _) in both(|_| vec![Reply::error(401, &body)]).await {
+        let (_, error) = broken(provider.stream(hi())).await;
+        let name = provider.name();
+        assert_eq!(
+            error.to_string(),
+            format!("{name} does not accept the key: invalid x-api-key\nhint: zot auth set {name}")
+        );
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_passes_is_asked_again_and_not_mentioned() {
+    for status in [429, 502, 503, 504, 529] {
+        let error = Reply::error(status, &overloaded());
+        let replies = |body: &str| vec![error.clone(), error.clone(), Reply::events(body)];
+        for (provider, server, _) in both(replies).await {
+            let deltas = joined(whole(provider.stream(hi())).await);
+            assert!(
+                deltas.contains(&Delta::Text("Half a wörd".into())),
+                "{status} {deltas:?}"
+            );
+            assert_eq!(server.got().len(), 3);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_pass_is_one_error_after_two_more_attempts() {
+    for (provider, server, _) in both(|_| vec![Reply::error(529, &overloaded())]).await {
+        let (deltas, error) = broken(provider.stream(hi())).await;
+        assert_eq!(deltas, []);
+        assert_eq!(
+            error.to_string(),
+            format!("{} answered 529: Overloaded", provider.name())
+        );
+        assert_eq!(server.got().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn as_long_as_it_asks_to_be_left_alone_it_is() {
+    let later = Reply::error(429, &json!({})).header("retry-after", "0.6");
+    for (provider, server, _) in both(|body| vec![later.clone(), Reply::events(body)]).await {
+        let start = Instant::now();
+        whole(provider.stream(hi())).await;
+        assert!(
+            start.elapsed() >= Duration::from_millis(600),
+            "{:?}",
+            start.elapsed()
+        );
+        assert_eq!(server.got().len(), 2);
+    }
+    // Nobody waits an hour in silence, or comes back too early.
+    let much_later =
+        Reply::error(429, &json!({"error": "slow down"})).header("retry-after", "3600");
+    for (provider, server, _) in both(|_| vec![much_later.clone()]).await {
+        let (_, error) = broken(provider.stream(hi())).await;
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{} answered 429: slow down (it asks to wait 3600 s)",
+                provider.name()
+            )
+        );
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_empty_purse_is_not_asked_again() {
+    let body = json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}});
+    for (provider, server, _) in both(|_| vec![Reply::error(429, &body)]).await {
+        let (_, error) = broken(provider.stream(hi())).await;
+        assert!(error.to_string().contains("your current quota"), "{error}");
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn five_hundred_for_ever_is_one_error_and_one_request() {
+    for (provider, server, _) in
+        both(|_| vec![Reply::error(500, &json!({"message": "oops"}))]).await
+    {
+        let (_, error) = broken(provider.stream(hi())).await;
+        assert_eq!(
+            error.to_string(),
+            format!("{} answered 500: oops", provider.name())
+        );
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_anywhere_before_its_end_is_cut_off() {
+    for end in [End::Proper, End::Close] {
+        for (name, body) in [
+            ("anthropic", super::anthropic::saying(&["Half a ", "wörd"])),
+            ("openai", super::openai::saying(&["Half a ", "wörd"])),
+        ] {
+            // Up to where the API says that the answer is complete, whichever byte was the last: mid-word, mid-UTF-8.
+            let complete = match name {
+                "anthropic" => body.find("\"message_stop\"").expect("an end") - 1,
+                _ => body.find("\"finish_reason\":\"stop\"").expect("an end"),
+            };
+            let bytes = body.into_bytes();
+            let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end)).await;
+            let provider: Box<dyn Provider> = match name {
+                "anthropic" => Box::new(anthropic_once(&server.url)),
+                _ => Box::new(openai_once(&server.url)),
+            };
+            for n in 0..complete {
+                let (deltas, error) = broken(provider.stream(hi())).await;
+                let cut_off = ProviderError::CutOff {
+                    provider: name.into(),
+                };
+                assert_eq!(error, cut_off, "{name}, {n} bytes, {end:?}");
+                assert!(
+                    !deltas.contains(&stop(StopReason::EndTurn)),
+                    "{name}, {n} bytes, {end:?}"
+                );
+            }
+            assert_eq!(server.got().len(), complete);
+        }
+    }
+}
+
+/// Who asks once only.
+fn anthropic_once(url: &str) -> Anthropic {
+    let mut endpoint = endpoint(url);
+    endpoint.retry.times = 0;
+    Anthropic::new(endpoint, catalogue())
+}
+
+fn openai_once(url: &str) -> OpenAi {
+    let mut endpoint = endpoint(&format!("{url}/v1"));
+    endpoint.retry.times = 0;
+    OpenAi::new("openai", endpoint, catalogue())
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_never_ends() {
+    let call = json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"pa"}});
+    let body = events(&[json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})]);
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let (deltas, error) = broken(openai(&server.url).stream(hi())).await;
+    assert_eq!(deltas.len(), 2, "{deltas:?}");
+    assert!(
+        !deltas
+            .iter()
+            .any(|delta| matches!(delta, Delta::ToolEnd { .. }))
+    );
+    assert!(matches!(error, ProviderError::CutOff { .. }));
+    assert_eq!(
+        server.got().len(),
+        1,
+        "something had been given: nothing is asked again"
+    );
+}
+
+#[tokio::test]
+async fn a_connection_that_is_reset_is_asked_again_only_before_anything_came() {
+    for end in [End::Reset, End::Close] {
+        for (provider, server, _) in
+            both(|body| vec![Reply::nothing(end), Reply::events(body)]).await
+        {
+            whole(provider.stream(hi())).await;
+            assert_eq!(server.got().len(), 2, "{end:?}");
+        }
+    }
+    let half =
+        |body: &str| vec![Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Reset)];
+    for (provider, server, _) in both(half).await {
+        let (deltas, error) = broken(provider.stream(hi())).await;
+        assert!(
+            deltas.contains(&Delta::Text("Half a ".into())),
+            "{deltas:?}"
+        );
+        assert!(matches!(error, ProviderError::CutOff { .. }), "{error}");
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_is_the_providers_own() {
+    let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": 1, "output_tokens": 1}}});
+    let body = events(&[start, overloaded()]);
+    // Before anything but tokens came, overload passes.
+    let ok = super::anthropic::saying(&["ok"]);
+    let server = Server::with(vec![Reply::events(body), Reply::events(ok)]).await;
+    whole(anthropic(&server.url).stream(hi())).await;
+    assert_eq!(server.got().len(), 2);
+
+    let half = super::anthropic::saying(&["Half"]);
+    let half = &half[..half.find("event: content_block_stop").expect("a block")];
+    let body = half.to_owned() + &events(&[overloaded()]);
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let (deltas, error) = broken(anthropic(&server.url).stream(hi())).await;
+    assert!(deltas.contains(&Delta::Text("Half".into())));
+    assert_eq!(error.to_string(), "anthropic: Overloaded");
+
+    let body = "data: {\"error\": {\"message\": \"The server had an error\", \"type\": \"server_error\"}}\n\n";
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let (_, error) = broken(openai(&server.url).stream(hi())).await;
+    assert_eq!(error.to_string(), "openai: The server had an error");
+}
+
+#[tokio::test]
+async fn a_refusal_is_an_error_and_no_empty_answer() {
+    let body = super::anthropic::saying(&["I"]).replace("end_turn", "refusal");
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let (_, error) = broken(anthropic(&server.url).stream(hi())).await;
+    assert!(error.to_string().contains("declined"), "{error}");
+    let body = super::openai::saying(&["I"]).replace("\"stop\"", "\"content_filter\"");
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let (_, error) = broken(openai(&server.url).stream(hi())).await;
+    assert!(error.to_string().contains("content filter"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_no_event_stream_is_said_to_be_none() {
+    let html = Reply {
+        headers: vec![("content-type", "text/html".into())],
+        ..Reply::events("<html>Log in</html>")
+    };
+    for (body, said) in [
+        (
+            Reply::events("data: {\"type\": \"message_st\n\n"),
+            "not the JSON it should be",
+        ),
+        (
+            Reply::events("data: {\"type\": 7}\n\n"),
+            "not the JSON it should be",
+        ),
+        (Reply::events("data: []\n\n"), "not the JSON it should be"),
+        (Reply::events(b"data: \xff\n\n".to_vec()), "not UTF-8"),
+        (html, "text/html, not an event stream"),
+        (
+            Reply::error(200, &json!({"id": 1})),
+            "application/json, not an event stream",
+        ),
+    ] {
+        for (provider, server, _) in both(|_| vec![body.clone()]).await {
+            // A number for a type is nothing to Chat Completions.
+            if provider.name() == "openai" && body.body.starts_with(b"data: {\"type\": 7}") {
+                continue;
+            }
+            let (_, error) = broken(provider.stream(hi())).await;
+            assert!(
+                matches!(error, ProviderError::Malformed { .. }),
+                "{error:?}"
+            );
+            assert!(error.to_string().contains(said), "{error}");
+            assert_eq!(server.got().len(), 1);
+        }
+    }
+    // An error with the status of success is still one.
+    let body = Reply::error(200, &json!({"error": {"message": "no credit"}}));
+    for (provider, _server, _) in both(|_| vec![body.clone()]).await {
+        let (_, error) = broken(provider.stream(hi())).await;
+        assert_eq!(error.to_string(), format!("{}: no credit", provider.name()));
+    }
+    // Lines that no standard knows are passed over.
+    for (provider, _server, _) in
+        both(|body| vec![Reply::events(format!("nonsense\n:::\n\n{body}"))]).await
+    {
+        whole(provider.stream(hi())).await;
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_are_passed_on() {
+    let call =
+        json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{path: a"}});
+    let body = events(&[
+        json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}),
+    ]);
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let deltas = whole(openai(&server.url).stream(hi())).await;
+    assert!(deltas.contains(&Delta::ToolArgs {
+        id: "a".into(),
+        delta: "{path: a".into()
+    }));
+    assert_eq!(deltas.last(), Some(&stop(StopReason::ToolUse)));
+}
+
+#[tokio::test]
+async fn an_answer_of_ten_megabytes_comes_whole() {
+    let word = "0123456789abcde ".repeat(64 * 1024);
+    let words = [&*word; 10];
+    for (provider, body) in [
+        (0, super::anthropic::saying(&words)),
+        (1, super::openai::saying(&[&words.concat()])),
+    ] {
+        let server = Server::with(vec![Reply::events(body)]).await;
+        let provider: Box<dyn Provider> = match provider {
+            0 => Box::new(anthropic(&server.url)),
+            _ => Box::new(openai(&server.url)),
+        };
+        let deltas = joined(whole(provider.stream(hi())).await);
+        let text = deltas.iter().find_map(|delta| match delta {
+            Delta::Text(text) => Some(text.len()),
+            _ => None,
+        });
+        assert_eq!(text, Some(10 << 20));
+    }
+}
+
+#[tokio::test]
+async fn who_never_answers_is_left_at_once() {
+    for stalling in [
+        |_: &str| Reply::nothing(End::Stall),
+        |_: &str| Reply::events("").end(End::Stall),
+        |body: &str| Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Stall),
+    ] {
+        for (provider, mut server, _) in both(|body| vec![stalling(body)]).await {
+            let mut deltas = provider.stream(hi());
+            let reading = async { while deltas.next().await.is_some() {} };
+            tokio::select! {
+                () = reading => panic!("it has an end"),
+                () = until("the request", || server.got().len() == 1) => {}
+            }
+            // And then until nothing more comes.
+            let pause = Duration::from_millis(100);
+            while let Ok(Some(_)) = tokio::time::timeout(pause, deltas.next()).await {}
+            let start = Instant::now();
+            drop(deltas);
+            server.left().await;
+            assert!(
+                start.elapsed() < Duration::from_secs(1),
+                "{:?}",
+                start.elapsed()
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_is_silent_for_too_long_is_given_up() {
+    for reply in [
+        Reply::nothing(End::Stall),
+        Reply::events(": ping\n\n").end(End::Stall),
+    ] {
+        let server = Server::with(vec![reply]).await;
+        let mut endpoint = endpoint(&server.url);
+        endpoint.idle = Duration::from_secs(1);
+        let provider = Anthropic::new(endpoint, catalogue());
+        let (_, error) = broken(provider.stream(hi())).await;
+        assert_eq!(
+            error.to_string(),
+            "anthropic could not be reached: nothing came for 1 s"
+        );
+        assert_eq!(server.got().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn who_is_not_there_is_said_not_to_be() {
+    // A port that was free a moment ago.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    drop(listener);
+    let start = Instant::now();
+    let (_, error) = broken(anthropic(&url).stream(hi())).await;
+    let said = error.to_string();
+    assert!(
+        said.starts_with("anthropic could not be reached: "),
+        "{said}"
+    );
+    assert!(said.ends_with("\nhint: is the server running?"), "{said}");
+    assert!(start.elapsed() < HANG);
+}
+
+#[tokio::test]
+async fn nothing_is_asked_before_it_is_waited_for_and_nothing_comes_after_the_end() {
+    for (provider, server, _) in both(|body| vec![Reply::events(body)]).await {
+        let mut deltas = provider.stream(hi());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(server.got().len(), 0);
+        while within("deltas", deltas.next()).await.is_some() {}
+        assert!(deltas.next().await.is_none());
+        drop(all(deltas).await);
+        // Ten more over the same connection.
+        for _ in 0..10 {
+            whole(provider.stream(hi())).await;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Who answers, by what the user has said.
+
+use std::{ffi::OsString, fs};
+
+use serde_json::{Value, json};
+use zot_host::{
+    home::Home,
+    provider::{ApiKey, Catalogue, ResolveError, Resolved, Wanted, resolve},
+};
+
+use super::{CANARY, catalogue};
+
+fn wanted(flags: &Value) -> Wanted {
+    let text = |name: &str| flags[name].as_str().map(str::to_owned);
+    Wanted {
+        provider: text("provider"),
+        model: text("model"),
+        api_key: text("api_key").map(|key| ApiKey::new(&key).expect("a key")),
+        base_url: text("base_url"),
+        script: text("script").map(Into::into),
+    }
+}
+
+/// With the keys of these providers in the environment.
+fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, ResolveError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = serde_json::from_value(config.clone()).expect("a configuration");
+    let vars = |name: &str| {
+        let has = keys
+            .iter()
+            .any(|key| name == format!("{}_API_KEY", key.to_uppercase()));
+        has.then(|| OsString::from(CANARY))
+    };
+    resolve(
+        &wanted(flags),
+        &config,
+        &Home::at(folder.path()),
+        &catalogue(),
+        vars,
+    )
+}
+
+fn error(flags: &Value, keys: &[&str]) -> String {
+    let resolved = with(flags, &json!({}), keys);
+    resolved.err().expect("an error").to_string()
+}
+
+#[test]
+fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
+    let both = ["anthropic", "openai"];
+    for (flags, config, keys, provider, model) in [
+        (
+            json!({}),
+            json!({}),
+            &both[..],
+            "anthropic",
+            "claude-sonnet-5-5",
+        ),
+        (json!({}), json!({}), &["openai"], "openai", "gpt-5.2"),
+        (
+            json!({}),
+            json!({"provider": "openai"}),
+            &both,
+            "openai",
+            "gpt-5.2",
+        ),
+        (
+            json!({}),
+            json!({"model": "gpt-4o"}),
+            &both,
+            "openai",
+            "gpt-4o",
+        ),
+        (
+            json!({"model": "gpt-5-2025-08-07"}),
+            json!({}),
+            &both,
+            "openai",
+            "gpt-5-2025-08-07",
+        ),
+        (
+            json!({"model": "claude-of-tomorrow"}),
+            json!({"provider": "openai"}),
+            &both,
+            "anthropic",
+            "claude-of-tomorrow",
+        ),
+        // Another provider's model is not asked for.
+        (
+            json!({"provider": "anthropic"}),
+            json!({"provider": "openai", "model": "gpt-4o"}),
+            &both,
+            "anthropic",
+            "claude-sonnet-5-5",
+        ),
+        (
+            json!({"provider": "anthropic"}),
+            json!({"model": "gpt-4o"}),
+            &both,
+            "anthropic",
+            "claude-sonnet-5-5",
+        ),
+        (
+            json!({"provider": "ollama", "model": "qwen3:8b"}),
+            json!({}),
+            &[],
+            "ollama",
+            "qwen3:8b",
+        ),
+        (
+            json!({"base_url": "http://localhost:1/v1", "model": "m"}),
+            json!({}),
+            &[],
+            "openai",
+            "m",
+        ),
+        (
+            json!({"api_key": "sk-ant-x"}),
+            json!({}),
+            &[],
+            "anthropic",
+            "claude-sonnet-5-5",
+        ),
+        (
+            json!({"api_key": "sk-x"}),
+            json!({}),
+            &[],
+            "openai",
+            "gpt-5.2",
+        ),
+        (
+            json!({"provider": "demo"}),
+            json!({"provider": "openai", "model": "gpt-4o"}),
+            &both,
+            "demo",
+            "demo",
+        ),
+    ] {
+        let resolved =
+            with(&flags, &config, keys).unwrap_or_else(|error| panic!("{flags} {config}: {error}"));
+        assert_eq!(
+            (resolved.provider.name(), &*resolved.model.id),
+            (provider, model),
+            "{flags} {config} {keys:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_with_what_to_do() {
+    let said = error(&json!({}), &[]);
+    for word in [
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "zot auth set",
+        "--provider demo",
+    ] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert_eq!(
+        error(&json!({"provider": "openai"}), &["anthropic"]),
+        "no key for openai\nhint: set OPENAI_API_KEY, or run `zot auth set openai`, or try it without a model: --provider demo"
+    );
+    assert_eq!(
+        error(&json!({"provider": "ollama"}), &[]),
+        "no model for ollama\nhint: --model NAME; `ollama list` shows what is there"
+    );
+    assert!(error(&json!({"provider": "gemini"}), &[]).starts_with(
+        "there is no provider `gemini`\nhint: one of anthropic, openai, ollama, demo"
+    ));
+    assert!(
+        error(&json!({"base_url": "http://localhost:1"}), &[]).starts_with("no model for openai")
+    );
+    assert_eq!(
+        error(
+            &json!({"provider": "openai", "base_url": "ftp://x"}),
+            &["openai"]
+        ),
+        "--base-url: it begins with neither https:// nor http://"
+    );
+    assert_eq!(
+        error(&json!({"provider": "openai", "script": "x"}), &["openai"]),
+        "--script is for demo only, and the provider is openai"
+    );
+    assert!(error(&json!({"script": "/nowhere"}), &[]).starts_with("cannot read the script"));
+}
+
+#[test]
+fn only_a_missing_key_is_one() {
+    let is_no_key = |flags| {
+        with(&flags, &json!({}), &[])
+            .err()
+            .expect("an error")
+            .is_no_key()
+    };
+    assert!(is_no_key(json!({})));
+    assert!(is_no_key(json!({"provider": "anthropic"})));
+    assert!(!is_no_key(json!({"provider": "gemini"})));
+}
+
+#[test]
+fn the_users_list_of_models_is_read_and_its_mistakes_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::at(folder.path());
+    assert_eq!(Catalogue::load(&home).1, Vec::<String>::new());
+    let models =
+        json!({"models": [{"provider": "ollama", "id": "q", "context_window": 9}, {"id": "w"}]});
+    fs::write(home.models(), models.to_string()).expect("written");
+    let (catalogue, faults) = Catalogue::load(&home);
+    assert_eq!(catalogue.model("ollama", "q").context_window, 9);
+    assert_eq!(faults.len(), 1);
+    assert!(
+        faults[0].contains("models.json: model 2 (`w`): missing field `provider`"),
+        "{}",
+        faults[0]
+    );
+    fs::write(home.models(), vec![b' '; 2 << 20]).expect("written");
+    assert!(Catalogue::load(&home).1[0].contains("larger than"));
+}

@@ -1,0 +1,92 @@
+//! The key appears in nothing but the header it belongs to.
+
+use serde_json::json;
+use zot_host::provider::Provider;
+
+use super::{CANARY, Reply, Server, anthropic, asking, broken, endpoint, openai, user, whole};
+use crate::support::http::End;
+
+#[tokio::test]
+async fn no_error_repeats_the_key_even_if_the_server_does() {
+    let body = json!({"error": {"message": format!("bad key {CANARY}, \u{1b}]0;owned\u{7}")}});
+    let events = format!("data: {{\"type\":\"error\",\"error\":{{\"message\":\"{CANARY}\"}}}}\n\n");
+    let html = Reply {
+        headers: vec![("content-type", format!("text/html; {CANARY}"))],
+        ..Reply::events(CANARY)
+    };
+    let plain = Reply {
+        status: 500,
+        ..Reply::events(CANARY)
+    };
+    for reply in [
+        Reply::error(401, &body),
+        Reply::error(400, &body),
+        plain,
+        html,
+        Reply::events(events),
+        Reply::events(format!("data: {CANARY}\n\n")),
+        Reply::nothing(End::Close),
+    ] {
+        let server = Server::with(vec![reply]).await;
+        let providers: [Box<dyn Provider>; 2] = [
+            Box::new(anthropic(&server.url)),
+            Box::new(openai(&server.url)),
+        ];
+        for provider in providers {
+            let (_, error) = broken(provider.stream(asking("m", vec![user("hi")]))).await;
+            for said in [
+                error.to_string(),
+                format!("{error:?}"),
+                format!("{error:#?}"),
+            ] {
+                assert!(!said.contains(CANARY), "{said}");
+                assert!(
+                    !said.contains('\u{1b}') && !said.contains("\\u{1b}"),
+                    "{said}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_get_the_key() {
+    let target = Server::with(vec![Reply::events("")]).await;
+    for status in [301, 302, 303, 307, 308] {
+        let redirect = Reply {
+            status,
+            headers: vec![("location", format!("{}/v1/messages", target.url))],
+            ..Reply::events("")
+        };
+        let server = Server::with(vec![redirect]).await;
+        let providers: [Box<dyn Provider>; 2] = [
+            Box::new(anthropic(&server.url)),
+            Box::new(openai(&server.url)),
+        ];
+        for provider in providers {
+            let (_, error) = broken(provider.stream(asking("m", vec![user("hi")]))).await;
+            assert!(error.to_string().contains("redirects elsewhere"), "{error}");
+        }
+    }
+    assert_eq!(target.got().len(), 0);
+}
+
+#[tokio::test]
+async fn the_key_is_in_one_header_and_nowhere_else() {
+    for name in ["anthropic", "openai"] {
+        let body = match name {
+            "anthropic" => super::anthropic::saying(&["ok"]),
+            _ => super::openai::saying(&["ok"]),
+        };
+        let server = Server::with(vec![Reply::events(body)]).await;
+        let provider: Box<dyn Provider> = match name {
+            "anthropic" => Box::new(anthropic(&server.url)),
+            _ => Box::new(openai(&server.url)),
+        };
+        whole(provider.stream(asking("m", vec![user("hi")]))).await;
+        let got = server.got().remove(0);
+        assert_eq!(got.head.matches(CANARY).count(), 1, "{name}");
+        assert!(!got.body.to_string().contains(CANARY), "{name}");
+    }
+    assert!(!format!("{:?}", endpoint("http://localhost")).contains(CANARY));
+}

@@ -1,0 +1,42 @@
+//! How fast an answer is decoded, from the socket on.
+
+use std::time::Instant;
+
+use futures_util::StreamExt;
+use zot_host::provider::{Delta, Provider};
+
+use super::{anthropic, asking, openai, user};
+use crate::support::http::{Reply, Server};
+
+const DELTAS: usize = 100_000;
+
+async fn measure<P: Provider>(name: &str, provider: impl Fn(&str) -> P, body: String) {
+    let server = Server::with(vec![Reply::events(body)]).await;
+    let provider = provider(&server.url);
+    let mut best: f64 = 0.0;
+    for _ in 0..5 {
+        let start = Instant::now();
+        let mut deltas = provider.stream(asking("m", vec![user("hi")]));
+        let mut count = 0;
+        while let Some(delta) = deltas.next().await {
+            count += usize::from(matches!(delta.expect("a delta"), Delta::Text(_)));
+        }
+        assert_eq!(count, DELTAS);
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        let rate = DELTAS as f64 / start.elapsed().as_secs_f64();
+        best = best.max(rate);
+    }
+    println!("{name}: {best:.0} deltas/s");
+    assert!(
+        best >= 300_000.0 || cfg!(debug_assertions),
+        "{name}: {best:.0}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a figure: cargo test --release -p zot-host --test it throughput -- --ignored --nocapture"]
+async fn a_hundred_thousand_deltas() {
+    let words = vec![" word"; DELTAS];
+    measure("anthropic", anthropic, super::anthropic::saying(&words)).await;
+    measure("openai", openai, super::openai::saying(&words)).await;
+}
