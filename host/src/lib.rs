@@ -87,6 +87,8 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "agent")]
+pub mod context;
 pub mod extension;
 pub mod home;
 mod hooks;
@@ -95,6 +97,8 @@ mod host;
 pub mod message;
 #[cfg(feature = "agent")]
 pub mod provider;
+#[cfg(feature = "agent")]
+pub mod tool;
 
 pub use hooks::{Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
