@@ -75,6 +75,7 @@ pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
 
 fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
     let path = &args.path;
+    let _turn = files.turn();
     let (file, found) = match files.open(path)? {
         Opened::File(file, found) => (file, found),
         Opened::Folder(_) => return Err(FileError::Folder(path.clone())),

@@ -20,7 +20,7 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use rustix::{
@@ -51,6 +51,7 @@ pub(crate) struct Workspace {
     /// What can be read in the jail besides.
     readable: Vec<PathBuf>,
     jail: RwLock<Option<Arc<Jail>>>,
+    writing: Arc<Mutex<()>>,
 }
 
 /// Folders that were opened when the jail was closed. Whatever is renamed later, these are what is meant.
@@ -103,6 +104,7 @@ impl Workspace {
             cwd,
             readable,
             jail: RwLock::default(),
+            writing: Arc::default(),
         }
     }
 
@@ -146,6 +148,7 @@ impl Workspace {
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
+            writing: Arc::clone(&self.writing),
         }
     }
 }
@@ -155,6 +158,7 @@ impl Workspace {
 pub(crate) struct Files {
     cwd: PathBuf,
     jail: Option<Arc<Jail>>,
+    writing: Arc<Mutex<()>>,
 }
 
 /// Something that was opened to be read.
@@ -221,6 +225,11 @@ impl Place<'_> {
 }
 
 impl Files {
+    /// Held by whoever changes files. A model calls tools side by side, and one edit must not undo another.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens a file or a folder to be read. It never blocks, and has no effect on what is neither.
     pub(crate) fn open(&self, path: &str) -> Result<Opened, FileError> {
         let place = self.place(path)?;
@@ -266,6 +275,7 @@ impl Files {
         for _ in 0..LINKS {
             let fail = |errno| self.explain(&place, path, errno);
             let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name()) else {
+                place.open(&place.path, LOOK).map_err(fail)?;
                 return Err(FileError::Folder(path.to_owned()));
             };
             let folder = place.folder(above).map_err(fail)?;

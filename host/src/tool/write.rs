@@ -41,6 +41,7 @@ pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
     let Args { path, content } = args;
     let size = count(content.len() as u64, "byte");
     let lines = count(content.lines().count() as u64, "line");
+    let _turn = files.turn();
     match files.replace(path, content.as_bytes(), None) {
         Ok(None) => completed(format!("created `{path}`: {lines}, {size}")),
         Ok(Some(before)) => completed(format!(

@@ -15,4 +15,6 @@ mod seeds;
 mod soak;
 mod support;
 mod telling;
+#[cfg(feature = "agent")]
+mod tool;
 mod wire;
