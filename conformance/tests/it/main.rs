@@ -3,6 +3,7 @@
 mod baseline;
 mod report;
 mod sample;
+mod skill;
 mod support;
 mod transcript;
 mod validate;

@@ -211,11 +211,11 @@ mod tests {
             prop_assert_eq!(&got, &window(text.as_bytes(), bounds));
             let all: Vec<&str> = text.split_terminator('\n').collect();
             let first = usize::try_from(offset - 1).expect("small");
-            let expected: String = (first..all.len())
+            let expected: Vec<String> = (first..all.len())
                 .take(usize::try_from(lines).expect("small"))
                 .map(|index| format!("{:>6}\t{}\n", index + 1, all[index]))
                 .collect();
-            prop_assert_eq!(&got.text, &expected);
+            prop_assert_eq!(&got.text, &expected.concat());
             let more = all.len() as u64 > offset - 1 + lines;
             prop_assert_eq!(got.more, more);
             if !more {

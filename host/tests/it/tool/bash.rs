@@ -68,7 +68,7 @@ async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
         "(trap '' TERM; while :; do sleep 600; done) &",
     ] {
         let start = Instant::now();
-        let text = bench.bash(&format!("{background} echo done")).await;
+        let text = bench.bash(&format!("echo done\n{background}")).await;
         let took = start.elapsed();
         assert!(took < Duration::from_secs(10), "{background}: {took:?}");
         has(&text, "done\n");
@@ -171,9 +171,9 @@ async fn secrets_are_not_in_its_environment() {
     let test = path_of(&|| {});
     if is_played(test) {
         let bench = Bench::set_up(|config| config.secrets = vec!["SOME_API_KEY".into()]);
-        let text = bench.bash("env; cat /proc/$$/environ").await;
-        has(&text, "HARMLESS=yes");
-        assert!(!text.contains(CANARY), "{text}");
+        let shown = bench.bash("env; cat /proc/$$/environ").await;
+        has(&shown, "HARMLESS=yes");
+        assert!(!shown.contains(CANARY), "{shown}");
         return;
     }
     let mut copy: Command = rerun(test);

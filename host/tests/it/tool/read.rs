@@ -21,8 +21,8 @@ async fn text_comes_with_line_numbers() {
 #[tokio::test]
 async fn a_part_is_shown_and_how_to_go_on() {
     let bench = Bench::new();
-    let lines: String = (1..=10).map(|n| format!("line {n}\n")).collect();
-    bench.put("x", &lines);
+    let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
+    bench.put("x", lines.concat());
     let text = bench
         .ok("read", json!({"path": "x", "offset": 3, "limit": 2}))
         .await;
