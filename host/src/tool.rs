@@ -44,6 +44,7 @@ mod write;
 use std::{
     any::Any,
     io,
+    os::unix::fs::DirBuilderExt,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::Arc,
@@ -74,8 +75,8 @@ pub const NAMES: [&str; 5] = [read::NAME, write::NAME, edit::NAME, bash::NAME, s
 pub struct ToolboxConfig {
     /// Where the tools work.
     pub cwd: PathBuf,
-    /// Where long outputs are kept, and in the jail a command's temporary files. Made when first needed, for its owner
-    /// alone; nothing in it is ever removed, since the transcript refers to it: that is for whoever chose the folder.
+    /// Where long outputs are kept, and in the jail a command's temporary files. Made when needed, for its owner alone.
+    /// Nothing in it is ever removed, since the transcript refers to it: that is for whoever chose the folder.
     pub scratch: PathBuf,
     /// What starts commands.
     pub spawner: Spawner,
@@ -135,8 +136,7 @@ impl Toolbox {
         readable.push(scratch.clone());
         readable.extend(skills);
         let workspace = Workspace::new(std::path::absolute(config.cwd)?, readable);
-        workspace.set_jail(config.jail)?;
-        Ok(Self {
+        let toolbox = Self {
             workspace,
             shell: Shell {
                 program: bash::find_shell(),
@@ -149,7 +149,9 @@ impl Toolbox {
                 most: config.max_timeout,
             },
             skills: Arc::new(config.skills),
-        })
+        };
+        toolbox.set_jail(config.jail)?;
+        Ok(toolbox)
     }
 
     /// Where the tools work.
@@ -165,6 +167,11 @@ impl Toolbox {
     /// Closes or opens the jail. Calls that have begun go on as they were. If the working directory cannot be opened,
     /// nothing changes.
     pub fn set_jail(&self, jailed: bool) -> io::Result<()> {
+        if jailed {
+            // What is not there when the jail is closed cannot be read later. A home that cannot be written to is no reason
+            // to leave it open.
+            let _ = make_private(&self.shell.scratch);
+        }
         self.workspace.set_jail(jailed)
     }
 
@@ -274,6 +281,12 @@ impl Toolbox {
             },
         }
     }
+}
+
+/// Makes a folder, for its owner alone, with what is missing above it.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder)
 }
 
 /// A mistake in a tool is its result, and no more than that.

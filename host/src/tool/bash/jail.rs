@@ -1,14 +1,13 @@
 //! What a command may touch in the jail.
 
 use std::{
-    env, fs,
-    os::unix::fs::DirBuilderExt,
+    env,
     path::{Path, PathBuf},
 };
 
 use zot_process::{Confinement, Spec};
 
-use super::Shell;
+use super::{super::make_private, Shell};
 
 /// Toolchains in the user's home. None of them holds a secret; what is beside them (`~/.cargo/credentials.toml`) may.
 const TOOLCHAINS: [&str; 5] = [
@@ -29,11 +28,8 @@ impl Shell {
         readable: &[PathBuf],
     ) -> Result<Spec, String> {
         let temporary = self.scratch.join("tmp");
-        let made = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&temporary);
-        made.map_err(|error| format!("cannot make `{}`: {error}", temporary.display()))?;
+        make_private(&temporary)
+            .map_err(|error| format!("cannot make `{}`: {error}", temporary.display()))?;
         let confinement = Confinement::new(self.support)
             .write(cwd)
             .write(&temporary)

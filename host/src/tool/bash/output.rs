@@ -5,9 +5,11 @@ use std::{
     fs::{self, File},
     hash::{BuildHasher, Hasher},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
+
+use super::super::make_private;
 
 /// How much is kept of an output.
 #[derive(Debug, Clone, Copy)]
@@ -143,10 +145,7 @@ impl Output {
 
 impl Spilled {
     fn begin(folder: &Path) -> io::Result<Self> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        make_private(folder)?;
         let number = RandomState::new().build_hasher().finish();
         let path = folder.join(format!("bash-{number:016x}.txt"));
         let file = File::options()

@@ -174,4 +174,44 @@ mod tests {
             }
         }
     }
+
+    /// Without the kernel's help too, a link that is swapped in leads nowhere.
+    #[test]
+    fn neither_is_led_out_by_a_link_that_is_swapped_in() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let outer = tempfile::tempdir().expect("a folder");
+        let at = |path: &str| outer.path().join(path);
+        for folder in ["root/folder", "outside"] {
+            fs::create_dir_all(at(folder)).expect("made");
+        }
+        fs::write(at("root/folder/file"), "own").expect("written");
+        fs::write(at("outside/file"), "secret").expect("written");
+        symlink("../outside", at("root/link")).expect("linked");
+        let root = File::open(at("root")).expect("opened");
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let (a, b) = (at("root/folder"), at("root/link"));
+                    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
+                    std::thread::yield_now();
+                }
+            });
+            for opens in [open as Opens, walk] {
+                let (mut own, mut refused) = (0, 0);
+                for _ in 0..20_000 {
+                    match text(opens, &root, "folder/file") {
+                        Ok(text) if text == "own" => own += 1,
+                        Ok(text) => panic!("led out to: {text}"),
+                        Err(_) => refused += 1,
+                    }
+                }
+                assert!(own > 0 && refused > 0, "no race: {own} {refused}");
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    }
 }
