@@ -89,6 +89,8 @@
 
 #[cfg(feature = "agent")]
 pub mod clock;
+#[cfg(feature = "agent")]
+pub mod context;
 pub mod extension;
 mod file;
 pub mod home;
@@ -101,6 +103,8 @@ pub mod provider;
 #[cfg(feature = "agent")]
 pub mod session;
 pub mod settings;
+#[cfg(feature = "agent")]
+pub mod tool;
 
 pub use hooks::{Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};

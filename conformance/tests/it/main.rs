@@ -13,6 +13,7 @@ mod run;
 mod sample;
 mod seeds;
 mod shrink;
+mod skill;
 mod stage;
 mod support;
 mod transcript;

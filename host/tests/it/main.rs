@@ -20,4 +20,6 @@ mod settings;
 mod soak;
 mod support;
 mod telling;
+#[cfg(feature = "agent")]
+mod tool;
 mod wire;

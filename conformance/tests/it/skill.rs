@@ -1,0 +1,113 @@
+//! What the skill `write-zot-extension` tells a model to write conforms.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::{conform, said, skipped};
+
+/// The block of a language that the skill shows first.
+fn block(language: &str) -> String {
+    let path = "../host/src/tool/skill/write-zot-extension/SKILL.md";
+    let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let skill = fs::read_to_string(skill).expect("the skill");
+    let start = format!("```{language}\n");
+    let (_, rest) = skill.split_once(&start).expect("a block");
+    let (block, _) = rest.split_once("```").expect("its end");
+    block.to_owned()
+}
+
+/// A folder of an extension's name, with its files.
+fn folder(name: &str, files: [(&str, &str); 2]) -> (TempDir, String) {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = root.path().join(name);
+    fs::create_dir(&folder).expect("made");
+    for (file, text) in files {
+        fs::write(folder.join(file), text).expect("written");
+    }
+    (root, folder.display().to_string())
+}
+
+fn is_there(program: &str) -> bool {
+    let asked = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let there = asked.is_ok_and(|status| status.success());
+    if !there {
+        skipped(&format!("{program} not found"));
+    }
+    there
+}
+
+#[track_caller]
+fn conforms(folder: &str) {
+    // Patiently: the machine may be busy.
+    let args = [folder, "--strict", "--timeout-scale", "2"];
+    let (code, text) = said(&conform(&args));
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn the_python_example_conforms_and_does_what_it_says() {
+    if !is_there("python3") {
+        return;
+    }
+    let files = [
+        ("extension.json", block("json")),
+        ("main.py", block("python")),
+    ];
+    let (_root, folder) = folder(
+        "house-rules",
+        files.each_ref().map(|(a, b)| (*a, b.as_str())),
+    );
+    conforms(&folder);
+    for (words, answer) in [
+        (
+            vec!["call", &folder, "count_words", r#"{"text":"a b"}"#],
+            "2 words",
+        ),
+        (
+            vec!["command", &folder, "greet", "Ada"],
+            "Greet Ada in one short sentence.",
+        ),
+        (
+            vec![
+                "intercept",
+                &folder,
+                "tool_call",
+                r#"{"tool_name":"bash","tool_args":{"command":"git push -f"}}"#,
+            ],
+            "Force-pushing is not allowed here",
+        ),
+    ] {
+        let (code, text) = said(&conform(&words));
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains(answer), "{text}");
+    }
+}
+
+#[test]
+fn the_examples_in_node_and_bash_conform() {
+    for (language, name, program, file) in [
+        ("javascript", "shout", "node", "main.mjs"),
+        ("bash", "today", "bash", "main.sh"),
+    ] {
+        if !is_there(program) || (program == "bash" && !is_there("jq")) {
+            continue;
+        }
+        let manifest = json!({"name": name, "exec": program, "args": [file], "permissions": {}});
+        let files = [
+            ("extension.json", manifest.to_string()),
+            (file, block(language)),
+        ];
+        let (_root, folder) = folder(name, files.each_ref().map(|(a, b)| (*a, b.as_str())));
+        conforms(&folder);
+    }
+}

@@ -1,0 +1,262 @@
+//! `bash`: a command, with its output as it comes, and an end for all that it started.
+//!
+//! The call is over when the shell has exited, whoever still holds its pipe. What it has left running is ended then, and
+//! named in the result: a command never outlives its call. So it is, too, on timeout and when the call is cancelled or its
+//! future dropped: first asked, then killed, the whole tree.
+
+mod jail;
+mod lines;
+mod output;
+mod pump;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use zot_process::{Exit, Net, Process, Spawner, Spec, Support};
+use zot_protocol::{Content, ToolStatus};
+
+use self::{
+    output::{Kept, Output},
+    pump::Pump,
+};
+use super::{
+    args::{cancelled, failed, grouped},
+    spec,
+};
+use crate::{ToolOutcome, extension::permission::RPC_TOKEN, provider::ToolSpec};
+
+pub(super) const NAME: &str = "bash";
+
+/// What the model gets to see of an output, and how much of it is kept in a file.
+const KEPT: Kept = Kept {
+    head: 10 << 10,
+    tail: 20 << 10,
+    file: 64 << 20,
+};
+/// How long a tree is given to go by itself. Git, for one, removes its locks.
+const GRACE: Duration = Duration::from_millis(500);
+/// The kernel takes no longer argument.
+const COMMAND: usize = 120_000;
+/// As many of what was left running are named.
+const NAMED: usize = 5;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    command: String,
+    timeout: Option<u64>,
+}
+
+/// What runs commands.
+#[derive(Debug)]
+pub(super) struct Shell {
+    pub(super) program: PathBuf,
+    pub(super) spawner: Spawner,
+    /// Variables that no command gets.
+    pub(super) secrets: Vec<String>,
+    pub(super) scratch: PathBuf,
+    pub(super) support: Support,
+    pub(super) jail_net: Net,
+    pub(super) timeout: Duration,
+    pub(super) most: Duration,
+}
+
+/// Where a command runs.
+pub(super) struct Ground<'w> {
+    pub(super) cwd: &'w Path,
+    pub(super) jailed: bool,
+    /// What it can read in the jail besides.
+    pub(super) readable: &'w [PathBuf],
+}
+
+/// How it came to an end.
+enum End {
+    Exited(Exit),
+    TimedOut,
+    Cancelled,
+}
+
+/// The shell that there is.
+pub(super) fn find_shell() -> PathBuf {
+    let usual = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let others = std::env::split_paths(&path).map(|folder| folder.join("bash"));
+    usual
+        .into_iter()
+        .chain(others.filter(|path| path.is_absolute()))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| "/bin/sh".into())
+}
+
+impl Shell {
+    pub(super) fn tool_spec(&self) -> ToolSpec {
+        let shell = if self.program.ends_with("bash") {
+            "bash"
+        } else {
+            "sh (there is no bash here)"
+        };
+        let (timeout, most) = (self.timeout.as_secs(), self.most.as_secs());
+        spec(
+            NAME,
+            format!(
+                "Runs a command with {shell} in the working directory and shows its output, standard error included, and its exit \
+                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. Of a \
+                 long output the beginning and the end are shown, and the path of a file that has it all. When the shell exits, \
+                 whatever it has left running in the background is ended: start a server and use it in the same command."
+            ),
+            json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string", "description": "The command."},
+                    "timeout": {
+                        "type": "integer", "minimum": 1, "maximum": most,
+                        "description": format!("After how many seconds it is killed. Absent: {timeout}.")
+                    }
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+        )
+    }
+
+    pub(super) async fn run(
+        &self,
+        ground: Ground<'_>,
+        args: Args,
+        progress: impl FnMut(String),
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        let limit = args.timeout.map_or(self.timeout, Duration::from_secs);
+        if limit.is_zero() || limit > self.most {
+            return failed(format!(
+                "`timeout` is {} and should be from 1 to {} seconds",
+                limit.as_secs(),
+                self.most.as_secs()
+            ));
+        }
+        let spec = match self.command(&ground, &args.command) {
+            Ok(spec) => spec,
+            Err(why) => return failed(why),
+        };
+        let mut process = match self.spawner.spawn(spec).await {
+            Ok(process) => process,
+            Err(error) => return failed(error.to_string()),
+        };
+        // An empty input, and no second pipe: standard error goes where standard output does.
+        drop((process.take_stdin(), process.take_stderr()));
+        let output = Output::new(self.scratch.join("output"), KEPT);
+        let mut pump = Pump::new(process.take_stdout(), output, progress);
+        let over = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => End::Cancelled,
+                exit = process.wait() => End::Exited(exit),
+                () = tokio::time::sleep(limit) => End::TimedOut,
+            }
+        };
+        let end = pump.until(over).await;
+        let left = if let End::Exited(_) = end {
+            pump.drain().await;
+            left_running(&process).await
+        } else {
+            None
+        };
+        let ended = pump.until(process.end(GRACE)).await;
+        pump.drain().await;
+        let survivors = ended.survivors.iter().map(|it| it.pid.to_string());
+        let survivors: Vec<String> = survivors.collect();
+        outcome(&end, pump.finish(), limit, left, &survivors)
+    }
+
+    fn command(&self, ground: &Ground<'_>, command: &str) -> Result<Spec, String> {
+        if command.contains('\0') {
+            return Err("the command contains a NUL byte".to_owned());
+        }
+        if command.len() > COMMAND {
+            return Err(format!(
+                "the command has {} bytes, more than the {} that a shell can be given\nhint: write it to a file and run that",
+                grouped(command.len() as u64),
+                grouped(COMMAND as u64)
+            ));
+        }
+        // One pipe for both, or their order would be lost.
+        let merged = "exec \"$0\" -c \"$1\" 2>&1";
+        let spec = Spec::new(&self.program)
+            .args(["-c", merged])
+            .arg(&self.program)
+            .arg(command)
+            .cwd(ground.cwd)
+            // Nobody is there to answer.
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("PAGER", "cat");
+        let withheld = self.secrets.iter().map(String::as_str).chain([RPC_TOKEN]);
+        let spec = withheld.fold(spec, Spec::env_remove);
+        if ground.jailed {
+            return self.confine(spec, ground.cwd, ground.readable);
+        }
+        Ok(spec)
+    }
+}
+
+/// What the shell has left behind, in words.
+async fn left_running(process: &Process) -> Option<String> {
+    let left = process.descendants().await;
+    if left.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = left.iter().take(NAMED).map(|it| it.name.clone()).collect();
+    if left.len() > NAMED {
+        names.push(format!("{} more", left.len() - NAMED));
+    }
+    Some(names.join(", "))
+}
+
+fn outcome(
+    end: &End,
+    mut text: String,
+    limit: Duration,
+    left: Option<String>,
+    survivors: &[String],
+) -> ToolOutcome {
+    let (status, note) = match end {
+        End::Exited(exit) if exit.success() => (ToolStatus::Completed, None),
+        End::Exited(exit) => (ToolStatus::Failed, Some(exit.to_string())),
+        End::TimedOut => (
+            ToolStatus::TimedOut,
+            Some(format!(
+                "timed out after {} s and was killed",
+                limit.as_secs()
+            )),
+        ),
+        End::Cancelled if text.is_empty() => return cancelled(),
+        End::Cancelled => (ToolStatus::Cancelled, Some("cancelled".to_owned())),
+    };
+    let left = left.map(|left| format!("left running in the background, and ended: {left}"));
+    let survivors = (!survivors.is_empty())
+        .then(|| format!("could not be killed: process {}", survivors.join(", ")));
+    if text.is_empty() {
+        text.push_str("(no output)");
+    }
+    for note in [note, left, survivors].into_iter().flatten() {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]"));
+    }
+    let exit_code = match end {
+        End::Exited(Exit::Code(code)) => Some(*code),
+        _ => None,
+    };
+    ToolOutcome {
+        is_error: status != ToolStatus::Completed,
+        status,
+        content: vec![Content::text(text)],
+        structured_content: Some(json!({"exit_code": exit_code})),
+        extension: None,
+    }
+}

@@ -1,0 +1,76 @@
+//! What a command may touch in the jail.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use zot_process::{Confinement, Spec};
+
+use super::{super::make_private, Shell};
+
+/// Toolchains in the user's home. None of them holds a secret; what is beside them (`~/.cargo/credentials.toml`) may.
+const TOOLCHAINS: [&str; 5] = [
+    ".rustup",
+    ".cargo/registry",
+    ".cargo/git",
+    ".nvm/versions",
+    ".pyenv/versions",
+];
+
+impl Shell {
+    /// Holds a command to writing below `cwd` and in a folder for temporary files, and to reading those, `readable`, the
+    /// system and the programs on `PATH`. `Err` where the kernel cannot hold it there.
+    pub(super) fn confine(
+        &self,
+        spec: Spec,
+        cwd: &Path,
+        readable: &[PathBuf],
+    ) -> Result<Spec, String> {
+        let temporary = self.scratch.join("tmp");
+        make_private(&temporary)
+            .map_err(|error| format!("cannot make `{}`: {error}", temporary.display()))?;
+        let confinement = Confinement::new(self.support)
+            .write(cwd)
+            .write(&temporary)
+            .net(self.jail_net.clone());
+        let readable = readable.iter().cloned().chain(programs());
+        let confinement = readable.fold(confinement, Confinement::read);
+        let enforced = confinement.enforced();
+        // A socket is a way out: to Docker, to the session's bus. A signal is none.
+        if !(enforced.files && enforced.tcp && enforced.other_sockets) {
+            return Err(format!(
+                "bash cannot be kept in the jail on this system ({enforced}), so it is not run\nhint: read, write and edit work; the user can open the jail with /unjail"
+            ));
+        }
+        let names = ["TMPDIR", "TMP", "TEMP"];
+        let spec = names
+            .iter()
+            .fold(spec, |spec, name| spec.env(name, &temporary));
+        Ok(spec.confine(confinement))
+    }
+}
+
+/// The programs on `PATH`, with the libraries beside them.
+fn programs() -> impl Iterator<Item = PathBuf> {
+    let home = env::home_dir();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        // Somebody's whole home is not a folder of programs.
+        .filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)))
+        .collect();
+    let beside = |folder: &PathBuf| {
+        let above = folder.parent().filter(|_| folder.ends_with("bin"));
+        above.map(|above| ["lib", "libexec"].map(|name| above.join(name)))
+    };
+    let libraries: Vec<PathBuf> = folders.iter().filter_map(beside).flatten().collect();
+    let toolchains = home
+        .into_iter()
+        .flat_map(|home| TOOLCHAINS.map(|name| home.join(name)));
+    folders
+        .into_iter()
+        .chain(libraries)
+        .chain(toolchains)
+        .filter(|path| path.exists())
+}

@@ -1,0 +1,234 @@
+//! What a command says: its beginning and its end for the model, and all of it in a file where that is more.
+
+use std::{
+    collections::{VecDeque, hash_map::RandomState},
+    fs::{self, File},
+    hash::{BuildHasher, Hasher},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use super::super::make_private;
+
+/// How much is kept of an output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) head: usize,
+    pub(super) tail: usize,
+    /// Of the file.
+    pub(super) file: u64,
+}
+
+pub(super) struct Output {
+    kept: Kept,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    spill: Spill,
+}
+
+/// The file with all of it.
+enum Spill {
+    /// In this folder, should it be needed.
+    Not(PathBuf),
+    Open(Spilled),
+    Failed(io::Error),
+}
+
+struct Spilled {
+    file: File,
+    path: PathBuf,
+    written: u64,
+    /// It is removed unless the model is told of it.
+    told: bool,
+}
+
+impl Drop for Spilled {
+    fn drop(&mut self) {
+        if !self.told {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Output {
+    pub(super) fn new(folder: PathBuf, kept: Kept) -> Self {
+        Self {
+            kept,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            spill: Spill::Not(folder),
+        }
+    }
+
+    /// Whether adding so many bytes writes to the file.
+    pub(super) fn writes(&self, size: usize) -> bool {
+        match &self.spill {
+            Spill::Not(_) => self.total + size as u64 > (self.kept.head + self.kept.tail) as u64,
+            Spill::Open(spilled) => spilled.written < self.kept.file,
+            Spill::Failed(_) => false,
+        }
+    }
+
+    /// Adds what was said. Writes to the file, so it blocks for as long as that takes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        if let Spill::Not(folder) = &self.spill
+            && self.total > (self.kept.head + self.kept.tail) as u64
+        {
+            self.spill = match Spilled::begin(folder) {
+                Ok(mut spilled) => {
+                    // All so far is in these two.
+                    let (a, b) = self.tail.as_slices();
+                    let parts = [self.head.as_slice(), a, b];
+                    let limit = self.kept.file;
+                    match parts.iter().try_for_each(|part| spilled.add(part, limit)) {
+                        Ok(()) => Spill::Open(spilled),
+                        Err(error) => Spill::Failed(error),
+                    }
+                }
+                Err(error) => Spill::Failed(error),
+            };
+        }
+        if let Spill::Open(spilled) = &mut self.spill
+            && let Err(error) = spilled.add(bytes, self.kept.file)
+        {
+            self.spill = Spill::Failed(error);
+        }
+        let room = (self.kept.head - self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..room]);
+        self.tail.extend(&bytes[room..]);
+        let over = self.tail.len().saturating_sub(self.kept.tail);
+        self.tail.drain(..over);
+    }
+
+    /// The text for the model. What is not UTF-8 is replaced, and control characters are left as they are.
+    pub(super) fn text(mut self) -> String {
+        let left_out = self.total - (self.head.len() + self.tail.len()) as u64;
+        let tail: Vec<u8> = self.tail.drain(..).collect();
+        if left_out == 0 {
+            self.head.extend_from_slice(&tail);
+            return String::from_utf8_lossy(&self.head).into_owned();
+        }
+        let rest = match &mut self.spill {
+            Spill::Open(spilled) => {
+                spilled.told = true;
+                let path = spilled.path.display();
+                if spilled.written < self.total {
+                    format!("the first {} bytes of all are in {path}", spilled.written)
+                } else {
+                    format!("all of it is in {path}")
+                }
+            }
+            Spill::Failed(error) => format!("and could not be kept: {error}"),
+            Spill::Not(_) => "and was not kept".to_owned(),
+        };
+        // At line ends where there are any, so that no line looks like another.
+        let head = match memchr::memrchr(b'\n', &self.head) {
+            Some(end) => &self.head[..=end],
+            None => &self.head[..],
+        };
+        let tail = match memchr::memchr(b'\n', &tail) {
+            Some(end) if end + 1 < tail.len() => &tail[end + 1..],
+            _ => &tail[..],
+        };
+        let left_out = self.total - (head.len() + tail.len()) as u64;
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        format!(
+            "{head}\n[… {left_out} of {} bytes left out here; {rest} …]\n{tail}",
+            self.total
+        )
+    }
+}
+
+impl Spilled {
+    fn begin(folder: &Path) -> io::Result<Self> {
+        make_private(folder)?;
+        let number = RandomState::new().build_hasher().finish();
+        let path = folder.join(format!("bash-{number:016x}.txt"));
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        Ok(Self {
+            file,
+            path,
+            written: 0,
+            told: false,
+        })
+    }
+
+    fn add(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
+        let room = usize::try_from(limit - self.written).unwrap_or(usize::MAX);
+        let bytes = &bytes[..room.min(bytes.len())];
+        self.file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Kept = Kept {
+        head: 10,
+        tail: 10,
+        file: 100,
+    };
+
+    fn said(pieces: &[&str], kept: Kept) -> (String, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut output = Output::new(folder.path().join("output"), kept);
+        for piece in pieces {
+            output.push(piece.as_bytes());
+        }
+        let text = output.text();
+        let files = fs::read_dir(folder.path().join("output"))
+            .map(|files| {
+                files
+                    .map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"))
+                    .collect()
+            })
+            .unwrap_or_default();
+        (text, files)
+    }
+
+    #[test]
+    fn what_fits_is_given_whole_and_leaves_no_file() {
+        let (text, files) = said(&["01234567", "89abc", "defghij"], SMALL);
+        assert_eq!(text, "0123456789abcdefghij");
+        assert_eq!(files.len(), 0);
+    }
+
+    #[test]
+    fn of_more_the_beginning_and_the_end_are_given_and_all_is_in_a_file() {
+        let (text, files) = said(&["one\ntwo\n", "three\nfour\nfive\n", "six\n"], SMALL);
+        assert!(
+            text.starts_with("one\ntwo\n\n[… 11 of 28 bytes left out here"),
+            "{text}"
+        );
+        assert!(text.ends_with("…]\nfive\nsix\n"), "{text}");
+        assert_eq!(files, ["one\ntwo\nthree\nfour\nfive\nsix\n"]);
+    }
+
+    #[test]
+    fn the_file_is_bounded_too() {
+        let (text, files) = said(&["x".repeat(150).as_str(), "y"], SMALL);
+        assert!(text.contains("the first 100 bytes of all are in"), "{text}");
+        assert_eq!(files, ["x".repeat(100)]);
+    }
+
+    #[test]
+    fn a_file_that_nobody_is_told_of_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut output = Output::new(folder.path().to_owned(), SMALL);
+        output.push(&[b'x'; 50]);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+}

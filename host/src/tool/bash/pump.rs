@@ -1,0 +1,94 @@
+//! Moves what a command says to where it is kept and shown.
+
+use std::time::{Duration, Instant};
+
+use tokio::{io::AsyncReadExt, process::ChildStdout, time::timeout};
+
+use super::{lines::Lines, output::Output};
+
+/// When nothing has come for this long after the shell has exited, nothing more of its own is in the pipe.
+const IDLE: Duration = Duration::from_millis(20);
+/// A child that goes on and on in the background is listened to for this long.
+const DRAIN: Duration = Duration::from_millis(200);
+
+pub(super) struct Pump<P> {
+    stdout: Option<ChildStdout>,
+    buffer: Vec<u8>,
+    /// Away only while something is written to its file.
+    output: Option<Output>,
+    lines: Lines<P>,
+}
+
+impl<P: FnMut(String)> Pump<P> {
+    pub(super) fn new(stdout: Option<ChildStdout>, output: Output, progress: P) -> Self {
+        Self {
+            stdout,
+            buffer: vec![0; 64 << 10],
+            output: Some(output),
+            lines: Lines::new(progress),
+        }
+    }
+
+    /// Moves until `over`.
+    pub(super) async fn until<T>(&mut self, over: impl Future<Output = T>) -> T {
+        let mut over = std::pin::pin!(over);
+        loop {
+            // The end first: a child that never stops talking must not keep it from being seen.
+            tokio::select! {
+                biased;
+                result = &mut over => return result,
+                size = read(&mut self.stdout, &mut self.buffer) => self.moved(size).await,
+            }
+        }
+    }
+
+    /// Moves what is in the pipe by now.
+    pub(super) async fn drain(&mut self) {
+        let start = Instant::now();
+        while self.stdout.is_some() && start.elapsed() < DRAIN {
+            match timeout(IDLE, read(&mut self.stdout, &mut self.buffer)).await {
+                Ok(size) => self.moved(size).await,
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// All that was said, for the model.
+    pub(super) fn finish(mut self) -> String {
+        self.lines.finish();
+        self.output.map(Output::text).unwrap_or_default()
+    }
+
+    async fn moved(&mut self, size: usize) {
+        let said = &self.buffer[..size];
+        self.lines.push(said, Instant::now());
+        let Some(mut output) = self.output.take() else {
+            return;
+        };
+        if !output.writes(size) {
+            output.push(said);
+            self.output = Some(output);
+            return;
+        }
+        let said = said.to_vec();
+        let writing = tokio::task::spawn_blocking(move || {
+            output.push(&said);
+            output
+        });
+        self.output = writing.await.ok();
+    }
+}
+
+/// The next bytes. Without a pipe there are none, ever; at its end it is put away.
+async fn read(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
+    let Some(pipe) = stdout else {
+        return std::future::pending().await;
+    };
+    match pipe.read(buffer).await {
+        Ok(size) if size > 0 => size,
+        _ => {
+            *stdout = None;
+            0
+        }
+    }
+}

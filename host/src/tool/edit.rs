@@ -1,0 +1,142 @@
+//! `edit`: exact replacements in a file, all or none of them.
+
+mod apply;
+mod hint;
+
+use std::{io::Read, time::Duration};
+
+use serde::Deserialize;
+use serde_json::json;
+use similar::TextDiff;
+
+use self::apply::{Edit, apply};
+use super::{
+    args::{completed, count, failed, grouped},
+    spec,
+    workspace::{FileError, Files, Opened, Stamp},
+};
+use crate::{ToolOutcome, provider::ToolSpec};
+
+pub(super) const NAME: &str = "edit";
+
+/// The largest file that is edited, in bytes: it is held whole, before and after.
+const FILE: u64 = 16 << 20;
+/// As much of the diff is shown, in bytes.
+const DIFF: usize = 16 << 10;
+/// After this a diff is finished coarsely.
+const DIFFING: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    path: String,
+    edits: Vec<Edit>,
+}
+
+pub(super) fn tool_spec() -> ToolSpec {
+    spec(
+        NAME,
+        "Replaces exact texts in a file, all of them or, if one does not fit, none. Each `old_text` must be in the file \
+         exactly once, with its white space, or `replace_all` be set; the line numbers that `read` shows are not part of it. \
+         All edits are matched against the file as it is now, and must not overlap. Line ends (CRLF), encoding and mode are \
+         kept. Shows a diff."
+            .to_owned(),
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, absolute or relative to the working directory."},
+                "edits": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old_text": {"type": "string", "description": "The text to replace, exactly as it is in the file. Take along enough of its surroundings that it is there only once."},
+                            "new_text": {"type": "string", "description": "What takes its place; empty to remove it."},
+                            "replace_all": {"type": "boolean", "description": "Replace every occurrence. Absent: false."}
+                        },
+                        "required": ["old_text", "new_text"],
+                        "additionalProperties": false
+                    }
+                }
+            },
+            "required": ["path", "edits"],
+            "additionalProperties": false
+        }),
+    )
+}
+
+pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
+    match edit(files, args) {
+        Ok(outcome) => outcome,
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
+    let path = &args.path;
+    let _turn = files.turn();
+    let (file, found) = match files.open(path)? {
+        Opened::File(file, found) => (file, found),
+        Opened::Folder(_) => return Err(FileError::Folder(path.clone())),
+    };
+    let too_large = |size| {
+        Ok(failed(format!(
+            "`{path}` has {}, more than the {} that can be edited\nhint: use bash, for example sed",
+            count(size, "byte"),
+            grouped(FILE)
+        )))
+    };
+    if found.len() > FILE {
+        return too_large(found.len());
+    }
+    let mut old = Vec::new();
+    let read = file.take(FILE + 1).read_to_end(&mut old);
+    read.map_err(|error| FileError::io(path, error))?;
+    if old.len() as u64 > FILE {
+        return too_large(old.len() as u64);
+    }
+    let new = match apply(&old, &args.edits) {
+        Ok(new) => new,
+        Err(why) => {
+            return Ok(failed(format!("`{path}` was not changed: {why}")));
+        }
+    };
+    files.replace(path, &new, Some(&Stamp::of(&found)))?;
+    let edits = count(args.edits.len() as u64, "edit");
+    let diff = diff(path, &old, &new);
+    Ok(completed(format!("edited `{path}` ({edits}):\n{diff}")))
+}
+
+fn diff(path: &str, old: &[u8], new: &[u8]) -> String {
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let diff = TextDiff::configure()
+        .timeout(DIFFING)
+        .diff_lines(old.as_ref(), new.as_ref());
+    let mut shown = Vec::new();
+    let full = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(path, path)
+        .to_writer(Bounded(&mut shown, DIFF));
+    let mut text = String::from_utf8_lossy(&shown).into_owned();
+    if full.is_err() {
+        text.push_str("\n(the diff goes on; all edits were made)\n");
+    }
+    text
+}
+
+/// Takes so many bytes and no more.
+struct Bounded<'b>(&'b mut Vec<u8>, usize);
+
+impl std::io::Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = self.1.saturating_sub(self.0.len()).min(bytes.len());
+        self.0.extend_from_slice(&bytes[..room]);
+        Ok(room)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! `read`: a part of a text, an image, or the names in a folder.
+
+mod folder;
+mod kind;
+mod window;
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek},
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use zot_protocol::Content;
+
+use self::{
+    kind::Kind,
+    window::{Bounds, Window},
+};
+use super::{
+    args::{cancelled, completed, count, failed, grouped, shown},
+    spec,
+    workspace::{FileError, Files, Opened},
+};
+use crate::{ToolOutcome, provider::ToolSpec};
+
+pub(super) const NAME: &str = "read";
+
+/// The most lines of one call.
+const LINES: u64 = 2000;
+/// And bytes: what a model reads with attention.
+const BYTES: usize = 50 << 10;
+/// The most bytes of one line.
+const LINE: usize = 2000;
+/// The largest image: providers take 5 MB of base64.
+const IMAGE: u64 = 3_700_000;
+/// As much of a file as is looked at to tell what it is.
+const HEAD: usize = 8 << 10;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    path: String,
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
+pub(super) fn tool_spec() -> ToolSpec {
+    spec(
+        NAME,
+        format!(
+            "Reads a file. Text comes with line numbers (number, tab, line; the number is not part of the file), at most {} lines \
+             or {} KiB at a time; the end of the result says how to go on with `offset`. PNG, JPEG, GIF and WebP images are \
+             shown. A folder is listed. Other binary files are refused and named.",
+            grouped(LINES),
+            BYTES >> 10
+        ),
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, absolute or relative to the working directory."},
+                "offset": {"type": "integer", "minimum": 1, "description": "The first line to show, from 1. Absent: 1."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": LINES, "description": "How many lines to show."}
+            },
+            "required": ["path"],
+            "additionalProperties": false
+        }),
+    )
+}
+
+pub(super) fn run(files: &Files, args: &Args, cancel: &CancellationToken) -> ToolOutcome {
+    let opened = match files.open(&args.path) {
+        Ok(opened) => opened,
+        Err(error) => return failed(error.to_string()),
+    };
+    let read = match opened {
+        Opened::Folder(folder) => folder::list(folder),
+        Opened::File(file, found) => file_content(file, found.len(), args, cancel),
+    };
+    match read {
+        Ok(outcome) => outcome,
+        Err(_) if cancel.is_cancelled() => cancelled(),
+        Err(error) => failed(FileError::io(&args.path, error).to_string()),
+    }
+}
+
+fn file_content(
+    mut file: File,
+    size: u64,
+    args: &Args,
+    cancel: &CancellationToken,
+) -> io::Result<ToolOutcome> {
+    let path = &args.path;
+    let mut head = Vec::with_capacity(HEAD);
+    (&mut file).take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    match Kind::of(&head) {
+        Kind::Text => text(file, size, args, cancel),
+        Kind::Binary(what) => Ok(failed(format!(
+            "`{path}` is {what} ({}), and is not shown",
+            count(size, "byte")
+        ))),
+        Kind::Image(_) if size > IMAGE => Ok(failed(format!(
+            "`{path}` is an image of {}, more than the {} that can be shown\nhint: make a smaller copy with bash",
+            count(size, "byte"),
+            grouped(IMAGE)
+        ))),
+        Kind::Image(mime_type) => {
+            let mut bytes = Vec::new();
+            // It may grow meanwhile.
+            file.take(IMAGE).read_to_end(&mut bytes)?;
+            let about = format!(
+                "`{path}`: {mime_type}, {}",
+                count(bytes.len() as u64, "byte")
+            );
+            let image = Content::image(mime_type, BASE64_STANDARD.encode(bytes));
+            Ok(shown(vec![Content::text(about), image]))
+        }
+    }
+}
+
+fn text(file: File, size: u64, args: &Args, cancel: &CancellationToken) -> io::Result<ToolOutcome> {
+    let bounds = Bounds {
+        offset: args.offset.unwrap_or(1).max(1),
+        lines: args.limit.unwrap_or(LINES).clamp(1, LINES),
+        bytes: BYTES,
+        line: LINE,
+    };
+    let window = Window::read(file, bounds, || !cancel.is_cancelled())?;
+    if window.shown == 0 {
+        return Ok(match window.total {
+            Some(0) => completed("(the file is empty)"),
+            total => failed(format!(
+                "`{}` has only {}",
+                args.path,
+                count(total.unwrap_or_default(), "line")
+            )),
+        });
+    }
+    let notes = notes(&window, bounds, size);
+    let mut text = window.text;
+    if !notes.is_empty() {
+        text.push('\n');
+        for note in notes {
+            text.push_str(&format!("({note})\n"));
+        }
+    }
+    Ok(completed(text))
+}
+
+/// What the lines themselves do not say.
+fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if window.more {
+        notes.push(format!(
+            "more follows, in a file of {}: go on with offset={}",
+            count(size, "byte"),
+            bounds.offset + window.shown
+        ));
+    }
+    if let Some((first, length)) = window.cut.first() {
+        let others = match window.cut.len() {
+            1 => String::new(),
+            all => format!(", and {} other lines", all - 1),
+        };
+        notes.push(format!(
+            "cut at {LINE} bytes: line {first}, which has {}{others}; bash can show the rest, as in `sed -n {first}p | cut -b {}-`",
+            count(*length, "byte"),
+            LINE + 1
+        ));
+    }
+    if window.crlf {
+        notes.push("lines end with CRLF".to_owned());
+    }
+    if window.lossy {
+        notes.push(
+            "not UTF-8: the bytes that are not are shown as \u{fffd}, which `edit` will not find"
+                .to_owned(),
+        );
+    }
+    if window.unterminated && !window.more {
+        notes.push("no newline at the end of the file".to_owned());
+    }
+    notes
+}

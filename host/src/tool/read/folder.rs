@@ -1,0 +1,70 @@
+//! The names in a folder.
+
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+};
+
+use rustix::fs::{Dir, FileType};
+
+use super::super::args::{completed, count, grouped};
+use crate::ToolOutcome;
+
+/// As many are shown.
+const SHOWN: usize = 500;
+/// As many are looked at, of which the first by name are shown.
+const LOOKED_AT: usize = 100_000;
+
+pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
+    let mut names = Vec::new();
+    let mut all = true;
+    for entry in Dir::new(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
+            continue;
+        }
+        if names.len() == LOOKED_AT {
+            all = false;
+            break;
+        }
+        let mark = match entry.file_type() {
+            FileType::Directory => "/",
+            FileType::Symlink => "@",
+            FileType::Fifo => "|",
+            FileType::Socket => "=",
+            _ => "",
+        };
+        // A newline in a name would look like two.
+        let shown = std::ffi::OsStr::from_bytes(name).to_string_lossy();
+        let shown: String = shown.chars().map(visible).collect();
+        names.push(format!("{shown}{mark}"));
+    }
+    names.sort_unstable();
+    let total = names.len();
+    let mut text = match total {
+        0 => "(the folder is empty)\n".to_owned(),
+        _ => "a folder (`/` folder, `@` link):\n".to_owned(),
+    };
+    for name in names.iter().take(SHOWN) {
+        text.push_str(name);
+        text.push('\n');
+    }
+    if total > SHOWN {
+        let least = if all { "" } else { "at least " };
+        let left = count((total - SHOWN) as u64, "more name");
+        text.push_str(&format!(
+            "\n({least}{left}; {} are shown. bash can list the rest)\n",
+            grouped(SHOWN as u64)
+        ));
+    }
+    Ok(completed(text))
+}
+
+fn visible(character: char) -> char {
+    if character.is_control() {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        character
+    }
+}

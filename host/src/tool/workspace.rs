@@ -1,0 +1,458 @@
+//! The one way to the user's files: every tool that reads or writes does it here, so that none can forget the jail.
+//!
+//! In the jail a path is resolved when it is used and not before, beneath a folder that was opened when the jail was closed
+//! (see `beneath`). Nothing is checked first and used afterwards.
+
+mod beneath;
+pub(crate) mod bounded;
+mod error;
+mod replace;
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{File, Metadata},
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::{
+            ffi::OsStringExt,
+            fs::{FileTypeExt, MetadataExt},
+        },
+    },
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use rustix::{
+    fd::{AsFd, BorrowedFd},
+    fs::{
+        Access, AtFlags, FileType, Mode, OFlags, accessat, mkdirat, open, openat, readlinkat,
+        statat,
+    },
+    io::Errno,
+};
+
+pub(crate) use error::FileError;
+use replace::Unwritten;
+
+/// Opens without any effect on what is opened.
+#[cfg(target_os = "linux")]
+const LOOK: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+
+/// As many links as the kernel follows.
+const LINKS: usize = 40;
+
+/// Where the tools work, and whether they are kept there.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    cwd: PathBuf,
+    /// What can be read in the jail besides.
+    readable: Vec<PathBuf>,
+    jail: RwLock<Option<Arc<Jail>>>,
+    writing: Arc<Mutex<()>>,
+}
+
+/// Folders that were opened when the jail was closed. Whatever is renamed later, these are what is meant.
+#[derive(Debug)]
+struct Jail {
+    cwd: Root,
+    readable: Vec<Root>,
+}
+
+#[derive(Debug)]
+struct Root {
+    /// The names it goes by.
+    names: Vec<PathBuf>,
+    folder: OwnedFd,
+}
+
+impl Root {
+    fn open(path: &Path) -> io::Result<Self> {
+        let folder = open(
+            path,
+            LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let real = path.canonicalize()?;
+        Ok(Self {
+            names: vec![path.to_owned(), real],
+            folder,
+        })
+    }
+
+    /// What is left of `path` below this folder. By whole components: `work-evil` is not in `work`.
+    fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        self.names
+            .iter()
+            .find_map(|name| path.strip_prefix(name).ok())
+    }
+
+    fn place(&self, rest: &Path, writable: bool) -> Place<'_> {
+        Place {
+            beneath: Some(self.folder.as_fd()),
+            path: rest.to_owned(),
+            writable,
+        }
+    }
+}
+
+impl Workspace {
+    pub(crate) fn new(cwd: PathBuf, readable: Vec<PathBuf>) -> Self {
+        Self {
+            cwd,
+            readable,
+            jail: RwLock::default(),
+            writing: Arc::default(),
+        }
+    }
+
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    pub(crate) fn readable(&self) -> &[PathBuf] {
+        &self.readable
+    }
+
+    pub(crate) fn is_jailed(&self) -> bool {
+        self.jail
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+    }
+
+    /// Closes or opens the jail. Calls that have begun go on as they were.
+    pub(crate) fn set_jail(&self, jailed: bool) -> io::Result<()> {
+        let jail = if jailed {
+            let readable = self.readable.iter();
+            Some(Arc::new(Jail {
+                cwd: Root::open(&self.cwd)?,
+                // What is not there cannot be read anyway.
+                readable: readable.filter_map(|path| Root::open(path).ok()).collect(),
+            }))
+        } else {
+            None
+        };
+        *self.jail.write().unwrap_or_else(PoisonError::into_inner) = jail;
+        Ok(())
+    }
+
+    /// The files as one call sees them.
+    pub(crate) fn files(&self) -> Files {
+        Files {
+            cwd: self.cwd.clone(),
+            jail: self
+                .jail
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            writing: Arc::clone(&self.writing),
+        }
+    }
+}
+
+/// The files that one call may touch.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    cwd: PathBuf,
+    jail: Option<Arc<Jail>>,
+    writing: Arc<Mutex<()>>,
+}
+
+/// Something that was opened to be read.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    File(File, Metadata),
+    Folder(OwnedFd),
+}
+
+/// What a file is known again by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// A path from where it is resolved.
+struct Place<'f> {
+    /// The folder it stays beneath; `None`: anywhere.
+    beneath: Option<BorrowedFd<'f>>,
+    path: PathBuf,
+    writable: bool,
+}
+
+impl Place<'_> {
+    fn open(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        match self.beneath {
+            Some(root) => beneath::open(root, path, flags, Mode::empty()),
+            None => open(path, flags | OFlags::CLOEXEC, Mode::empty()),
+        }
+    }
+
+    /// The folder at `path`, made with all above it where it is not there.
+    fn folder(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        let flags = LOOK | OFlags::DIRECTORY;
+        match self.open(path, flags) {
+            Err(Errno::NOENT) => {}
+            opened => return opened,
+        }
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::NOENT);
+        };
+        let above = self.folder(above)?;
+        match mkdirat(&above, name, Mode::from_bits_truncate(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => self.open(path, flags),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Files {
+    /// Held by whoever changes files. A model calls tools side by side, and one edit must not undo another.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a file or a folder to be read. It never blocks, and has no effect on what is neither.
+    pub(crate) fn open(&self, path: &str) -> Result<Opened, FileError> {
+        let place = self.place(path)?;
+        let fail = |errno| self.explain(&place, path, errno);
+        let looked = place.open(&place.path, LOOK).map_err(fail)?;
+        let found = File::from(looked).metadata();
+        let found = found.map_err(|error| FileError::io(path, error))?;
+        refuse_special(path, &found)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = place.open(&place.path, flags).map_err(fail)?;
+        refuse_proc(path, &opened)?;
+        let file = File::from(opened);
+        // It may be another than was looked at, so what counts is what was opened.
+        let found = file
+            .metadata()
+            .map_err(|error| FileError::io(path, error))?;
+        refuse_special(path, &found)?;
+        Ok(if found.is_dir() {
+            Opened::Folder(file.into())
+        } else {
+            Opened::File(file, found)
+        })
+    }
+
+    /// Puts `bytes` at `path`, whole or not at all; says how large the file was that was there. A link is followed once, to
+    /// the file whose name then gets new content, and stays a link; other names of that file (hard links) keep the old.
+    /// With `expected`, only if the file there is still that one.
+    pub(crate) fn replace(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        expected: Option<&Stamp>,
+    ) -> Result<Option<u64>, FileError> {
+        let mut place = self.place(path)?;
+        if !place.writable {
+            return Err(FileError::ReadOnly {
+                path: path.to_owned(),
+            });
+        }
+        if path.ends_with('/') {
+            return Err(FileError::NotAFolder(path.to_owned()));
+        }
+        for _ in 0..LINKS {
+            let fail = |errno| self.explain(&place, path, errno);
+            let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name()) else {
+                place.open(&place.path, LOOK).map_err(fail)?;
+                return Err(FileError::Folder(path.to_owned()));
+            };
+            let folder = place.folder(above).map_err(fail)?;
+            if let Some(target) = link_at(&folder, name).map_err(fail)? {
+                // Nothing is made at the end of a link that leads nowhere.
+                place.open(&place.path, LOOK).map_err(fail)?;
+                let target = above.join(target);
+                place.path = target;
+                continue;
+            }
+            let old = look(folder.as_fd(), name).map_err(fail)?;
+            if let Some(old) = &old {
+                refuse_special(path, old)?;
+                if old.is_dir() {
+                    return Err(FileError::Folder(path.to_owned()));
+                }
+                if accessat(&folder, name, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS)
+                {
+                    return Err(FileError::Protected(path.to_owned()));
+                }
+            }
+            let done = replace::replace(folder.as_fd(), name, bytes, old.as_ref(), expected);
+            return match done {
+                Ok(()) => Ok(old.map(|old| old.len())),
+                Err(Unwritten::Changed) => Err(FileError::Changed(path.to_owned())),
+                Err(Unwritten::Io(error)) => Err(match Errno::from_io_error(&error) {
+                    Some(errno @ (Errno::ACCESS | Errno::PERM)) => fail(errno),
+                    _ => FileError::io(path, error),
+                }),
+            };
+        }
+        Err(FileError::Loop {
+            path: path.to_owned(),
+        })
+    }
+
+    fn place(&self, path: &str) -> Result<Place<'_>, FileError> {
+        if path.is_empty() {
+            return Err(FileError::Empty);
+        }
+        if path.contains('\0') {
+            return Err(FileError::Nul);
+        }
+        let given = Path::new(path);
+        let Some(jail) = &self.jail else {
+            return Ok(Place {
+                beneath: None,
+                path: self.cwd.join(given),
+                writable: true,
+            });
+        };
+        if given.is_relative() {
+            return Ok(jail.cwd.place(given, true));
+        }
+        if let Some(rest) = jail.cwd.below(given) {
+            return Ok(jail.cwd.place(rest, true));
+        }
+        let mut readable = jail.readable.iter();
+        readable
+            .find_map(|root| Some(root.place(root.below(given)?, false)))
+            .ok_or_else(|| FileError::Outside {
+                path: path.to_owned(),
+                cwd: self.cwd.clone(),
+            })
+    }
+
+    /// What an error means, and where a link leads that leads nowhere.
+    fn explain(&self, place: &Place<'_>, path: &str, errno: Errno) -> FileError {
+        if errno == Errno::NOENT
+            && let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name())
+            && let Ok(folder) = place.open(above, LOOK | OFlags::DIRECTORY)
+            && let Ok(Some(target)) = link_at(&folder, name)
+        {
+            return FileError::Dangling {
+                path: path.to_owned(),
+                target,
+            };
+        }
+        FileError::of(path, &self.cwd, errno)
+    }
+}
+
+/// What is at `name`, a link as such.
+fn look(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Option<Metadata>> {
+    let flags = LOOK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(folder, name, flags, Mode::empty()) {
+        Ok(looked) => File::from(looked)
+            .metadata()
+            .map(Some)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where the link at `name` leads; `None` where there is no link.
+fn link_at(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<PathBuf>> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {}
+        Ok(_) | Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let target = readlinkat(folder, name, Vec::new())?;
+    Ok(Some(OsString::from_vec(target.into_bytes()).into()))
+}
+
+fn refuse_special(path: &str, found: &Metadata) -> Result<(), FileError> {
+    let kind = found.file_type();
+    let what = if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    } else if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_symlink() {
+        "a link that was put there meanwhile"
+    } else {
+        "a device"
+    };
+    Err(FileError::Special {
+        path: path.to_owned(),
+        what,
+    })
+}
+
+/// `/proc/self` is this program here, with its environment and the keys in it.
+fn refuse_proc(path: &str, opened: &OwnedFd) -> Result<(), FileError> {
+    #[cfg(target_os = "linux")]
+    if let Ok(system) = rustix::fs::fstatfs(opened)
+        && system.f_type == rustix::fs::PROC_SUPER_MAGIC
+    {
+        return Err(FileError::Proc(path.to_owned()));
+    }
+    let _ = (path, opened);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Read};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_between_reading_and_writing_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workspace = Workspace::new(folder.path().to_owned(), Vec::new());
+        let at = folder.path().join("x");
+        for jailed in [false, true] {
+            workspace.set_jail(jailed).expect("set");
+            let files = workspace.files();
+            let changes: [&dyn Fn(); 3] = [
+                &|| fs::write(&at, "theirs").expect("written"),
+                &|| {
+                    fs::write(folder.path().join("y"), "theirs").expect("written");
+                    fs::rename(folder.path().join("y"), &at).expect("renamed");
+                },
+                &|| fs::remove_file(&at).expect("removed"),
+            ];
+            for (number, change) in changes.iter().enumerate() {
+                fs::write(&at, "first!").expect("written");
+                let Ok(Opened::File(mut file, found)) = files.open("x") else {
+                    panic!("a file");
+                };
+                let mut text = String::new();
+                file.read_to_string(&mut text).expect("text");
+                // Later than the clock of the file system can tell apart.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                change();
+                let stamp = Stamp::of(&found);
+                let result = files.replace("x", b"ours", Some(&stamp));
+                assert!(matches!(result, Err(FileError::Changed(_))), "{number}");
+                let now = fs::read_to_string(&at).unwrap_or_default();
+                assert!(now == "theirs" || now.is_empty(), "{now}");
+                let left = fs::read_dir(folder.path()).expect("a folder").count();
+                assert!(left <= 1, "{left}");
+            }
+        }
+    }
+}

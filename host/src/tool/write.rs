@@ -1,0 +1,53 @@
+//! `write`: a file, whole.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    args::{completed, count, failed},
+    spec,
+    workspace::Files,
+};
+use crate::{ToolOutcome, provider::ToolSpec};
+
+pub(super) const NAME: &str = "write";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    path: String,
+    content: String,
+}
+
+pub(super) fn tool_spec() -> ToolSpec {
+    spec(
+        NAME,
+        "Writes a whole file: makes it, with the folders above it, or replaces what is there. The content is written as it \
+         is, byte for byte. A link is followed to the file it leads to. To change a part of a file, use `edit`."
+            .to_owned(),
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, absolute or relative to the working directory."},
+                "content": {"type": "string", "description": "All that the file is to contain."}
+            },
+            "required": ["path", "content"],
+            "additionalProperties": false
+        }),
+    )
+}
+
+pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
+    let Args { path, content } = args;
+    let size = count(content.len() as u64, "byte");
+    let lines = count(content.lines().count() as u64, "line");
+    let _turn = files.turn();
+    match files.replace(path, content.as_bytes(), None) {
+        Ok(None) => completed(format!("created `{path}`: {lines}, {size}")),
+        Ok(Some(before)) => completed(format!(
+            "replaced `{path}`: {lines}, {size} (it had {})",
+            count(before, "byte")
+        )),
+        Err(error) => failed(error.to_string()),
+    }
+}

@@ -1,0 +1,251 @@
+//! The built-in tools through their toolbox, with real files and processes.
+
+mod bash;
+mod cancel;
+mod context;
+mod edit;
+mod jail;
+mod large;
+mod race;
+mod read;
+mod skill;
+mod write;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use zot_host::{
+    ToolOutcome,
+    tool::{NAMES, Toolbox, ToolboxConfig},
+};
+use zot_process::Spawner;
+use zot_protocol::{Content, ToolStatus};
+
+use crate::support::{args, processes_in, within};
+
+/// A project, a scratch folder, what is outside of both, and the tools.
+struct Bench {
+    folder: TempDir,
+    toolbox: Toolbox,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::set_up(|_| {})
+    }
+
+    fn jailed() -> Self {
+        Self::set_up(|config| config.jail = true)
+    }
+
+    fn set_up(change: impl FnOnce(&mut ToolboxConfig)) -> Self {
+        Self::set_up_in(tempfile::tempdir().expect("a folder"), change)
+    }
+
+    fn set_up_in(folder: TempDir, change: impl FnOnce(&mut ToolboxConfig)) -> Self {
+        let project = folder.path().join("work");
+        fs::create_dir(&project).expect("made");
+        let spawner = Spawner::new().expect("a spawner");
+        let mut config = ToolboxConfig::new(project, folder.path().join("scratch"), spawner);
+        change(&mut config);
+        Self {
+            toolbox: Toolbox::new(config).expect("a toolbox"),
+            folder,
+        }
+    }
+
+    /// A path in the project.
+    fn at(&self, path: &str) -> PathBuf {
+        self.toolbox.cwd().join(path)
+    }
+
+    /// A path beside the project.
+    fn outside(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.at(path), content).expect("written");
+    }
+
+    fn get(&self, path: &str) -> Vec<u8> {
+        fs::read(self.at(path)).expect("a file")
+    }
+
+    async fn run(&self, tool: &str, with: Value) -> ToolOutcome {
+        let cancel = CancellationToken::new();
+        let running = self.toolbox.run(tool, args(with), |_| {}, &cancel);
+        let outcome = within(tool, running).await.expect("a built-in tool");
+        assert_eq!(outcome.is_error, outcome.status != ToolStatus::Completed);
+        outcome
+    }
+
+    /// What it says when it succeeds.
+    async fn ok(&self, tool: &str, with: Value) -> String {
+        let outcome = self.run(tool, with).await;
+        assert!(!outcome.is_error, "{}", said(&outcome));
+        said(&outcome)
+    }
+
+    /// What it says when it fails.
+    async fn err(&self, tool: &str, with: Value) -> String {
+        let outcome = self.run(tool, with).await;
+        assert_eq!(outcome.status, ToolStatus::Failed, "{}", said(&outcome));
+        said(&outcome)
+    }
+
+    async fn read(&self, path: &str) -> String {
+        self.ok("read", json!({"path": path})).await
+    }
+
+    async fn bash(&self, command: &str) -> String {
+        self.ok("bash", json!({"command": command})).await
+    }
+
+    /// No process and no temporary file.
+    fn nothing_left(&self) {
+        assert_eq!(processes_in(self.folder.path()), Vec::<String>::new());
+        no_temporary_in(self.folder.path());
+    }
+}
+
+fn said(outcome: &ToolOutcome) -> String {
+    let texts = outcome.content.iter().map(|content| match content {
+        Content::Text(text) => text.text.clone(),
+        Content::Image(image) => format!("<{} {}>", image.mime_type, image.data),
+        other => panic!("{other:?}"),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn no_temporary_in(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        assert!(
+            !name.starts_with(".zot-"),
+            "left behind: {}",
+            path.display()
+        );
+        if path.is_dir() && !path.is_symlink() {
+            no_temporary_in(&path);
+        }
+    }
+}
+
+#[track_caller]
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part:?} in {text:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_built_in_is_none() {
+    let bench = Bench::new();
+    let cancel = CancellationToken::new();
+    let outcome = bench
+        .toolbox
+        .run("weather", args(json!({})), |_| {}, &cancel);
+    assert!(outcome.await.is_none());
+}
+
+#[tokio::test]
+async fn specs_are_complete_and_their_schemas_are_ones() {
+    let bench = Bench::new();
+    let specs = bench.toolbox.specs();
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(names, NAMES);
+    for spec in &specs {
+        assert!(spec.description.len() > 60, "{}", spec.name);
+        let schema = zot_protocol::validate::ToolSchema::compile(&spec.schema);
+        schema.expect("a schema");
+    }
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_named() {
+    let bench = Bench::new();
+    for (tool, with, parts) in [
+        ("read", json!({}), ["`read`", "missing field `path`"]),
+        (
+            "read",
+            json!({"path": 1}),
+            ["at `path`", "expected a string"],
+        ),
+        (
+            "read",
+            json!({"path": "x", "offset": -1}),
+            ["at `offset`", "expected u64"],
+        ),
+        (
+            "read",
+            json!({"path": "x", "ofset": 1}),
+            ["`ofset`", "expected one of `path`, `offset`, `limit`"],
+        ),
+        (
+            "write",
+            json!({"path": "x"}),
+            ["`write`", "missing field `content`"],
+        ),
+        (
+            "edit",
+            json!({"path": "x", "edits": [{"old_text": "a", "new_text": "b"}, {"old_text": 1, "new_text": ""}]}),
+            ["at `edits[1].old_text`", "expected a string"],
+        ),
+        (
+            "bash",
+            json!({"command": ["ls"]}),
+            ["at `command`", "expected a string"],
+        ),
+        (
+            "bash",
+            json!({"command": "ls", "timeout": 0}),
+            ["`timeout`", "from 1 to 600"],
+        ),
+        (
+            "bash",
+            json!({"command": "ls", "timeout": 601}),
+            ["`timeout`", "from 1 to 600"],
+        ),
+        ("skill", json!({}), ["`skill`", "missing field `name`"]),
+    ] {
+        let text = bench.err(tool, with).await;
+        for part in parts {
+            has(&text, part);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_begins_does_nothing() {
+    let bench = Bench::new();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let with = json!({"path": "x", "content": "x"});
+    let outcome = bench
+        .toolbox
+        .run("write", args(with), |_| {}, &cancel)
+        .await;
+    assert_eq!(outcome.expect("built in").status, ToolStatus::Cancelled);
+    assert!(!bench.at("x").exists());
+}
+
+#[tokio::test]
+async fn a_panic_of_whoever_listens_is_an_error_result() {
+    let bench = Bench::new();
+    let cancel = CancellationToken::new();
+    let with = args(json!({"command": "echo hi; sleep 600"}));
+    let running = bench
+        .toolbox
+        .run("bash", with, |_| panic!("no ears"), &cancel);
+    let outcome = within("bash", running).await.expect("built in");
+    has(&said(&outcome), "no ears");
+    crate::support::until("the command is gone", || {
+        processes_in(bench.folder.path()).is_empty()
+    })
+    .await;
+}

@@ -1,0 +1,141 @@
+use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{Bench, has};
+
+fn one(old: &str, new: &str) -> Value {
+    json!({"path": "x", "edits": [{"old_text": old, "new_text": new}]})
+}
+
+#[tokio::test]
+async fn a_diff_shows_what_was_done() {
+    let bench = Bench::new();
+    bench.put("x", "one\ntwo\nthree\n");
+    let text = bench.ok("edit", one("two", "2")).await;
+    assert_eq!(
+        text,
+        "edited `x` (1 edit):\n--- x\n+++ x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+    );
+    assert_eq!(bench.get("x"), b"one\n2\nthree\n");
+    bench.nothing_left();
+}
+
+#[tokio::test]
+async fn all_or_nothing() {
+    let bench = Bench::new();
+    bench.put("x", "a b c a\n");
+    for (edits, why) in [
+        (
+            json!([{"old_text": "b", "new_text": "B"}, {"old_text": "z", "new_text": ""}]),
+            "edit 2 of 2: `old_text` is not in the file (matches: 0)",
+        ),
+        (
+            json!([{"old_text": "b", "new_text": "B"}, {"old_text": "a", "new_text": "A"}]),
+            "edit 2 of 2: `old_text` is there 2 times",
+        ),
+        (
+            json!([{"old_text": "b c", "new_text": "B"}, {"old_text": "a b", "new_text": "A"}]),
+            "edits 1 and 2 overlap at line 1",
+        ),
+        (json!([]), "there are no edits"),
+    ] {
+        let text = bench
+            .err("edit", json!({"path": "x", "edits": edits}))
+            .await;
+        has(&text, "`x` was not changed: ");
+        has(&text, why);
+        assert_eq!(bench.get("x"), b"a b c a\n");
+    }
+    let edits = json!([{"old_text": "b", "new_text": "B"}, {"old_text": "a", "new_text": "A", "replace_all": true}]);
+    bench.ok("edit", json!({"path": "x", "edits": edits})).await;
+    assert_eq!(bench.get("x"), b"A B c A\n");
+    bench.nothing_left();
+}
+
+#[tokio::test]
+async fn a_near_miss_is_shown() {
+    let bench = Bench::new();
+    bench.put("x", "fn f() {\n\tg(1);\n}\n");
+    let text = bench.err("edit", one("    g(1);\n", "")).await;
+    has(
+        &text,
+        "it is there but for white space, at line 2:\n     2\t\tg(1);",
+    );
+}
+
+#[tokio::test]
+async fn line_ends_encoding_and_mode_are_kept() {
+    let bench = Bench::new();
+    for (before, old, new, after) in [
+        (
+            &b"a\r\nb\r\n"[..],
+            "a\nb",
+            "1\n2\n3",
+            &b"1\r\n2\r\n3\r\n"[..],
+        ),
+        (b"a\nb", "b", "c", b"a\nc"),
+        (b"\xef\xbb\xbfa\n", "a", "b", b"\xef\xbb\xbfb\n"),
+        (b"caf\xe9 a\n", " a", " b", b"caf\xe9 b\n"),
+        (b"a\r\nb\n", "b", "c", b"a\r\nc\n"),
+    ] {
+        bench.put("x", before);
+        fs::set_permissions(bench.at("x"), fs::Permissions::from_mode(0o750)).expect("set");
+        let text = bench.ok("edit", one(old, new)).await;
+        assert_eq!(bench.get("x"), after, "{text}");
+        let mode = fs::metadata(bench.at("x"))
+            .expect("a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o750);
+    }
+    bench.put("x", "a\nb");
+    has(
+        &bench.ok("edit", one("b", "c")).await,
+        "\\ No newline at end of file",
+    );
+    bench.put("x", b"caf\xe9");
+    has(&bench.err("edit", one("caf", "thé")).await, "not UTF-8");
+    bench.put("x", b"a\0b");
+    has(&bench.err("edit", one("a", "b")).await, "binary");
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_no_file_is_refused() {
+    let bench = Bench::new();
+    has(
+        &bench.err("edit", one("a", "b")).await,
+        "`x` does not exist",
+    );
+    fs::create_dir(bench.at("x")).expect("made");
+    has(&bench.err("edit", one("a", "b")).await, "`x` is a folder");
+}
+
+#[tokio::test]
+async fn a_long_diff_is_cut_and_says_that_all_was_done() {
+    let bench = Bench::new();
+    bench.put("x", "a\n".repeat(20_000));
+    let edits = json!([{"old_text": "a", "new_text": "b", "replace_all": true}]);
+    let text = bench.ok("edit", json!({"path": "x", "edits": edits})).await;
+    assert!(text.len() < 20 << 10, "{}", text.len());
+    has(&text, "all edits were made");
+    assert_eq!(bench.get("x"), "b\n".repeat(20_000).as_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn edits_side_by_side_lose_nothing() {
+    let bench = Arc::new(Bench::new());
+    let lines: Vec<String> = (0..50).map(|n| format!("<{n}>\n")).collect();
+    bench.put("x", lines.concat());
+    let edits = (0..50).map(|n| {
+        let bench = Arc::clone(&bench);
+        let edit = one(&format!("<{n}>"), &format!("[{n}]"));
+        tokio::spawn(async move { bench.ok("edit", edit).await })
+    });
+    for edit in edits.collect::<Vec<_>>() {
+        edit.await.expect("no panic");
+    }
+    let all: Vec<String> = (0..50).map(|n| format!("[{n}]\n")).collect();
+    assert_eq!(bench.get("x"), all.concat().as_bytes());
+    bench.nothing_left();
+}

@@ -1,0 +1,290 @@
+use std::{fs, net::TcpListener, os::unix::fs::symlink};
+
+use serde_json::{Value, json};
+use zot_process::{Net, Support};
+
+use super::{Bench, has};
+use crate::support::{is_alive, skipped};
+
+const SECRET: &str = "SECRET";
+
+/// With a secret beside it, and one in a folder whose name begins like its own.
+fn tempting() -> Bench {
+    let bench = Bench::jailed();
+    fs::write(bench.outside("secret"), SECRET).expect("written");
+    fs::create_dir(bench.outside("work-evil")).expect("made");
+    fs::write(bench.outside("work-evil/secret"), SECRET).expect("written");
+    bench.put("own", "own");
+    bench
+}
+
+fn untouched(bench: &Bench) {
+    for path in ["secret", "work-evil/secret"] {
+        let text = fs::read_to_string(bench.outside(path)).expect("still there");
+        assert_eq!(text, SECRET);
+    }
+    for (folder, count) in [(".", 4), ("work-evil", 1)] {
+        let there = fs::read_dir(bench.outside(folder))
+            .expect("a folder")
+            .count();
+        assert_eq!(there, count, "in {folder}");
+    }
+    bench.nothing_left();
+}
+
+fn calls(path: &str) -> [(&'static str, Value); 3] {
+    let edits = json!([{"old_text": "S", "new_text": "T"}]);
+    [
+        ("read", json!({"path": path})),
+        ("write", json!({"path": path, "content": "x"})),
+        ("edit", json!({"path": path, "edits": edits})),
+    ]
+}
+
+#[tokio::test]
+async fn nothing_outside_is_reached_by_any_name() {
+    let bench = tempting();
+    let outside = |path: &str| bench.outside(path).display().to_string();
+    for (target, link) in [
+        ("../secret", "relative"),
+        ("..", "up"),
+        ("../work-evil", "evil"),
+        ("../nowhere", "dangling_out"),
+        ("/etc", "etc"),
+        ("/proc/self/root", "root"),
+        ("/proc/self/cwd", "proc_cwd"),
+        ("relative", "chained"),
+    ] {
+        symlink(target, bench.at(link)).expect("linked");
+    }
+    symlink(bench.outside("secret"), bench.at("absolute")).expect("linked");
+    symlink(bench.at("own"), bench.at("absolute_inside")).expect("linked");
+    fs::create_dir(bench.at("sub")).expect("made");
+    let out = "leads out of";
+    let beyond = "is outside of";
+    for (path, why) in [
+        ("../secret", out),
+        ("sub/../../secret", out),
+        ("../work/own", out),
+        ("../work-evil/secret", out),
+        ("..", out),
+        ("../x/y", out),
+        ("relative", out),
+        ("chained", out),
+        ("up/secret", out),
+        ("up/work/own", out),
+        ("evil/secret", out),
+        ("evil/new/file", out),
+        ("dangling_out", out),
+        ("etc/hostname", out),
+        ("root/etc/hostname", out),
+        ("proc_cwd/own", out),
+        ("absolute", out),
+        ("absolute_inside", out),
+        (&outside("secret"), beyond),
+        (&outside("work-evil/secret"), beyond),
+        (&outside("work-evil"), beyond),
+        (&outside("work/../secret"), out),
+        ("/", beyond),
+        ("/etc/hostname", beyond),
+        ("/proc/self/environ", beyond),
+        ("/proc/self/root/etc/hostname", beyond),
+        ("/proc/self/cwd", beyond),
+        ("//etc/hostname", beyond),
+        ("/dev/zero", beyond),
+    ] {
+        for (tool, with) in calls(path) {
+            let text = bench.err(tool, with).await;
+            assert!(text.contains(why), "{tool} {path}: {text}");
+            assert!(!text.contains(SECRET), "{tool} {path}: {text}");
+        }
+    }
+    untouched(&bench);
+}
+
+#[tokio::test]
+async fn what_is_inside_is_reached_by_all_its_names() {
+    let bench = tempting();
+    fs::create_dir_all(bench.at("a/b")).expect("made");
+    symlink("../own", bench.at("a/link")).expect("linked");
+    symlink("a/b", bench.at("b")).expect("linked");
+    let own = bench.at("own").display().to_string();
+    for path in ["own", "./own", "a/../own", "a/link", "b/../link", &own] {
+        has(&bench.read(path).await, "\town\n");
+    }
+    // A dangling link within, and what is no file.
+    symlink("nowhere", bench.at("dangling")).expect("linked");
+    rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), 0o600.into()).expect("made");
+    for (tool, with) in calls("dangling") {
+        has(
+            &bench.err(tool, with).await,
+            "is a link to `nowhere`, which does not exist",
+        );
+    }
+    for (tool, with) in calls("fifo") {
+        has(&bench.err(tool, with).await, "is a FIFO, not a file");
+    }
+    untouched(&bench);
+}
+
+#[tokio::test]
+async fn it_is_opened_and_closed_while_it_runs() {
+    let bench = tempting();
+    assert!(bench.toolbox.is_jailed());
+    has(
+        &bench.err("read", json!({"path": "../secret"})).await,
+        "leads out",
+    );
+    bench.toolbox.set_jail(false).expect("opened");
+    has(&bench.read("../secret").await, SECRET);
+    bench.toolbox.set_jail(true).expect("closed");
+    has(
+        &bench.err("read", json!({"path": "../secret"})).await,
+        "leads out",
+    );
+    // Renamed, it is still the folder that was meant, and what takes its name is not.
+    fs::rename(bench.toolbox.cwd(), bench.outside("moved")).expect("moved");
+    fs::create_dir(bench.toolbox.cwd()).expect("made");
+    bench.put("own", SECRET);
+    assert_eq!(
+        bench.read("own").await.trim(),
+        "1\town\n\n(no newline at the end of the file)"
+    );
+}
+
+#[tokio::test]
+async fn a_hard_link_is_not_written_through() {
+    let bench = tempting();
+    fs::hard_link(bench.outside("secret"), bench.at("hard")).expect("linked");
+    bench
+        .ok("write", json!({"path": "hard", "content": "x"}))
+        .await;
+    untouched(&bench);
+}
+
+fn can_confine() -> bool {
+    let support = Support::probe();
+    let can = support.files() && support.seccomp();
+    if !can {
+        skipped("Landlock not found");
+    }
+    can
+}
+
+#[tokio::test]
+async fn commands_are_held_by_the_kernel() {
+    if !can_confine() {
+        return;
+    }
+    let bench = tempting();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let port = listener.local_addr().expect("an address").port();
+    let outside = bench.outside("").display().to_string();
+    let command = format!(
+        "echo new > inside && cat inside own; echo
+        cat {outside}secret ../work-evil/secret && echo READ
+        ln -s ../secret link; cat link && echo READ
+        echo x > ../secret && echo WROTE
+        echo x > {outside}new && echo WROTE
+        rm -f ../secret && echo WROTE
+        mv ../secret . && echo WROTE
+        ln ../secret hard && echo WROTE
+        (exec 3<> /dev/tcp/127.0.0.1/{port}) && echo TALKED
+        kill -0 {} && echo SIGNALLED
+        t=$(mktemp) && echo tmp > $t && cat $t",
+        std::process::id()
+    );
+    let text = bench.bash(&command).await;
+    has(&text, "new\nown\n");
+    has(&text, "tmp\n");
+    for escaped in ["READ", SECRET, "WROTE", "TALKED"] {
+        assert!(!text.contains(escaped), "{text}");
+    }
+    if Support::probe().signals() {
+        assert!(!text.contains("SIGNALLED"), "{text}");
+    }
+    assert!(is_alive(&std::process::id().to_string()));
+    assert_eq!(bench.get("inside"), b"new\n");
+    // It has put its temporary files into the scratch folder.
+    fs::remove_dir_all(bench.outside("scratch")).expect("removed");
+    fs::create_dir(bench.outside("scratch")).expect("made");
+    let text = fs::read_to_string(bench.outside("secret")).expect("still there");
+    assert_eq!(text, SECRET);
+    bench.nothing_left();
+    // And is free again when the jail is open.
+    bench.toolbox.set_jail(false).expect("opened");
+    has(&bench.bash("cat ../secret").await, SECRET);
+}
+
+/// A file that `bash` put into the scratch folder leads `read` nowhere.
+#[tokio::test]
+async fn the_scratch_folder_is_no_way_out() {
+    if !can_confine() {
+        return;
+    }
+    let bench = tempting();
+    bench
+        .bash("ln -s ../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"")
+        .await;
+    let at = |path: &str| {
+        bench
+            .outside("scratch/tmp")
+            .join(path)
+            .display()
+            .to_string()
+    };
+    has(&bench.read(&at("file")).await, "\tx\n");
+    has(
+        &bench.err("read", json!({"path": at("link")})).await,
+        "leads out",
+    );
+    has(
+        &bench
+            .err("write", json!({"path": at("file"), "content": ""}))
+            .await,
+        "not written in the jail",
+    );
+}
+
+#[tokio::test]
+async fn where_the_kernel_cannot_hold_it_a_command_is_refused() {
+    let probed = Support::probe();
+    for support in [
+        Support::none(),
+        probed.without_seccomp(),
+        probed.at_most_landlock(2),
+    ] {
+        let bench = Bench::set_up(|config| {
+            config.jail = true;
+            config.support = support;
+        });
+        let text = bench.err("bash", json!({"command": "touch x"})).await;
+        has(
+            &text,
+            "bash cannot be kept in the jail on this system (not enforced: ",
+        );
+        has(&text, "/unjail");
+        assert!(!bench.at("x").exists());
+        bench.toolbox.set_jail(false).expect("opened");
+        bench.bash("touch x").await;
+    }
+}
+
+#[tokio::test]
+async fn the_network_can_be_granted() {
+    if !can_confine() {
+        return;
+    }
+    let bench = Bench::set_up(|config| {
+        config.jail = true;
+        config.jail_net = Net::All;
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let port = listener.local_addr().expect("an address").port();
+    let text = bench
+        .bash(&format!(
+            "(exec 3<> /dev/tcp/127.0.0.1/{port}) && echo TALKED"
+        ))
+        .await;
+    has(&text, "TALKED");
+}

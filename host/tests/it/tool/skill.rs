@@ -1,0 +1,214 @@
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use serde_json::json;
+use tempfile::TempDir;
+use zot_host::{home::Home, tool::Skills};
+
+use super::{Bench, has};
+
+fn put(folder: &Path, name: &str, text: &str) {
+    let folder = folder.join(name);
+    fs::create_dir_all(&folder).expect("made");
+    fs::write(folder.join("SKILL.md"), text).expect("written");
+}
+
+fn skill(name: &str, description: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\n\n{body}\n")
+}
+
+struct Places {
+    folder: TempDir,
+    home: Home,
+}
+
+impl Places {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("home"));
+        fs::create_dir(folder.path().join("project")).expect("made");
+        Self { folder, home }
+    }
+
+    fn project(&self) -> std::path::PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn find(&self) -> Skills {
+        Skills::find(&self.project(), &self.home)
+    }
+}
+
+#[tokio::test]
+async fn the_built_in_one_is_there() {
+    let bench = Bench::new();
+    let names: Vec<_> = bench
+        .toolbox
+        .skills()
+        .iter()
+        .map(|it| it.name.clone())
+        .collect();
+    assert_eq!(names, ["write-zot-extension"]);
+    let prompt = bench.toolbox.skills().prompt();
+    has(&prompt, "\n- write-zot-extension: ");
+    let body = bench
+        .ok("skill", json!({"name": "write-zot-extension"}))
+        .await;
+    has(&body, "register_tool");
+    assert!(
+        body.starts_with("# Write a zot extension"),
+        "the body alone"
+    );
+    let text = bench.err("skill", json!({"name": "cook"})).await;
+    assert_eq!(
+        text,
+        "there is no skill `cook`; there are: write-zot-extension"
+    );
+    let spec = bench.toolbox.specs().pop().expect("the last");
+    assert_eq!(
+        spec.schema["properties"]["name"]["enum"],
+        json!(["write-zot-extension"])
+    );
+}
+
+#[tokio::test]
+async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
+    let places = Places::new();
+    let project = places.project();
+    let folders = [
+        project.join(".zot/skills"),
+        places.home.path().join("skills"),
+        project.join(".claude/skills"),
+        project.join(".agents/skills"),
+    ];
+    for (index, folder) in folders.iter().enumerate() {
+        // Each has those that the ones after it have.
+        for name in index..folders.len() {
+            let name = format!("skill-{name}");
+            put(
+                folder,
+                &name,
+                &skill(&name, &format!("from {index}"), "body"),
+            );
+        }
+    }
+    put(
+        &folders[3],
+        "own",
+        &skill("write-zot-extension", "ours", "ours"),
+    );
+    let skills = places.find();
+    assert_eq!(skills.warnings(), Vec::<String>::new());
+    for name in 0..folders.len() {
+        let found = skills.get(&format!("skill-{name}")).expect("found");
+        assert_eq!(found.description, "from 0");
+        assert_eq!(found.folder(), Some(folders[0].join(&found.name)));
+    }
+    assert_eq!(
+        skills
+            .get("write-zot-extension")
+            .expect("found")
+            .description,
+        "ours"
+    );
+    assert_eq!(skills.iter().count(), 5);
+}
+
+#[tokio::test]
+async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
+    let places = Places::new();
+    let folder = places.home.path().join("skills");
+    put(
+        &folder,
+        "tea",
+        &skill("tea", ">\n  How to\n  make tea", "Boil water."),
+    );
+    fs::write(folder.join("tea/pot.txt"), "pot").expect("written");
+    let skills = places.find();
+    assert_eq!(
+        skills.get("tea").expect("found").description,
+        "How to make tea"
+    );
+    let bench = Bench::set_up(|config| {
+        config.skills = skills;
+        config.jail = true;
+    });
+    let folder = folder.join("tea");
+    let body = bench.ok("skill", json!({"name": "tea"})).await;
+    assert_eq!(
+        body,
+        format!(
+            "Boil water.\n\n(the files of this skill are in {})\n",
+            folder.display()
+        )
+    );
+    // In the jail too.
+    let pot = folder.join("pot.txt").display().to_string();
+    has(&bench.read(&pot).await, "pot");
+    put(
+        folder.parent().expect("a folder"),
+        "tea",
+        &skill("tea", "x", "Boil milk."),
+    );
+    has(
+        &bench.ok("skill", json!({"name": "tea"})).await,
+        "Boil milk.",
+    );
+    fs::remove_file(folder.join("SKILL.md")).expect("removed");
+    has(
+        &bench.err("skill", json!({"name": "tea"})).await,
+        "cannot be read: ",
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_skill_is_named_and_the_rest_counts() {
+    let places = Places::new();
+    let folder = places.project().join(".zot/skills");
+    put(&folder, "good", &skill("good", "good", ""));
+    put(&folder, "headless", "# Skill\n");
+    put(&folder, "nameless", "---\ndescription: x\n---\n");
+    put(&folder, "wordless", "---\nname: wordless\n---\n");
+    put(&folder, "endless", "---\nname: endless\n");
+    put(&folder, "wordy", &skill("wordy", &"x".repeat(2000), ""));
+    put(&folder, "spaced", &skill("a b", "x", ""));
+    put(
+        &folder,
+        "large",
+        &skill("large", "x", &"x".repeat(70 << 10)),
+    );
+    fs::create_dir(folder.join("empty")).expect("made");
+    fs::write(folder.join("README.md"), "").expect("written");
+    fs::write(
+        places.folder.path().join("secret"),
+        skill("secret", "x", "x"),
+    )
+    .expect("written");
+    fs::create_dir(folder.join("link")).expect("made");
+    symlink("../../../../secret", folder.join("link/SKILL.md")).expect("linked");
+    fs::create_dir(folder.join("fifo")).expect("made");
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("fifo/SKILL.md"), 0o600.into())
+        .expect("made");
+    let skills = places.find();
+    let names: Vec<_> = skills.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["good", "write-zot-extension"]);
+    let warnings = skills.warnings();
+    for (warning, (name, why)) in warnings.iter().zip([
+        ("empty", "No such file"),
+        ("endless", "a second `---` is missing"),
+        ("fifo", "it is not a file"),
+        ("headless", "it does not begin with `---`"),
+        ("large", "longer than 64 KiB"),
+        ("link", "a link that leads elsewhere"),
+        ("nameless", "has no `name`"),
+        ("spaced", "white space"),
+        ("wordless", "has no `description`"),
+        ("wordy", "longer than 1024 characters"),
+    ]) {
+        has(
+            warning,
+            &format!("/.zot/skills/{name}/SKILL.md` is no skill: "),
+        );
+        has(warning, why);
+    }
+    assert_eq!(warnings.len(), 10, "{warnings:?}");
+}
