@@ -166,22 +166,19 @@ impl Credentials {
     /// Changes the file, whole or not at all, and one program at a time.
     fn change(&self, change: impl FnOnce(&mut Object) -> bool) -> Result<bool, CredentialsError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let changed = || -> Result<bool, CredentialsError> {
-            make_private(folder).map_err(|error| self.io(error))?;
-            let lock = private()
-                .create(true)
-                .truncate(false)
-                .open(folder.join(".auth.lock"))
-                .map_err(|error| self.io(error))?;
-            lock.lock().map_err(|error| self.io(error))?;
-            let mut keys = self.read()?.map(|(_, keys)| keys).unwrap_or_default();
-            if !change(&mut keys) {
-                return Ok(false);
-            }
-            self.write(&keys).map_err(|error| self.io(error))?;
-            Ok(true)
-        };
-        changed()
+        make_private(folder).map_err(|error| self.io(error))?;
+        let lock = private()
+            .create(true)
+            .truncate(false)
+            .open(folder.join(".auth.lock"))
+            .map_err(|error| self.io(error))?;
+        lock.lock().map_err(|error| self.io(error))?;
+        let mut keys = self.read()?.map(|(_, keys)| keys).unwrap_or_default();
+        if !change(&mut keys) {
+            return Ok(false);
+        }
+        self.write(&keys).map_err(|error| self.io(error))?;
+        Ok(true)
     }
 
     fn write(&self, keys: &Object) -> io::Result<()> {

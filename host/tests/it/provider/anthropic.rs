@@ -7,7 +7,10 @@ use zot_host::{
 };
 use zot_protocol::{Content, Reasoning, StopReason};
 
-use super::{anthropic, asking, events, in_any_pieces, joined, message, sent, stop, text, user};
+use super::{
+    Provider, Reply, Server, anthropic, asking, events, in_any_pieces, joined, message, sent, stop,
+    text, user, whole,
+};
 use crate::support::args;
 
 const MODEL: &str = "claude-haiku-4-5";
@@ -169,12 +172,9 @@ async fn every_reason_for_an_end_has_its_name() {
     ] {
         let mut all = vec![start()];
         all.extend(end(reason));
-        let server = crate::support::http::Server::with(vec![crate::support::http::Reply::events(
-            events(&all),
-        )])
-        .await;
+        let server = Server::with(vec![Reply::events(events(&all))]).await;
         let request = asking(MODEL, vec![user("hi")]);
-        let deltas = super::whole(super::Provider::stream(&anthropic(&server.url), request)).await;
+        let deltas = whole(anthropic(&server.url).stream(request)).await;
         assert_eq!(deltas.last(), Some(&stop(expected)), "{reason}");
     }
 }
