@@ -197,7 +197,7 @@ mod tests {
                 while !over.load(Ordering::Relaxed) {
                     let (a, b) = (at("root/folder"), at("root/link"));
                     renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
-                    std::thread::yield_now();
+                    std::thread::sleep(std::time::Duration::from_micros(1));
                 }
             });
             for opens in [open as Opens, walk] {
