@@ -16,8 +16,7 @@ use tokio::sync::Mutex;
 use zot_protocol::{BeforeAgentStart, Intercept, Object, rpc};
 
 use crate::{
-    Host,
-    clock,
+    Host, clock,
     hooks::Hooks,
     message::{Block, Message, Role},
     provider::{Deltas, ProviderError, Request, Tokens, ToolSpec},
@@ -25,7 +24,7 @@ use crate::{
 };
 
 pub(crate) use events::Events;
-pub(crate) use state::{Model, State};
+pub(crate) use state::State;
 pub use turn::Prompt;
 
 /// What stays the same for as long as an agent lives.
@@ -112,7 +111,7 @@ impl Agent {
     async fn stream(&self) -> Deltas {
         let state = self.state.lock().await;
         let request = self.request(&state, Arc::clone(&state.transcript));
-        state.model.provider.stream(request)
+        state.provider.stream(request)
     }
 
     /// Asks the model something that does not become part of the transcript.
@@ -133,24 +132,24 @@ impl Agent {
         let mut request = self.request(&state, Arc::new(messages));
         // It is not to go on working.
         request.tools = Arc::default();
-        Ok(state.model.provider.stream(request))
+        Ok(state.provider.stream(request))
     }
 
     fn request(&self, state: &State, messages: Arc<Vec<Message>>) -> Request {
         Request {
-            model: state.model.name.clone(),
+            model: state.model.id.clone(),
             system: state.system.clone().unwrap_or_default(),
             messages,
             tools: Arc::new(self.offered()),
             reasoning: state.reasoning,
-            max_output: state.model.max_output,
+            max_output: u32::try_from(state.model.max_output).ok(),
         }
     }
 
     /// The tools that the model may call: the built-in ones, then the extensions'.
     fn offered(&self) -> Vec<ToolSpec> {
         let registry = self.host.registry();
-        let extensions = registry.tools().map(|entry| ToolSpec {
+        let extensions = registry.tools().iter().map(|entry| ToolSpec {
             name: entry.tool.frame.name.clone(),
             description: entry.tool.frame.description.clone().unwrap_or_default(),
             schema: with_type(&entry.tool.frame.schema),
@@ -169,10 +168,14 @@ impl Agent {
             if state.system.is_some() {
                 return Ok(());
             }
-            let model = &state.model;
-            (model.provider.name().to_owned(), model.name.clone())
+            (state.provider.name().to_owned(), state.model.id.clone())
         };
-        let skills = self.toolbox.skills();
+        let skills: Vec<(String, String)> = self
+            .toolbox
+            .skills()
+            .iter()
+            .map(|skill| (skill.name.clone(), skill.description.clone()))
+            .collect();
         let prompt = system_prompt::system_prompt(&system_prompt::Parts {
             instead: self.settings.system_prompt.as_deref(),
             appended: &self.settings.appended,
@@ -197,7 +200,7 @@ impl Agent {
     }
 
     async fn cut_off(&self) -> ProviderError {
-        let provider = self.state.lock().await.model.provider.name().to_owned();
+        let provider = self.state.lock().await.provider.name().to_owned();
         ProviderError::CutOff { provider }
     }
 }
@@ -205,8 +208,6 @@ impl Agent {
 /// Providers want the type said.
 fn with_type(schema: &Object) -> Object {
     let mut schema = schema.clone();
-    schema
-        .entry("type")
-        .or_insert_with(|| "object".into());
+    schema.entry("type").or_insert_with(|| "object".into());
     schema
 }

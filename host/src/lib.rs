@@ -1,8 +1,8 @@
 //! Hosts zot extensions: finds them, starts them, speaks the protocol with them, folds their interceptor chains, and
 //! ends them with everything they have started.
 //!
-//! For a program that wants to be extended by other programs, in any language. The agent that `zot` is has its place here
-//! later, behind the feature `agent`; without the default features this is the extension host alone.
+//! For a program that wants to be extended by other programs, in any language. Behind the feature `agent`, which is on by
+//! default, is the agent that the extensions extend, as a library: `Runtime`. Without it this is the extension host alone.
 //!
 //! ```
 //! use zot_host::{Host, HostConfig, extension::{Launch, discover::{Search, TrustProject, discover}}, home::Home};
@@ -88,6 +88,8 @@
 #![warn(missing_docs)]
 
 #[cfg(feature = "agent")]
+mod agent;
+#[cfg(feature = "agent")]
 pub mod clock;
 #[cfg(feature = "agent")]
 pub mod context;
@@ -101,10 +103,16 @@ pub mod message;
 #[cfg(feature = "agent")]
 pub mod provider;
 #[cfg(feature = "agent")]
+mod runtime;
+#[cfg(feature = "agent")]
 pub mod session;
 pub mod settings;
 #[cfg(feature = "agent")]
 pub mod tool;
 
+#[cfg(feature = "agent")]
+pub use agent::{Offered, Prompt};
 pub use hooks::{Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
+#[cfg(feature = "agent")]
+pub use runtime::{Busy, EventStream, Runtime, RuntimeConfig, RuntimeError, Status};

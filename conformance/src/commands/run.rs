@@ -18,7 +18,13 @@ use crate::{args, progress, settings};
 
 pub(super) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
     match &args.dir {
-        Some(dir) if args.watch => watch::again_and_again(dir, || once(args)),
+        Some(dir) if args.watch => {
+            let reports = sinks(&args.report)?
+                .into_iter()
+                .filter_map(|(_, path)| path);
+            let reports: Vec<PathBuf> = reports.collect();
+            watch::again_and_again(dir, &reports, || once(args))
+        }
         _ => once(args),
     }
 }

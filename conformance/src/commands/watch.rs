@@ -1,7 +1,8 @@
 //! `--watch`: again whenever a file of the extension changes.
 
 use std::{
-    path::{Component, Path},
+    collections::HashSet,
+    path::{Component, Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
@@ -17,12 +18,15 @@ use super::block_on;
 
 /// How long nothing may change before a run begins: an editor, or a build, writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
+/// More files than these are not looked at.
+const MANY: usize = 10_000;
 /// What is made while an extension runs, and is no change of it.
 const MADE: [&str; 5] = [".git", "node_modules", "target", "__pycache__", ".venv"];
 
 /// Runs, and runs again after each change, until it is interrupted.
 pub(super) fn again_and_again(
     dir: &Path,
+    reports: &[PathBuf],
     run: impl Fn() -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     let (to, mut changes) = unbounded_channel();
@@ -35,12 +39,21 @@ pub(super) fn again_and_again(
         .watch(dir, RecursiveMode::Recursive)
         .with_context(|| format!("cannot watch `{}`", dir.display()))?;
     loop {
+        let before = files(dir);
         if let Err(error) = run() {
             // What is wrong now may be mended with the next change.
             eprintln!("error: {error:#}");
         }
-        // What the run itself has written is no change.
-        while changes.try_recv().is_ok() {}
+        // While it runs, only what was there before counts: what is new then is a report, or the extension's own doing.
+        let mut again = false;
+        while let Ok(event) = changes.try_recv() {
+            let known = |path: &PathBuf| before.contains(path) && !reports.contains(path);
+            again |=
+                event.is_ok_and(|event| is_change(&event, dir) && event.paths.iter().any(known));
+        }
+        if again {
+            continue;
+        }
         eprintln!(
             "\nwaiting for a change in {} (Ctrl-C to leave)",
             dir.display()
@@ -62,6 +75,23 @@ async fn wait(
     // The settling ends with a pause, or with the watcher.
     while let Ok(Some(_)) = timeout(SETTLED, changes.recv()).await {}
     Ok(())
+}
+
+/// The files of the author's, as the watcher names them.
+fn files(dir: &Path) -> HashSet<PathBuf> {
+    let mut files = HashSet::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if entry.file_type().is_ok_and(|kind| !kind.is_dir()) {
+                files.insert(path);
+            } else if files.len() < MANY && !MADE.iter().any(|made| name == *made) {
+                folders.push(path);
+            }
+        }
+    }
+    files
 }
 
 /// Whether a file of the author's has changed.

@@ -6,9 +6,10 @@ use zot_protocol::{Object, StopReason, ToolId, ToolStatus, rpc};
 
 use super::{Agent, events::Events};
 use crate::{
-    ToolOutcome,
+    ToolOutcome, ToolRequest,
     extension::CallChain,
     message::{Block, Message, Role, shown_content},
+    tool,
 };
 
 /// How many lines of progress may wait; what comes faster than it is shown is left out.
@@ -42,7 +43,7 @@ impl Agent {
         for call in &calls {
             let why = malformed.iter().find(|(id, _)| id == call.id);
             let outcome = match why {
-                Some((_, why)) => self.refused(call, why).await,
+                Some((_, why)) => self.refused(call, why),
                 None => self.run_call(call, events, cancel).await,
             };
             let mut event = rpc::ToolResult::new(
@@ -63,7 +64,7 @@ impl Agent {
     }
 
     /// A call that cannot be made, as the model is told. Observers see its end as that of any other.
-    async fn refused(&self, call: &Call<'_>, why: &str) -> ToolOutcome {
+    fn refused(&self, call: &Call<'_>, why: &str) -> ToolOutcome {
         let outcome = ToolOutcome::error(ToolStatus::Failed, why);
         self.host.tell_end(call.id, call.name, call.args, &outcome);
         outcome
@@ -83,12 +84,16 @@ impl Agent {
         };
         let forwarding = async {
             while let Some(text) = lines.recv().await {
-                events.tell(rpc::ToolProgress::new(call.id.clone(), text)).await;
+                events
+                    .tell(rpc::ToolProgress::new(call.id.clone(), text))
+                    .await;
             }
         };
         let run = |args| self.run_tool(&chain, args, progress, cancel);
         let guarded = async {
-            let guarded = self.host.guarded(&chain, call.id.clone(), call.args.clone(), run);
+            let guarded = self
+                .host
+                .guarded(&chain, call.id.clone(), call.args.clone(), run);
             tokio::pin!(guarded);
             tokio::select! {
                 biased;
@@ -117,13 +122,24 @@ impl Agent {
             let why = format!("there is no tool `{name}`");
             return ToolOutcome::error(ToolStatus::Failed, why);
         }
-        if self.toolbox.has(name) {
-            let run = self.toolbox.run(name, args, progress, cancel);
-            return run.await.unwrap_or_else(|| {
-                ToolOutcome::error(ToolStatus::Failed, format!("there is no tool `{name}`"))
-            });
+        if !tool::NAMES.contains(&name) {
+            return self.host.tool_outcome(chain, args, progress).await;
         }
-        self.host.tool_outcome(chain, args, progress).await
+        let outcome = self.toolbox.run(name, args, progress, cancel).await;
+        outcome.expect("the toolbox has what it names")
+    }
+
+    /// A call that an extension makes, as the model would: announced, guarded, and with every tool there is.
+    pub(crate) async fn run_nested(&self, request: ToolRequest) -> ToolOutcome {
+        let ToolRequest { chain, args, .. } = request;
+        let id = self.host.next_call_id();
+        self.host.announce(&id, chain.tool(), &args);
+        let cancel = CancellationToken::new();
+        // The guard drops the tool's future when the chain is cancelled, which ends it.
+        let run = |args| self.run_tool(&chain, args, |_| {}, &cancel);
+        let mut outcome = self.host.guarded(&chain, id, args, run).await;
+        outcome.extension = self.host.owner_of(chain.tool());
+        outcome
     }
 }
 

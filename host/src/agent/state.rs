@@ -6,44 +6,17 @@ use zot_protocol::{Reasoning, rpc};
 
 use crate::{
     message::Message,
-    provider::{Provider, Tokens},
+    provider::{Model, Provider, Tokens},
     session::Session,
 };
-
-/// Who answers.
-#[derive(Clone)]
-pub(crate) struct Model {
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) name: String,
-    pub(crate) max_output: Option<u32>,
-    /// What a million tokens cost, in US dollars.
-    pub(crate) price: Price,
-}
-
-/// What a million tokens cost, in US dollars.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Price {
-    pub(crate) input: f64,
-    pub(crate) output: f64,
-    pub(crate) cache_read: f64,
-    pub(crate) cache_write: f64,
-}
-
-impl Price {
-    #[expect(clippy::cast_precision_loss, reason = "nobody counts tokens in quadrillions")]
-    fn of(self, tokens: Tokens) -> f64 {
-        let part = |count: u64, price: f64| count as f64 * price / 1e6;
-        part(tokens.input, self.input)
-            + part(tokens.output, self.output)
-            + part(tokens.cache_read, self.cache_read)
-            + part(tokens.cache_write, self.cache_write)
-    }
-}
 
 /// What changes while an agent lives.
 pub(crate) struct State {
     pub(crate) transcript: Arc<Vec<Message>>,
     pub(crate) session: Session,
+    /// Who answers.
+    pub(crate) provider: Arc<dyn Provider>,
+    /// What is known of the model.
     pub(crate) model: Model,
     pub(crate) reasoning: Option<Reasoning>,
     /// The system prompt as the interceptors left it; `None`: it is to be made anew.
@@ -59,7 +32,7 @@ impl State {
         turn.output = tokens.output;
         turn.cache_read = tokens.cache_read;
         turn.cache_write = tokens.cache_write;
-        turn.cost_usd = self.model.price.of(tokens);
+        turn.cost_usd = self.model.cost(&tokens).unwrap_or_default();
         self.usage.input += turn.input;
         self.usage.output += turn.output;
         self.usage.cache_read += turn.cache_read;

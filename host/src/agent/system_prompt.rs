@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 /// What a system prompt is made of.
-#[derive(Debug, Clone, Default)]
-pub struct Parts<'a> {
+#[derive(Debug, Clone)]
+pub(super) struct Parts<'a> {
     /// Stands in the place of our own words, where the user gave one.
-    pub instead: Option<&'a str>,
+    pub(super) instead: Option<&'a str>,
     /// Goes behind everything else, in the order given.
-    pub appended: &'a [String],
+    pub(super) appended: &'a [String],
     /// Where the user works.
-    pub cwd: &'a Path,
+    pub(super) cwd: &'a Path,
     /// Files that the project and the user keep for agents: where each is, and what it says.
-    pub context: &'a [(PathBuf, String)],
+    pub(super) context: &'a [(PathBuf, String)],
     /// The skills that can be read: name and description.
-    pub skills: &'a [(String, String)],
+    pub(super) skills: &'a [(String, String)],
     /// The day, as people write it: `2026-11-16`.
-    pub today: &'a str,
+    pub(super) today: &'a str,
 }
 
 /// Our own words.
@@ -30,7 +30,7 @@ You are zot, a coding agent in the user's terminal. You work in their project wi
 - Say in a few plain sentences what you did. Do not repeat code that the user can see.";
 
 /// The whole prompt.
-pub fn system_prompt(parts: &Parts<'_>) -> String {
+pub(super) fn system_prompt(parts: &Parts<'_>) -> String {
     let mut prompt = parts.instead.unwrap_or(OWN).trim().to_owned();
     let mut add = |text: &str| {
         prompt.push_str("\n\n");

@@ -26,6 +26,16 @@ pub struct Prompt {
     pub images: Vec<(String, String)>,
 }
 
+impl Prompt {
+    /// A text without images.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            images: Vec::new(),
+        }
+    }
+}
+
 /// How a call of the model ended.
 enum Ended {
     Answered {
@@ -204,7 +214,9 @@ impl Agent {
         if text.is_empty() {
             return String::new();
         }
-        let asked = self.host.intercept(AssistantMessageIntercept::new(text).into());
+        let asked = self
+            .host
+            .intercept(AssistantMessageIntercept::new(text).into());
         match asked.await.result {
             Ok(Intercept::AssistantMessage(message)) => message.text,
             Ok(_) => unreachable!("a chain keeps the kind of its event"),

@@ -128,7 +128,7 @@ impl Host {
         args: Object,
         progress: impl FnMut(String) + Send,
     ) -> ToolOutcome {
-        let id = ToolId::from(format!("call-{}", self.0.shared.ids.next()));
+        let id = self.next_call_id();
         self.announce(&id, chain.tool(), &args);
         let extension = self.owner_of(chain.tool());
         let run = |args| self.tool_outcome(&chain, args, progress);
@@ -141,6 +141,11 @@ impl Host {
     pub fn owner_of(&self, tool: &str) -> Option<String> {
         let registry = self.registry();
         registry.tool(tool).map(|entry| entry.extension.clone())
+    }
+
+    /// A name for a call that no model has named.
+    pub fn next_call_id(&self) -> ToolId {
+        ToolId::from(format!("call-{}", self.0.shared.ids.next()))
     }
 
     /// Tells of a call that somebody wants to make.

@@ -1,5 +1,7 @@
 //! The host crate through its public door.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod call_tool;
 mod chain;
 mod discover;

@@ -1,0 +1,132 @@
+//! The order in which things are told, to a driver and to extensions.
+
+use zot_host::message::Role;
+
+use super::stage::{Stage, Told, came, played};
+
+#[tokio::test]
+async fn a_turn_with_a_tool() {
+    let stage = Stage::new().with("a", "turn_start,tool_call", "mark");
+    let runtime = stage.demo();
+    let told = Told::of(&runtime, "/call say-a {}").await;
+    assert_eq!(
+        told.types(),
+        [
+            "user_message",
+            "turn_start",
+            "assistant_start",
+            "tool_use_start",
+            "tool_use_args",
+            "tool_use_end",
+            "usage",
+            "assistant_message",
+            "tool_call",
+            "turn_end",
+            "tool_result",
+            "turn_start",
+            "assistant_start",
+            "text_delta",
+            "usage",
+            "assistant_message",
+            "turn_end",
+            "done",
+        ]
+    );
+    assert_eq!(
+        came(&runtime, "a").await,
+        [
+            "session_start",
+            "user_message",
+            "turn_start",
+            "? turn_start",
+            "tool_call",
+            "turn_end",
+            "? tool_call",
+            "tool_result",
+            "turn_start",
+            "? turn_start",
+            "assistant_message",
+            "turn_end",
+        ]
+    );
+    let roles: Vec<Role> = runtime.messages().await.iter().map(|it| it.role).collect();
+    assert_eq!(
+        roles,
+        [Role::User, Role::Assistant, Role::Tool, Role::Assistant]
+    );
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn text_streams_where_nobody_looks_at_it_first() {
+    let stage = Stage::new();
+    let runtime = stage.start(played(r#"{"text": ["one ", "two ", "three"]}"#));
+    let told = Told::of(&runtime, "count").await;
+    assert_eq!(told.text(), "one two three");
+    let pieces = told
+        .0
+        .iter()
+        .filter(|it| zot_protocol::Tagged::name(*it) == "text_delta");
+    assert_eq!(pieces.count(), 3);
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn what_the_model_gets_wrong_is_told_to_it() {
+    let turns = [
+        r#"{"tool_calls": [{"name": "nope", "args": {}}]}"#,
+        r#"{"tool_calls": [{"name": "read", "args": "{\"path\": "}]}"#,
+        r#"{"text": "sorry"}"#,
+    ];
+    let stage = Stage::new();
+    let runtime = stage.start(played(&turns.join("\n")));
+    let told = Told::of(&runtime, "go").await;
+    let results = told.results();
+    assert!(results[0].0.contains("nope"), "{results:?}");
+    assert!(results[1].0.contains("not JSON"), "{results:?}");
+    assert_eq!(told.text(), "sorry");
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_providers_failure_is_told_once_and_leaves_a_valid_transcript() {
+    let stage = Stage::new();
+    let runtime = stage.start(played("{\"text\": \"half\", \"cut_off\": true}"));
+    let told = Told::of(&runtime, "go").await;
+    let last = told.types();
+    assert_eq!(last[last.len() - 2..], ["turn_end", "done"]);
+    assert!(
+        told.all().contains("stopped in the middle"),
+        "{}",
+        told.all()
+    );
+    assert_eq!(runtime.messages().await.len(), 1, "no short answer");
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn the_limit_of_model_calls_is_an_error() {
+    let stage = Stage::new();
+    let mut config = stage.config(zot_host::provider::Demo::new());
+    config.max_steps = Some(1);
+    let runtime = zot_host::Runtime::new(config).expect("an agent");
+    let told = Told::of(&runtime, "/call read {\"path\":\".\"}").await;
+    let types = told.types();
+    assert_eq!(types[types.len() - 2..], ["error", "done"]);
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn one_thing_at_a_time() {
+    let stage = Stage::new();
+    let runtime = stage.start(played("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
+    let events = runtime.prompt(zot_host::Prompt::text("go")).expect("idle");
+    assert!(runtime.prompt(zot_host::Prompt::text("again")).is_err());
+    assert!(runtime.compact().is_err());
+    // Whoever looks away ends it.
+    drop(events);
+    while runtime.is_busy() {
+        tokio::task::yield_now().await;
+    }
+    runtime.close().await;
+}

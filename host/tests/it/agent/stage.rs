@@ -1,0 +1,150 @@
+//! An agent with extensions that leave their marks.
+
+use std::{fs, path::Path, sync::Arc};
+
+use serde_json::json;
+use tempfile::TempDir;
+use zot_host::{
+    Prompt, Runtime, RuntimeConfig,
+    home::Home,
+    provider::{Catalogue, Demo, Provider, Resolved, demo::Script},
+};
+use zot_protocol::{Tagged, rpc::Event};
+
+/// A home, a project, and what is to be started in it.
+pub(crate) struct Stage {
+    pub(crate) folder: TempDir,
+    explicit: Vec<std::path::PathBuf>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+            explicit: Vec::new(),
+        }
+    }
+
+    /// With an extension that marks, or refuses, what it is asked about.
+    pub(crate) fn with(mut self, name: &str, events: &str, manner: &str) -> Self {
+        let dir = self.folder.path().join(name);
+        fs::create_dir(&dir).expect("a folder");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mark.py");
+        let guarded: serde_json::Map<_, _> = events
+            .split(',')
+            .filter(|event| !event.is_empty() && manner == "crash")
+            .map(|event| (event.to_owned(), json!({"on_failure": "block"})))
+            .collect();
+        let manifest = json!({
+            "name": name, "exec": "python3", "args": [script, name, events, manner], "intercept": guarded,
+        });
+        fs::write(dir.join("extension.json"), manifest.to_string()).expect("a manifest");
+        self.explicit.push(dir);
+        self
+    }
+
+    pub(crate) fn config(&self, provider: impl Provider + 'static) -> RuntimeConfig {
+        let model = Catalogue::built_in().model("demo", "demo");
+        let provider = Box::new(provider);
+        let home = Home::at(self.folder.path().join("home"));
+        let project = self.folder.path().join("project");
+        fs::create_dir_all(&project).expect("a folder");
+        let mut config = RuntimeConfig::new(home, project, Resolved { provider, model });
+        config.explicit.clone_from(&self.explicit);
+        config
+    }
+
+    pub(crate) fn start(&self, provider: impl Provider + 'static) -> Runtime {
+        Runtime::new(self.config(provider)).expect("an agent")
+    }
+
+    pub(crate) fn demo(&self) -> Runtime {
+        self.start(Demo::new())
+    }
+}
+
+/// A demo that plays these turns.
+pub(crate) fn played(turns: &str) -> Demo {
+    Demo::with_script(Script::parse(turns).expect("a script"))
+}
+
+/// What happened for a prompt.
+pub(crate) struct Told(pub(crate) Vec<Event>);
+
+impl Told {
+    pub(crate) async fn of(runtime: &Runtime, prompt: &str) -> Self {
+        let mut events = runtime.prompt(Prompt::text(prompt)).expect("idle");
+        let mut told = Vec::new();
+        while let Some(event) = events.next().await {
+            told.push(event);
+        }
+        Self(told)
+    }
+
+    /// The types, one after the other; pieces of one thing count once.
+    pub(crate) fn types(&self) -> Vec<&str> {
+        let mut types: Vec<&str> = self.0.iter().map(Tagged::name).collect();
+        types.dedup_by(|next, before| {
+            next == before && matches!(*next, "text_delta" | "tool_use_args")
+        });
+        types
+    }
+
+    /// What the user saw of the model's text.
+    pub(crate) fn text(&self) -> String {
+        let pieces = self.0.iter().filter_map(|event| match event {
+            Event::TextDelta(piece) => Some(piece.delta.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+
+    /// The text of each tool's result, and its status.
+    pub(crate) fn results(&self) -> Vec<(String, String)> {
+        let results = self.0.iter().filter_map(|event| match event {
+            Event::ToolResult(result) => {
+                let value = serde_json::to_value(result).expect("JSON");
+                let text = value["content"][0]["text"].as_str().unwrap_or_default();
+                let status = value["status"].as_str().unwrap_or_default();
+                Some((text.to_owned(), status.to_owned()))
+            }
+            _ => None,
+        });
+        results.collect()
+    }
+
+    pub(crate) fn all(&self) -> String {
+        serde_json::to_string(&self.0).expect("JSON")
+    }
+}
+
+/// What an extension was told and asked.
+pub(crate) async fn came(runtime: &Runtime, extension: &str) -> Vec<String> {
+    let answer = runtime
+        .host()
+        .command(extension, "")
+        .await
+        .expect("an answer");
+    serde_json::from_str(&answer.display.unwrap_or_default()).expect("a list")
+}
+
+/// A provider that keeps what it was asked, and answers in a word.
+#[derive(Clone, Default)]
+pub(crate) struct Asked(pub(crate) Arc<std::sync::Mutex<Vec<zot_host::provider::Request>>>);
+
+impl Provider for Asked {
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+
+    fn stream(&self, request: zot_host::provider::Request) -> zot_host::provider::Deltas {
+        use futures_util::StreamExt;
+        use zot_host::provider::Delta;
+        self.0.lock().expect("not poisoned").push(request);
+        let deltas = [
+            Delta::Text("yes".into()),
+            Delta::Stop(zot_protocol::StopReason::EndTurn),
+        ];
+        futures_util::stream::iter(deltas.map(Ok)).boxed()
+    }
+}
