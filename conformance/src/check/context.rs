@@ -19,6 +19,9 @@ use crate::{
     verdict::{Finding, Verdict},
 };
 
+/// How long nothing may come at the first start of one that does not say `ready`.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// What a run is about, the same for every check.
 pub(crate) struct Plan {
     pub(crate) target: Target,
@@ -382,7 +385,8 @@ pub(crate) async fn until_ready(
     let idle = match all {
         // It is known what comes, and it is waited for.
         Some(_) => startup,
-        None => session.scaled(limits::AUTO_READY),
+        // Longer than a host waits: what a slow machine registers late is to be tried all the same.
+        None => session.scaled(PATIENCE),
     };
     let mut after_hello = session
         .heard()

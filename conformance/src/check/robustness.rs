@@ -17,7 +17,9 @@ use crate::{
 
 /// A text that breaks naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
-/// How many replies surely fill a pipe of one page.
+/// More than a pipe of one page holds.
+const FILLS: usize = 6000;
+/// How many requests fill it, at the most: they have effects.
 const MANY: usize = 80;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -110,7 +112,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "stdout unread for 3 s: nothing lost",
-        does: "Sends 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
+        does: "Sends up to 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
         why: "A host may be busy for a while. A write that would block must wait, not fail.",
         fix: "Write in blocking mode, or keep what could not be written.",
         needs: &["ROB-03"],
@@ -353,7 +355,14 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    let requests = mixed(cx, &mut session, MANY)?;
+    // How much it says decides how often it is asked.
+    let mut bytes = 0;
+    let first = mixed(cx, &mut session, 4)?;
+    for request in &first {
+        bytes += cx.ask(&mut session, request).await?.bytes();
+    }
+    let many = (FILLS * first.len() / bytes.max(1)).clamp(first.len(), MANY);
+    let requests = mixed(cx, &mut session, many)?;
     session.narrow();
     session.stall(true);
     for request in &requests {
@@ -367,7 +376,7 @@ async fn unread(cx: &Cx) -> Checked {
             .await
             .map_err(|mut fault| {
                 let what = &fault.finding.what;
-                fault.finding.what = format!("after {n} of {MANY} replies: {what}");
+                fault.finding.what = format!("after {n} of {many} replies: {what}");
                 fault.case.clear();
                 fault
             })?;
