@@ -24,11 +24,10 @@ say register_command '{name: "fortune", description: "a thought for the day; add
 say subscribe '{events: ["session_start"]}'
 say ready '{}'
 
-while read -r line; do
-  # Separated by a character that no text has.
-  IFS=$'\x1f' read -r type id args event data < <(
-    jq -r '[.type, .id // "", .args // "", .event // "", .data_dir // ""] | map(gsub("[\u001f\n]"; " ")) | join("\u001f")' <<<"$line"
-  )
+# One jq reads all frames. Separated by a character that no text has.
+fields='[.type, .id // "", .args // "", .event // "", .data_dir // ""] | map(gsub("[\u001f\n]"; " ")) | join("\u001f")'
+
+while IFS=$'\x1f' read -r type id args event data; do
   case $type in
   hello_ack) own=${data:+$data/own.txt} ;;
   event) say notify '{level: "info", message: $text}' --arg text "$(fortune)" ;;
@@ -49,4 +48,4 @@ while read -r line; do
     exit
     ;;
   esac
-done
+done < <(jq --unbuffered -r "$fields")

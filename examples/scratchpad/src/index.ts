@@ -17,7 +17,14 @@ const string = (value: unknown): string => (typeof value === "string" ? value : 
 
 function call(name: string, args: Record<string, unknown>): string {
   const title = string(args.title);
-  return name === "pad_write" ? open().write(title, string(args.text)) : open().read(title);
+  switch (name) {
+    case "pad_write":
+      return open().write(title, string(args.text));
+    case "pad_read":
+      return open().read(title);
+    default:
+      throw new Error(`there is no tool ${name}`);
+  }
 }
 
 function handle(frame: FromHost): void {
