@@ -89,20 +89,37 @@ impl Store {
     /// Makes what is missing, again where another process has just unmade it.
     pub(crate) fn make(&self, made: &mut Made) -> anyhow::Result<()> {
         let extensions = self.extensions();
-        let missing = extensions.ancestors().take_while(|path| !path.exists());
-        for path in missing.collect::<Vec<_>>().into_iter().rev() {
-            match fs::create_dir(path) {
-                Ok(()) if made.0.iter().any(|it| it == path) => {}
-                Ok(()) => made.0.push(path.to_owned()),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
-                Err(error) => {
-                    return Err(error)
-                        .with_context(|| format!("cannot make `{}`", shown::path(path)));
-                }
+        let mut attempts = 0;
+        while let Err((path, error)) = make_missing(&extensions, made) {
+            attempts += 1;
+            // What it was to stand in, or what stood there, is gone: somebody else's installation came to nothing.
+            let unmade = error.kind() == io::ErrorKind::NotFound
+                || error.kind() == io::ErrorKind::AlreadyExists
+                    && !path.is_symlink()
+                    && !path.exists();
+            if !unmade || attempts == MOST_ATTEMPTS {
+                return Err(error).with_context(|| format!("cannot make `{}`", shown::path(&path)));
             }
         }
         Ok(())
     }
+}
+
+/// How often directories are made again that others unmake meanwhile.
+const MOST_ATTEMPTS: u32 = 1_000;
+
+/// Makes a directory and what it stands in; the error says which of them could not be made.
+fn make_missing(path: &Path, made: &mut Made) -> Result<(), (PathBuf, io::Error)> {
+    let missing = path.ancestors().take_while(|path| !path.exists());
+    for path in missing.collect::<Vec<_>>().into_iter().rev() {
+        match fs::create_dir(path) {
+            Ok(()) if made.0.iter().any(|it| it == path) => {}
+            Ok(()) => made.0.push(path.to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            Err(error) => return Err((path.to_owned(), error)),
+        }
+    }
+    Ok(())
 }
 
 /// Directories that were made for an installation; those that stayed empty go again.
