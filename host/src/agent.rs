@@ -20,6 +20,7 @@ use crate::{
     hooks::Hooks,
     message::{Block, Message, Role},
     provider::{Deltas, ProviderError, Request, Tokens, ToolSpec},
+    session::{SessionError, Written},
     tool::Toolbox,
 };
 
@@ -87,20 +88,25 @@ impl Agent {
 
     /// The transcript becomes this one message.
     async fn replace_transcript(&self, message: Message) {
-        let mut state = self.state.lock().await;
-        let written = state.session.compact(&message);
-        state.transcript = Arc::new(vec![message]);
-        drop(state);
+        let written = self.state.lock().await.compact(message);
         self.told(written);
     }
 
-    /// Waits until everything is on the disk.
+    /// Waits until everything is on the disk, where that holds up nobody else.
     async fn sync(&self) {
-        let written = self.state.lock().await.session.sync();
-        self.told(written);
+        let flushed = self.state.lock().await.session.flush();
+        let synced = match flushed {
+            Ok((written, unsynced)) => {
+                let synced = tokio::task::spawn_blocking(move || unsynced.sync()).await;
+                // It does not panic, and nobody aborts it.
+                synced.unwrap_or(Ok(())).map(|()| written)
+            }
+            Err(error) => Err(error),
+        };
+        self.told(synced);
     }
 
-    fn told(&self, written: Result<crate::session::Written, crate::session::SessionError>) {
+    pub(crate) fn told(&self, written: Result<Written, SessionError>) {
         if let Err(error) = written {
             let level = zot_protocol::NoteLevel::Warn;
             self.hooks.notice(level, &error.to_string());

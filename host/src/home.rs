@@ -167,6 +167,11 @@ impl Home {
         self.path.join("models.json")
     }
 
+    /// What tools said that was too long for a transcript, and files that commands need for a moment.
+    pub fn scratch(&self) -> PathBuf {
+        self.path.join("scratch")
+    }
+
     /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
     /// was there with another. What is missing above it is made likewise, as XDG wants it.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {

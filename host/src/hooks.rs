@@ -28,6 +28,15 @@ impl ToolRequest {
     }
 }
 
+/// What the user says of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    /// It may be run.
+    Yes,
+    /// It may not; the model is told so.
+    No,
+}
+
 /// The program around a host: a terminal, a driver's pipe, a test. Every method has a default that does nothing, and
 /// none may block or panic; they are called in the order in which things happened. Texts are as the extension sent them:
 /// whoever shows them in a terminal strips control sequences first.
@@ -75,6 +84,17 @@ pub trait Hooks: Send + Sync {
         request: ToolRequest,
     ) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'h>> {
         Box::pin(host.run_tool(request.chain, request.args, |_| {}))
+    }
+
+    /// Asks whether a tool may be run, after the interceptors and with the arguments as they left them. By default, it may.
+    /// The question is dropped when the call is cancelled.
+    fn confirm<'h>(
+        &'h self,
+        tool: &'h str,
+        args: &'h Object,
+    ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
+        let _ = (tool, args);
+        Box::pin(std::future::ready(Confirmed::Yes))
     }
 
     /// An extension wants a prompt to be queued. Blank ones do not come here, and none where there is no user.

@@ -91,6 +91,9 @@ pub enum HostError {
     /// No extension of this name is running.
     #[error("no extension `{0}` is running")]
     NoSuchExtension(String),
+    /// The user does not want it.
+    #[error("the user declined this call of `{0}`")]
+    Declined(String),
     /// The extension gave no answer that counts.
     #[error("{extension}: {error}")]
     Extension {

@@ -112,7 +112,9 @@ pub mod tool;
 
 #[cfg(feature = "agent")]
 pub use agent::{Offered, Prompt};
-pub use hooks::{Hooks, NoHooks, ToolRequest};
+pub use hooks::{Confirmed, Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]
-pub use runtime::{Busy, EventStream, Runtime, RuntimeConfig, RuntimeError, Status};
+pub use runtime::{
+    Busy, Context, EventStream, Runtime, RuntimeConfig, RuntimeError, SetModelError,
+};

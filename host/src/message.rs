@@ -1,6 +1,7 @@
 //! The messages of a transcript, whole: what the model is sent again with every turn, and what a session keeps.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use zot_protocol::{Content, Object, ToolId, rpc};
 
 /// One message.
@@ -78,6 +79,45 @@ impl Message {
             _ => None,
         });
         texts.collect()
+    }
+
+    /// Roughly how much a model has to take in, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.content.iter().map(Block::bytes).sum()
+    }
+}
+
+/// An image is some thousand tokens, however large it is.
+const IMAGE_BYTES: usize = 6_000;
+
+impl Block {
+    fn bytes(&self) -> usize {
+        let of = |content: &Content| match content {
+            Content::Text(text) => text.text.len(),
+            Content::Image(_) => IMAGE_BYTES,
+            _ => 0,
+        };
+        match self {
+            Self::Text { text } | Self::Thinking { text, .. } => text.len(),
+            Self::Image { .. } => IMAGE_BYTES,
+            Self::ToolCall { args, .. } => args
+                .iter()
+                .map(|(name, value)| name.len() + size(value))
+                .sum(),
+            Self::ToolResult { content, .. } => content.iter().map(of).sum(),
+        }
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(size).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
+        _ => 4,
     }
 }
 

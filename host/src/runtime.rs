@@ -26,30 +26,28 @@
 //! # }
 //! ```
 
+mod build;
+mod change;
 mod config;
 mod hooks;
+mod look;
 
-use std::{
-    io,
-    sync::{Arc, Mutex as Lock, MutexGuard, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use zot_process::Spawner;
-use zot_protocol::{EndReason, HelloAck, PROTOCOL_VERSION, Reasoning, SessionEnd, rpc};
+use zot_protocol::{EndReason, NoteLevel, SessionEnd, rpc};
 
 use crate::{
-    Host, HostConfig,
-    agent::{Agent, Events, Prompt, Settings, State},
-    extension::{Builtins, Launch, discover::discover},
-    message::Message,
-    provider::{Resolved, credentials},
-    session::{SessionError, Sessions},
-    tool::{self, Toolbox, ToolboxConfig},
+    Host,
+    agent::{Agent, Events, Prompt, State},
+    provider::Resolved,
+    session::{Opened, SessionError, Sessions},
 };
 
+pub use change::SetModelError;
 pub use config::RuntimeConfig;
+pub use look::Context;
 
 /// An agent that runs. Cheap to clone; call [`Runtime::close`] before the last clone is dropped.
 #[derive(Clone)]
@@ -58,8 +56,9 @@ pub struct Runtime(Arc<Inner>);
 struct Inner {
     agent: Arc<Agent>,
     config: RuntimeConfig,
+    sessions: Sessions,
     /// What is being done, if anything.
-    active: Lock<Option<CancellationToken>>,
+    active: watch::Sender<Option<CancellationToken>>,
     /// Whether the extensions had their time to start.
     loaded: watch::Sender<bool>,
 }
@@ -92,22 +91,6 @@ impl EventStream {
     }
 }
 
-/// What an agent is at.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Status {
-    /// The provider.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// How many messages the transcript has.
-    pub messages: usize,
-    /// Whether something is being done.
-    pub busy: bool,
-    /// Tokens and cost so far.
-    pub usage: rpc::Usage,
-}
-
 impl Runtime {
     /// Opens the session and begins to start the extensions; nothing waits for them but the first turn. Must be called
     /// within a tokio runtime.
@@ -116,26 +99,17 @@ impl Runtime {
         let Resolved { provider, model } = config.take_model();
         let sessions = Sessions::of(&config.home, &config.cwd);
         let opened = sessions.begin(&config.session, provider.name(), &model.id)?;
-        let toolbox = toolbox(&config)?;
+        let toolbox = build::toolbox(&config)?;
         let relay = hooks::Relay::new(Arc::clone(&config.hooks));
-        let host = Host::new(host_config(&config, provider.name(), &model.id, &relay))?;
+        let host = Host::new(build::host(&config, provider.name(), &model.id, &relay))?;
         for notice in &opened.notices {
-            let level = zot_protocol::NoteLevel::Warn;
-            config.hooks.notice(level, &notice.to_string());
+            config.hooks.notice(NoteLevel::Warn, &notice.to_string());
         }
-        let state = State {
-            transcript: Arc::new(opened.transcript),
-            session: opened.session,
-            provider: Arc::from(provider),
-            model,
-            reasoning: config.reasoning,
-            system: None,
-            usage: rpc::Usage::default(),
-        };
+        let state = State::new(provider.into(), model, config.reasoning, opened);
         let agent = Arc::new(Agent {
             host,
             toolbox,
-            settings: settings(&config),
+            settings: build::settings(&config),
             hooks: Arc::clone(&config.hooks),
             state: Mutex::new(state),
         });
@@ -143,11 +117,24 @@ impl Runtime {
         let runtime = Self(Arc::new(Inner {
             agent,
             config,
-            active: Lock::new(None),
+            sessions,
+            active: watch::Sender::new(None),
             loaded: watch::Sender::new(false),
         }));
         runtime.load();
         Ok(runtime)
+    }
+
+    /// Goes on with a session, and tells what is to be told of it.
+    async fn take_over(&self, opened: Opened) {
+        let agent = &self.0.agent;
+        let mut state = agent.state.lock().await;
+        for notice in &opened.notices {
+            agent.hooks.notice(NoteLevel::Warn, &notice.to_string());
+        }
+        let written = state.take_over(opened);
+        drop(state);
+        agent.told(written);
     }
 
     /// Starts the extensions.
@@ -178,18 +165,10 @@ impl Runtime {
         &self,
         work: impl FnOnce(Arc<Agent>, Events, CancellationToken) -> F + Send + 'static,
     ) -> Result<EventStream, Busy> {
-        let cancel = CancellationToken::new();
-        {
-            let mut active = self.active();
-            if active.is_some() {
-                return Err(Busy);
-            }
-            *active = Some(cancel.clone());
-        }
+        let (active, cancel) = self.occupy()?;
         let (events, stream) = Events::channel();
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
-            let idle = Idle(Arc::clone(&inner));
             let mut loaded = inner.loaded.subscribe();
             tokio::select! {
                 // The sender lives in `inner`.
@@ -206,154 +185,64 @@ impl Runtime {
                     working.await;
                 }
             }
-            drop(idle);
+            // Before the events end: who has seen their end finds it idle.
+            drop(active);
         });
         Ok(EventStream(stream))
     }
 
+    /// From here on nothing else is done until the guard is dropped.
+    fn occupy(&self) -> Result<(Active, CancellationToken), Busy> {
+        let cancel = CancellationToken::new();
+        let was_idle = self.0.active.send_if_modified(|active| {
+            let is_idle = active.is_none();
+            if is_idle {
+                *active = Some(cancel.clone());
+            }
+            is_idle
+        });
+        if was_idle {
+            Ok((Active(Arc::clone(&self.0)), cancel))
+        } else {
+            Err(Busy)
+        }
+    }
+
     /// Ends what is being done; its last event is `done` all the same.
     pub fn cancel(&self) {
-        if let Some(active) = &*self.active() {
+        if let Some(active) = &*self.0.active.borrow() {
             active.cancel();
         }
     }
 
-    /// Whether something is being done.
-    pub fn is_busy(&self) -> bool {
-        self.active().is_some()
+    /// Waits until nothing is being done.
+    pub async fn idle(&self) {
+        let mut active = self.0.active.subscribe();
+        // The sender lives as long as this does.
+        let _ = active.wait_for(Option::is_none).await;
     }
 
-    fn active(&self) -> MutexGuard<'_, Option<CancellationToken>> {
-        self.0.active.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until the extensions had their time to start.
+    pub async fn started(&self) {
+        let mut loaded = self.0.loaded.subscribe();
+        let _ = loaded.wait_for(|loaded| *loaded).await;
     }
 
-    /// What it is at.
-    pub async fn status(&self) -> Status {
-        let busy = self.is_busy();
-        let state = self.0.agent.state.lock().await;
-        Status {
-            provider: state.provider.name().to_owned(),
-            model: state.model.id.clone(),
-            messages: state.transcript.len(),
-            busy,
-            usage: state.usage,
-        }
-    }
-
-    /// The transcript.
-    pub async fn messages(&self) -> Arc<Vec<Message>> {
-        Arc::clone(&self.0.agent.state.lock().await.transcript)
-    }
-
-    /// Thinks more, or less, from the next turn on.
-    pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Busy> {
-        if self.is_busy() {
-            return Err(Busy);
-        }
-        self.0.agent.state.lock().await.reasoning = reasoning;
-        Ok(())
-    }
-
-    /// The extensions, for commands, panels and what they register.
-    pub fn host(&self) -> &Host {
-        &self.0.agent.host
-    }
-
-    /// The built-in tools: the jail is opened and closed here.
-    pub fn toolbox(&self) -> &Toolbox {
-        &self.0.agent.toolbox
-    }
-
-    /// Ends all extensions and starts what is there now.
-    pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Busy> {
-        if self.is_busy() {
-            return Err(Busy);
-        }
-        let stats = self.0.agent.host.reload(self.0.config.find()).await;
-        self.0.agent.state.lock().await.system = None;
-        Ok(stats)
-    }
-
-    /// Ends what is being done, tells the extensions, and ends them.
+    /// Ends what is being done and waits for it, tells the extensions, and ends them.
     pub async fn close(&self) {
         self.cancel();
+        self.idle().await;
         let end = SessionEnd::new(EndReason::Shutdown);
         self.0.agent.host.tell(&end.into());
         self.0.agent.host.shutdown().await;
     }
 }
 
-/// Nothing is being done any more, whatever ended it.
-struct Idle(Arc<Inner>);
+/// Something is being done for as long as this is there.
+struct Active(Arc<Inner>);
 
-impl Drop for Idle {
+impl Drop for Active {
     fn drop(&mut self) {
-        let mut active = self.0.active.lock().unwrap_or_else(PoisonError::into_inner);
-        *active = None;
-    }
-}
-
-fn toolbox(config: &RuntimeConfig) -> io::Result<Toolbox> {
-    let scratch = config.home.path().join("scratch");
-    let mut tools = ToolboxConfig::new(&config.cwd, scratch, Spawner::new()?);
-    tools.secrets = credentials::variables().map(str::to_owned).collect();
-    tools.jail = config.jail;
-    if config.with_skills {
-        tools.skills = tool::Skills::find(&config.cwd, &config.home);
-    }
-    Toolbox::new(tools)
-}
-
-fn host_config(
-    config: &RuntimeConfig,
-    provider: &str,
-    model: &str,
-    relay: &Arc<hooks::Relay>,
-) -> HostConfig {
-    let version = env!("CARGO_PKG_VERSION");
-    let cwd = config.cwd.to_string_lossy();
-    let ack = HelloAck::new(PROTOCOL_VERSION, version, provider, model, cwd);
-    let mut host = HostConfig::new(ack);
-    host.hooks = Arc::<hooks::Relay>::clone(relay);
-    host.tap.clone_from(&config.tap);
-    host.secrets = credentials::variables().map(str::to_owned).collect();
-    host.strict_permissions = config.strict_permissions;
-    host.interactive = config.interactive;
-    host.settings.clone_from(&config.extensions);
-    host.builtins = Builtins {
-        commands: config.commands.clone(),
-        tools: tool::NAMES.map(str::to_owned).to_vec(),
-    };
-    host
-}
-
-fn settings(config: &RuntimeConfig) -> Settings {
-    let context = if config.context_files {
-        crate::context::find(&config.cwd, &config.home).files
-    } else {
-        Vec::new()
-    };
-    Settings {
-        cwd: config.cwd.clone(),
-        system_prompt: config.system_prompt.clone(),
-        appended: config.appended.clone(),
-        context: context.into_iter().map(|it| (it.path, it.text)).collect(),
-        max_steps: config.max_steps,
-        tools: config.tools.clone(),
-    }
-}
-
-impl RuntimeConfig {
-    /// What there is to start, looked for when it is asked.
-    fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
-        let (search, home) = (self.search(), self.home.clone());
-        let hooks = Arc::clone(&self.hooks);
-        move || {
-            let found = discover(&search);
-            for refused in &found.refused {
-                hooks.notice(zot_protocol::NoteLevel::Warn, &refused.to_string());
-            }
-            found.to_start().map(|it| Launch::of(it, &home)).collect()
-        }
+        self.0.active.send_replace(None);
     }
 }

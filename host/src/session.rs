@@ -30,6 +30,7 @@
 //! | `title` | `title` | the first thing that the user said, in one line; a later one replaces it |
 //! | `message` | `message`: a [`Message`] | what was said |
 //! | `compaction` | `message`: a [`Message`] | from here on the transcript is this one message with the summary; what was before it stays in the file |
+//! | `clear` | | from here on the transcript is empty; what was before it stays in the file |
 //! | `model` | `provider`, `model`, `time` | from here on another model answers |
 //!
 //! Times are RFC 3339. Every line but the head ends with `n`, the number of messages up to it, where a listing finds it
@@ -72,7 +73,7 @@ pub use line::{Head, Parent};
 pub use list::{Entry, Listed};
 pub use open::Opened;
 pub use store::{Choice, Sessions, messages};
-pub use writer::Written;
+pub use writer::{Unsynced, Written};
 
 use crate::{
     clock,
@@ -157,6 +158,12 @@ impl Session {
         })
     }
 
+    /// Writes that the transcript is empty.
+    pub fn clear(&mut self) -> Result<Written, SessionError> {
+        let n = self.messages;
+        self.write(|to| Out::Clear { n }.write(to))
+    }
+
     /// Writes that another model answers from here on.
     pub fn set_model(&mut self, provider: &str, model: &str) -> Result<Written, SessionError> {
         if let Some(head) = self.writer.as_mut().and_then(Writer::head_mut) {
@@ -178,9 +185,17 @@ impl Session {
 
     /// Waits until everything is on the disk: at the end of each prompt. What could not be written before is tried again.
     pub fn sync(&mut self) -> Result<Written, SessionError> {
+        let (written, unsynced) = self.flush()?;
+        unsynced.sync()?;
+        Ok(written)
+    }
+
+    /// Writes what could not be written before, and gives what is to be waited for until everything is on the disk: the
+    /// session can be written to meanwhile.
+    pub fn flush(&mut self) -> Result<(Written, Unsynced), SessionError> {
         match &mut self.writer {
-            Some(writer) => writer.sync(),
-            None => Ok(Written::Off),
+            Some(writer) => writer.flush_all(),
+            None => Ok((Written::Off, Unsynced::default())),
         }
     }
 

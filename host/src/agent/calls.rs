@@ -125,6 +125,9 @@ impl Agent {
         if !tool::NAMES.contains(&name) {
             return self.host.tool_outcome(chain, args, progress).await;
         }
+        if let Err(declined) = self.host.confirm(name, &args).await {
+            return declined.into();
+        }
         let outcome = self.toolbox.run(name, args, progress, cancel).await;
         outcome.expect("the toolbox has what it names")
     }

@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{CompactEvent, rpc};
+use zot_protocol::{CompactEvent, NoteLevel, rpc};
 
 use super::{Agent, answer::Answer, events::Events};
 use crate::{
@@ -22,17 +22,8 @@ const INTRODUCTION: &str = "What happened in this conversation before, in summar
 impl Agent {
     /// Compacts the transcript. The last event is `compact_done`, or `done` where it failed.
     pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
-        match self.summarise(cancel).await {
+        match self.shorten(cancel).await {
             Ok(summary) => {
-                let message = Message {
-                    role: Role::User,
-                    content: vec![Block::Text {
-                        text: format!("{INTRODUCTION}\n\n{summary}"),
-                    }],
-                    time: clock::now(),
-                };
-                self.replace_transcript(message).await;
-                self.host.tell(&CompactEvent::new(&summary).into());
                 events.tell(rpc::Done::default()).await;
                 events.tell(rpc::CompactDone::new(summary)).await;
             }
@@ -41,6 +32,37 @@ impl Agent {
                 events.tell(rpc::Done::default()).await;
             }
         }
+        self.sync().await;
+    }
+
+    /// Compacts the transcript where the model can take in hardly more. Where that fails it is left as it is: the provider
+    /// will say what it makes of it.
+    pub(super) async fn make_room(&self, events: &Events, cancel: &CancellationToken) {
+        if !self.state.lock().await.is_full() {
+            return;
+        }
+        match self.shorten(cancel).await {
+            Ok(summary) => events.tell(rpc::CompactDone::new(summary)).await,
+            Err(_) if cancel.is_cancelled() => {}
+            Err(why) => {
+                let message = format!("the conversation could not be compacted: {why}");
+                self.hooks.notice(NoteLevel::Warn, &message);
+            }
+        }
+    }
+
+    async fn shorten(&self, cancel: &CancellationToken) -> Result<String, String> {
+        let summary = self.summarise(cancel).await?;
+        let message = Message {
+            role: Role::User,
+            content: vec![Block::Text {
+                text: format!("{INTRODUCTION}\n\n{summary}"),
+            }],
+            time: clock::now(),
+        };
+        self.replace_transcript(message).await;
+        self.host.tell(&CompactEvent::new(&summary).into());
+        Ok(summary)
     }
 
     async fn summarise(&self, cancel: &CancellationToken) -> Result<String, String> {

@@ -7,8 +7,11 @@ use zot_protocol::{Reasoning, rpc};
 use crate::{
     message::Message,
     provider::{Model, Provider, Tokens},
-    session::Session,
+    session::{Opened, Session, SessionError, Written},
 };
+
+/// When the transcript is compacted by itself: there must be room for an answer, and for what a tool says.
+const FULL_PERCENT: u64 = 85;
 
 /// What changes while an agent lives.
 pub(crate) struct State {
@@ -22,9 +25,64 @@ pub(crate) struct State {
     /// The system prompt as the interceptors left it; `None`: it is to be made anew.
     pub(crate) system: Option<String>,
     pub(crate) usage: rpc::Usage,
+    /// How many tokens the transcript has, as the provider last counted them, or as they are estimated.
+    pub(crate) used: u64,
 }
 
 impl State {
+    pub(crate) fn new(
+        provider: Arc<dyn Provider>,
+        model: Model,
+        reasoning: Option<Reasoning>,
+        opened: Opened,
+    ) -> Self {
+        Self {
+            used: estimate(&opened.transcript),
+            transcript: Arc::new(opened.transcript),
+            session: opened.session,
+            provider,
+            model,
+            reasoning,
+            system: None,
+            usage: rpc::Usage::default(),
+        }
+    }
+
+    /// Goes on with another session.
+    pub(crate) fn take_over(&mut self, opened: Opened) -> Result<Written, SessionError> {
+        self.used = estimate(&opened.transcript);
+        self.transcript = Arc::new(opened.transcript);
+        self.session = opened.session;
+        self.system = None;
+        if opened.provider == self.provider.name() && opened.model == self.model.id {
+            return Ok(Written::Yes);
+        }
+        let provider = self.provider.name();
+        self.session.set_model(provider, &self.model.id)
+    }
+
+    /// Drops the transcript, and says so in the session's file.
+    pub(crate) fn clear(&mut self) -> Result<Written, SessionError> {
+        self.used = 0;
+        self.transcript = Arc::default();
+        self.system = None;
+        self.session.clear()
+    }
+
+    /// The transcript becomes this one message.
+    pub(crate) fn compact(&mut self, summary: Message) -> Result<Written, SessionError> {
+        let written = self.session.compact(&summary);
+        let transcript = vec![summary];
+        self.used = estimate(&transcript);
+        self.transcript = Arc::new(transcript);
+        written
+    }
+
+    /// Whether the model can take in hardly more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.used >= self.model.context_window / 100 * FULL_PERCENT
+    }
+
     /// Adds the tokens of an answer, and tells of them.
     pub(crate) fn count(&mut self, tokens: Tokens) -> rpc::UsageEvent {
         let mut turn = rpc::Usage::default();
@@ -32,6 +90,7 @@ impl State {
         turn.output = tokens.output;
         turn.cache_read = tokens.cache_read;
         turn.cache_write = tokens.cache_write;
+        self.used = tokens.input + tokens.cache_read + tokens.cache_write + tokens.output;
         turn.cost_usd = self.model.cost(&tokens).unwrap_or_default();
         self.usage.input += turn.input;
         self.usage.output += turn.output;
@@ -40,4 +99,9 @@ impl State {
         self.usage.cost_usd += turn.cost_usd;
         rpc::UsageEvent::new(turn, self.usage)
     }
+}
+
+/// Tokens as one might count them: four bytes each.
+fn estimate(transcript: &[Message]) -> u64 {
+    transcript.iter().map(Message::bytes).sum::<usize>() as u64 / 4
 }

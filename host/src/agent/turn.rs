@@ -53,6 +53,7 @@ enum Ended {
 impl Agent {
     /// Runs a prompt to its end. The last event is `done`, exactly once.
     pub(crate) async fn prompt(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) {
+        self.make_room(events, cancel).await;
         if self.submit(prompt, events, cancel).await {
             self.steps(events, cancel).await;
         }
@@ -100,6 +101,7 @@ impl Agent {
             if !self.step(step, events, cancel).await {
                 return;
             }
+            self.make_room(events, cancel).await;
         }
     }
 

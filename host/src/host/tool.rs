@@ -9,7 +9,10 @@ use zot_protocol::{
 };
 
 use super::{Host, HostError};
-use crate::extension::{CallChain, RequestError, Tool};
+use crate::{
+    Confirmed,
+    extension::{CallChain, RequestError, Tool},
+};
 
 /// How a tool call has ended that went through interception.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +56,12 @@ impl From<ToolResult> for ToolOutcome {
             structured_content: result.structured_content,
             extension: None,
         }
+    }
+}
+
+impl From<HostError> for ToolOutcome {
+    fn from(error: HostError) -> Self {
+        Self::error(status_of(&error), error.to_string())
     }
 }
 
@@ -101,6 +110,7 @@ impl Host {
         let Value::Object(args) = args else {
             unreachable!("wrapped above, and checking changes nothing")
         };
+        self.confirm(name, &args).await?;
         let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
         let connection = &entry.member.connection;
         let answer = connection.tool(chain, args, deadline, progress).await;
@@ -117,6 +127,14 @@ impl Host {
             result.structured_content = Some(structured);
         }
         Ok(result)
+    }
+
+    /// Asks the program around this host whether a call may be made.
+    pub(crate) async fn confirm(&self, tool: &str, args: &Object) -> Result<(), HostError> {
+        match self.0.shared.hooks.confirm(tool, args).await {
+            Confirmed::Yes => Ok(()),
+            Confirmed::No => Err(HostError::Declined(tool.to_owned())),
+        }
     }
 
     /// Runs a tool of an extension through everything that a call goes through: the event, the interceptors of the
@@ -164,7 +182,7 @@ impl Host {
     ) -> ToolOutcome {
         match self.tool_in(chain, args, progress).await {
             Ok(result) => ToolOutcome::from(result),
-            Err(error) => ToolOutcome::error(status_of(&error), error.to_string()),
+            Err(error) => ToolOutcome::from(error),
         }
     }
 
@@ -233,6 +251,7 @@ fn status_of(error: &HostError) -> ToolStatus {
             error: RequestError::Timeout(_),
             ..
         } => ToolStatus::TimedOut,
+        HostError::Declined(_) => ToolStatus::Blocked,
         _ => ToolStatus::Failed,
     }
 }

@@ -12,8 +12,9 @@ use crate::{
     },
     home::Home,
     hooks::{Hooks, NoHooks},
-    provider::Resolved,
+    provider::{Catalogue, Resolved},
     session::Choice,
+    tool::Skills,
 };
 
 /// What an agent is made of. [`RuntimeConfig::new`] has the defaults.
@@ -33,8 +34,10 @@ pub struct RuntimeConfig {
     pub appended: Vec<String>,
     /// Whether `AGENTS.md` and the like are read. Yes.
     pub context_files: bool,
-    /// Whether skills of the user and the project are offered, too. No.
-    pub with_skills: bool,
+    /// The skills that are offered. [`Skills::builtin`].
+    pub skills: Skills,
+    /// What is known of models. What came with the program.
+    pub catalogue: Arc<Catalogue>,
     /// How often the model may be called for one prompt. As often as it likes.
     pub max_steps: Option<u32>,
     /// Which tools the model is offered. All.
@@ -74,7 +77,8 @@ impl RuntimeConfig {
             system_prompt: None,
             appended: Vec::new(),
             context_files: true,
-            with_skills: false,
+            skills: Skills::builtin(),
+            catalogue: Arc::new(Catalogue::built_in()),
             max_steps: None,
             tools: Offered::All,
             jail: false,

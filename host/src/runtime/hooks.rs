@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
-use zot_protocol::{NoteLevel, OpenPanel, PanelClose, PanelRender};
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
 
-use crate::{Hooks, Host, ToolOutcome, ToolRequest, agent::Agent};
+use crate::{Confirmed, Hooks, Host, ToolOutcome, ToolRequest, agent::Agent};
 
 /// The hooks that the host gets.
 pub(super) struct Relay {
@@ -61,6 +61,14 @@ impl Hooks for Relay {
 
     fn submit(&self, extension: &str, text: &str) {
         self.outer.submit(extension, text);
+    }
+
+    fn confirm<'h>(
+        &'h self,
+        tool: &'h str,
+        args: &'h Object,
+    ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
+        self.outer.confirm(tool, args)
     }
 
     fn run_tool<'h>(

@@ -135,6 +135,7 @@ impl Contents {
                     history.earlier.append(&mut history.transcript);
                     history.transcript.push(summary);
                 }
+                Line::Clear => history.earlier.append(&mut history.transcript),
                 Line::Model { provider, model } => history.model = Some((provider, model)),
                 Line::Title(title) => history.title = Some(title),
                 Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}

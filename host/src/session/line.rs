@@ -53,6 +53,8 @@ pub(super) enum Line {
     Message(Message),
     /// The transcript has become this one message.
     Compaction(Message),
+    /// The transcript is empty.
+    Clear,
     Model {
         provider: String,
         model: String,
@@ -74,6 +76,9 @@ pub(super) enum Out<'a> {
     },
     Compaction {
         message: &'a Message,
+        n: u64,
+    },
+    Clear {
         n: u64,
     },
     Model {
@@ -143,6 +148,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Line> {
         },
         "message" => read(line).map(|WithMessage { message }| Line::Message(message)),
         "compaction" => read(line).map(|WithMessage { message }| Line::Compaction(message)),
+        "clear" => Some(Line::Clear),
         "model" => read(line).map(|Model { provider, model }| Line::Model { provider, model }),
         "title" => read(line).map(|Title { title }| Line::Title(title)),
         _ => None,

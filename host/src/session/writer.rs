@@ -32,6 +32,34 @@ pub enum Written {
     Off,
 }
 
+/// What is in the file and not on the disk yet.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Unsynced(Option<Pending>);
+
+#[derive(Debug)]
+struct Pending {
+    file: File,
+    path: PathBuf,
+    /// The folder's entry for the file is not on the disk either.
+    is_new: bool,
+}
+
+impl Unsynced {
+    /// Waits until it is. It blocks for as long as the disk takes.
+    pub fn sync(self) -> Result<(), SessionError> {
+        let Some(Pending { file, path, is_new }) = self.0 else {
+            return Ok(());
+        };
+        file.sync_data()
+            .map_err(|error| SessionError::write(&path, error))?;
+        if is_new {
+            sync_folder(&path);
+        }
+        Ok(())
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Writer {
     path: PathBuf,
@@ -97,22 +125,25 @@ impl Writer {
         self.flush()
     }
 
-    /// Waits until everything is on the disk.
-    pub(super) fn sync(&mut self) -> Result<Written, SessionError> {
+    /// Writes what waits, and gives what is not on the disk yet.
+    pub(super) fn flush_all(&mut self) -> Result<(Written, Unsynced), SessionError> {
         let written = if self.waiting.is_empty() {
             Written::Yes
         } else {
             self.flush()?
         };
         let Some(file) = &self.file else {
-            return Ok(written);
+            return Ok((written, Unsynced::default()));
         };
-        file.sync_data()
+        let file = file
+            .try_clone()
             .map_err(|error| SessionError::write(&self.path, error))?;
-        if !std::mem::replace(&mut self.named, true) {
-            sync_folder(&self.path);
-        }
-        Ok(written)
+        let unsynced = Unsynced(Some(Pending {
+            file,
+            path: self.path.clone(),
+            is_new: !std::mem::replace(&mut self.named, true),
+        }));
+        Ok((written, unsynced))
     }
 
     fn flush(&mut self) -> Result<Written, SessionError> {
