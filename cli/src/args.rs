@@ -1,5 +1,7 @@
 //! The command line.
 
+mod agent;
+mod auth;
 mod author;
 mod complete;
 mod ext;
@@ -8,6 +10,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use agent::{Agent, Flags, LogLevel};
+pub(crate) use auth::{Auth, Set as SetKey};
 pub(crate) use author::{Call, Doctor, Logs, New, Run};
 pub(crate) use ext::{Ext, Install, Which};
 
@@ -16,12 +20,20 @@ pub(crate) use ext::{Ext, Install, Which};
 #[command(
     name = "zot",
     version,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    override_usage = "zot [FLAGS] [PROMPT]\n       zot -p [FLAGS] PROMPT\n       zot --json [FLAGS] PROMPT\n       zot COMMAND",
+    after_help = "\
+Examples:
+  zot -p \"what does this project do?\"
+  git diff | zot -p \"write a commit message\"
+  zot --provider demo -p '/call bash {\"command\": \"date\"}'"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) agent: Agent,
 }
 
 #[derive(Debug, Subcommand)]
@@ -29,6 +41,9 @@ pub(crate) enum Command {
     /// Install, list, switch, update, write and try extensions.
     #[command(subcommand, arg_required_else_help = true)]
     Ext(Ext),
+    /// Keep, list and forget the keys of providers.
+    #[command(subcommand, arg_required_else_help = true)]
+    Auth(Auth),
     /// Print the JSON Schemas of the protocol, the manifest and the configuration.
     ///
     /// Without a name: the names there are.

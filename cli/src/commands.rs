@@ -1,17 +1,37 @@
 //! What each subcommand does.
 
+mod auth;
 mod completions;
 mod ext;
+mod json;
+mod models;
+mod print;
 mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
 
-use crate::args::Command;
+use anyhow::bail;
 
-pub(crate) fn run(command: Command) -> anyhow::Result<()> {
-    match command {
-        Command::Ext(command) => ext::run(command),
-        Command::Schema { name, out } => schema::run(name.as_deref(), out.as_deref()),
-        Command::Completions { shell } => completions::run(&shell),
+use crate::args::{Agent, Args, Command};
+
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    match args.command {
+        None => agent(&args.agent),
+        Some(Command::Ext(command)) => ext::run(command),
+        Some(Command::Auth(command)) => auth::run(&command),
+        Some(Command::Schema { name, out }) => schema::run(name.as_deref(), out.as_deref()),
+        Some(Command::Completions { shell }) => completions::run(&shell),
+    }
+}
+
+fn agent(args: &Agent) -> anyhow::Result<()> {
+    if args.list_models {
+        models::run(&args.flags)
+    } else if args.print {
+        print::run(args)
+    } else if args.json {
+        json::run(args)
+    } else {
+        bail!("the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help")
     }
 }

@@ -1,5 +1,6 @@
-//! The program `zot`. So far it manages extensions and prints the JSON Schemas of the protocol; the agent follows.
+//! The program `zot`: the agent, and the package manager of its extensions.
 
+mod agent;
 mod args;
 mod author;
 mod clean;
@@ -11,6 +12,7 @@ mod logs;
 mod output;
 mod package;
 mod running;
+mod secrets;
 mod waiting;
 
 use std::process::ExitCode;
@@ -19,11 +21,12 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 
 fn main() -> ExitCode {
+    let words = secrets::hide();
     CompleteEnv::with_factory(args::Args::command)
         .var(commands::COMPLETE)
         .complete();
-    let args = args::Args::parse();
-    match commands::run(args.command) {
+    let args = args::Args::parse_from(words);
+    match commands::run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(exit) = error.downcast_ref::<exit::Exit>() {
@@ -33,6 +36,8 @@ fn main() -> ExitCode {
             output::note(format_args!("{label} {error:#}"));
             if error.is::<interrupt::Interrupted>() {
                 ExitCode::from(interrupt::EXIT_CODE)
+            } else if error.is::<exit::Usage>() {
+                ExitCode::from(exit::Usage::CODE)
             } else {
                 ExitCode::FAILURE
             }

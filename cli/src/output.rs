@@ -109,8 +109,14 @@ pub(crate) fn is_interactive() -> bool {
 
 /// Asks a question that is answered with yes or no; anything but a yes is a no.
 pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
+    let answer = ask(&format!("{question} [y/N] "))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Asks a question, and gives the line that it is answered with. Ctrl-C is looked for, see [`interrupt::watch`].
+pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
-    write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
+    write!(stderr, "{question}").and_then(|()| stderr.flush())?;
     let stdin = io::stdin();
     loop {
         interrupt::check().inspect_err(|_| note(""))?;
@@ -126,5 +132,5 @@ pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     }
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    Ok(answer)
 }

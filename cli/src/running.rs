@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
-use zot_host::{Host, HostConfig, extension::Builtins};
+use zot_host::{Host, HostConfig, extension::Builtins, provider::credentials, tool};
 use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits, validate};
 
@@ -27,10 +27,6 @@ pub(crate) const BUILT_IN_COMMANDS: [&str; 15] = [
     "yolo",
     "exit",
 ];
-/// The tools that zot has itself.
-const BUILT_IN_TOOLS: [&str; 5] = ["read", "write", "edit", "bash", "skill"];
-/// The keys of providers, which no extension gets that does not list them.
-const SECRETS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 /// How often a signal to end is looked for.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -43,13 +39,12 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
         "none",
         cwd.to_string_lossy(),
     );
-    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut config = HostConfig::new(ack);
     config.builtins = Builtins {
-        commands: owned(&BUILT_IN_COMMANDS),
-        tools: owned(&BUILT_IN_TOOLS),
+        commands: BUILT_IN_COMMANDS.map(str::to_owned).to_vec(),
+        tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
-    config.secrets = owned(&SECRETS);
+    config.secrets = credentials::variables().map(str::to_owned).collect();
     let bytes = std::fs::read(home.config()).unwrap_or_default();
     // Whatever is wrong with the configuration is for others to tell.
     config.settings = validate::config(&bytes).0.extensions;

@@ -13,7 +13,7 @@ mod turn;
 use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Mutex;
-use zot_protocol::{BeforeAgentStart, Intercept, Object, rpc};
+use zot_protocol::{BeforeAgentStart, Intercept, NoteLevel, Object, rpc};
 
 use crate::{
     Host, clock,
@@ -21,7 +21,7 @@ use crate::{
     message::{Block, Message, Role},
     provider::{Deltas, ProviderError, Request, Tokens, ToolSpec},
     session::{SessionError, Written},
-    tool::Toolbox,
+    tool::{self, Toolbox},
 };
 
 pub(crate) use events::Events;
@@ -108,8 +108,7 @@ impl Agent {
 
     pub(crate) fn told(&self, written: Result<Written, SessionError>) {
         if let Err(error) = written {
-            let level = zot_protocol::NoteLevel::Warn;
-            self.hooks.notice(level, &error.to_string());
+            self.hooks.notice(NoteLevel::Warn, &error.to_string());
         }
     }
 
@@ -164,6 +163,20 @@ impl Agent {
         tools.extend(extensions);
         tools.retain(|tool| self.settings.tools.has(&tool.name));
         tools
+    }
+
+    /// Tells the user which tools they asked for and nobody has.
+    pub(crate) fn warn_of_missing_tools(&self) {
+        let Offered::Only(names) = &self.settings.tools else {
+            return;
+        };
+        let registry = self.host.registry();
+        for name in names {
+            if !tool::NAMES.contains(&&**name) && registry.tool(name).is_none() {
+                let message = format!("there is no tool `{}`", name.escape_debug());
+                self.hooks.notice(NoteLevel::Warn, &message);
+            }
+        }
     }
 
     /// Makes the system prompt, if there is none, and lets the interceptors look at it: once per session, and again when

@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 pub mod catalogue;
+mod check;
 pub mod credentials;
 pub mod demo;
 mod exchange;
@@ -19,12 +20,13 @@ pub mod sse;
 
 pub use anthropic::Anthropic;
 pub use catalogue::{Catalogue, Model};
+pub use check::check_key;
 pub use credentials::Credentials;
 pub use demo::Demo;
 pub use http::{Endpoint, UrlError};
 pub use key::{ApiKey, KeyError};
 pub use openai::OpenAi;
-pub use resolve::{ResolveError, Resolved, Wanted, resolve};
+pub use resolve::{ResolveError, Resolved, Wanted, base_url, resolve};
 pub use retry::Retry;
 
 use std::{sync::Arc, time::Duration};

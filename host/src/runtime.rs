@@ -89,6 +89,11 @@ impl EventStream {
     pub async fn next(&mut self) -> Option<rpc::Event> {
         self.0.recv().await
     }
+
+    /// The next event, if it is there already.
+    pub fn ready(&mut self) -> Option<rpc::Event> {
+        self.0.try_recv().ok()
+    }
 }
 
 impl Runtime {
@@ -142,6 +147,7 @@ impl Runtime {
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
             inner.agent.host.reload(inner.config.find()).await;
+            inner.agent.warn_of_missing_tools();
             inner.agent.host.start_session();
             inner.loaded.send_replace(true);
         });

@@ -182,13 +182,16 @@ impl Toolbox {
 
     /// The tools, as a model is told of them.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        vec![
+        let mut specs = vec![
             read::tool_spec(),
             write::tool_spec(),
             edit::tool_spec(),
             self.shell.tool_spec(),
-            self.skills.tool_spec(),
-        ]
+        ];
+        if self.skills.iter().next().is_some() {
+            specs.push(self.skills.tool_spec());
+        }
+        specs
     }
 
     /// Runs a tool; `None` if it is none of these. Lines of a command's output go to `progress` as they come, at a pace that

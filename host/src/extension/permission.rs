@@ -34,7 +34,7 @@ const BASE: [&str; 18] = [
 ];
 
 /// What a driver proves itself with. No extension gets it, whatever it declares.
-pub(crate) const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
+pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
 /// What an extension has declared, and what of it the kernel enforces. It reads as one line.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,10 @@ mod request;
 
 use std::sync::Arc;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
 
 use super::{
     Catalogue, Deltas, Endpoint, Provider, Request,
@@ -39,6 +42,29 @@ impl Anthropic {
     }
 }
 
+/// What every request says.
+pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        HeaderName::from_static("anthropic-version"),
+        HeaderValue::from_static("2023-06-01"),
+    );
+    if let Some(key) = &endpoint.key {
+        headers.insert(HeaderName::from_static("x-api-key"), key.header(""));
+    }
+    headers
+}
+
+/// A base with the version in it, as other programs want it, is the same.
+pub(super) fn url(endpoint: &Endpoint, name: &str) -> Url {
+    let base = endpoint.base_url.path().trim_end_matches('/');
+    if base.ends_with("/v1") {
+        endpoint.url(&format!("/{name}"))
+    } else {
+        endpoint.url(&format!("/v1/{name}"))
+    }
+}
+
 impl Provider for Anthropic {
     fn name(&self) -> &str {
         NAME
@@ -46,29 +72,10 @@ impl Provider for Anthropic {
 
     fn stream(&self, request: Request) -> Deltas {
         let endpoint = &self.http.endpoint;
-        let mut headers = HeaderMap::new();
-        headers.insert(
-            HeaderName::from_static("anthropic-version"),
-            HeaderValue::from_static("2023-06-01"),
-        );
-        if let Some(key) = &endpoint.key {
-            headers.insert(HeaderName::from_static("x-api-key"), key.header(""));
-        }
-        // A base with the version in it, as other programs want it, is the same.
-        let has_version = endpoint
-            .base_url
-            .path()
-            .trim_end_matches('/')
-            .ends_with("/v1");
-        let path = if has_version {
-            "/messages"
-        } else {
-            "/v1/messages"
-        };
         let model = self.catalogue.model(NAME, &request.model);
         let ask = Ask {
-            url: endpoint.url(path),
-            headers,
+            url: url(endpoint, "messages"),
+            headers: headers(endpoint),
             body: request::body(&request, &model).to_string().into_bytes(),
         };
         let model = request.model;

@@ -30,6 +30,11 @@ const PROVIDERS: [(&str, Option<&str>); 3] = [
     (openai::OLLAMA, None),
 ];
 
+/// The providers that keys are kept for.
+pub fn providers() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().map(|(name, _)| *name)
+}
+
 /// The variables that hold keys. What the agent starts does not get them.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().filter_map(|(_, variable)| *variable)

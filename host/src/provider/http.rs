@@ -192,6 +192,17 @@ impl Http {
         Ok(answer)
     }
 
+    /// Asks for something that is not an answer of a model, and only whether it is given.
+    pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<(), Fault> {
+        let request = self.client()?.get(url).headers(headers);
+        match tokio::time::timeout(self.endpoint.idle, request.send()).await {
+            Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
+            Ok(Ok(answer)) => Err(self.refused(answer).await),
+            Ok(Err(error)) => Err(self.broken(error)),
+            Err(_) => Err(Fault::lasting(self.silent())),
+        }
+    }
+
     /// The next bytes of an answer; `None` at its proper end.
     pub(super) async fn chunk(
         &self,

@@ -40,6 +40,15 @@ impl OpenAi {
     }
 }
 
+/// What every request says.
+pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &endpoint.key {
+        headers.insert(AUTHORIZATION, key.header("Bearer "));
+    }
+    headers
+}
+
 impl Provider for OpenAi {
     fn name(&self) -> &str {
         &self.http.provider
@@ -47,16 +56,12 @@ impl Provider for OpenAi {
 
     fn stream(&self, request: Request) -> Deltas {
         let endpoint = &self.http.endpoint;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &endpoint.key {
-            headers.insert(AUTHORIZATION, key.header("Bearer "));
-        }
         let model = self.catalogue.model(self.name(), &request.model);
         // Others have not followed when `max_tokens` was given a new name.
         let is_original = endpoint.base_url.host_str() == Some("api.openai.com");
         let ask = Ask {
             url: endpoint.url("/chat/completions"),
-            headers,
+            headers: headers(endpoint),
             body: request::body(&request, &model, is_original)
                 .to_string()
                 .into_bytes(),

@@ -143,12 +143,7 @@ pub fn resolve(
     if key.is_none() && wanted.base_url.is_none() && name != openai::OLLAMA {
         return Err(ResolveError::NoKey { provider: name });
     }
-    let usual = match &*name {
-        anthropic::NAME => anthropic::BASE_URL,
-        openai::OLLAMA => openai::OLLAMA_BASE_URL,
-        _ => openai::BASE_URL,
-    };
-    let base_url = wanted.base_url.as_deref().unwrap_or(usual);
+    let base_url = wanted.base_url.as_deref().unwrap_or(base_url(&name));
     let endpoint = Endpoint::new(base_url, key).map_err(ResolveError::BaseUrl)?;
     let id = model(&name, wanted, config, catalogue).ok_or_else(|| ResolveError::NoModel {
         provider: name.clone(),
@@ -161,6 +156,15 @@ pub fn resolve(
         Box::new(OpenAi::new(&name, endpoint, catalogue))
     };
     Ok(Resolved { provider, model })
+}
+
+/// Where a provider is.
+pub fn base_url(provider: &str) -> &'static str {
+    match provider {
+        anthropic::NAME => anthropic::BASE_URL,
+        openai::OLLAMA => openai::OLLAMA_BASE_URL,
+        _ => openai::BASE_URL,
+    }
 }
 
 fn flag(flag: &'static str, of: &'static str, provider: String) -> ResolveError {

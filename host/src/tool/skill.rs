@@ -83,12 +83,17 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// Those that come with this program.
-    pub fn builtin() -> Self {
-        let mut skills = Self {
+    /// None; the tool is not offered then.
+    pub fn none() -> Self {
+        Self {
             skills: Vec::new(),
             warnings: Vec::new(),
-        };
+        }
+    }
+
+    /// Those that come with this program.
+    pub fn builtin() -> Self {
+        let mut skills = Self::none();
         skills.add_builtin();
         skills
     }
@@ -99,10 +104,7 @@ impl Skills {
     ///
     /// A project's skills must be in it: links that lead out are not followed.
     pub fn find(cwd: &Path, home: &Home) -> Self {
-        let mut skills = Self {
-            skills: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut skills = Self::none();
         skills.look(Some(cwd), Path::new(".zot/skills"));
         skills.look(None, &home.path().join("skills"));
         skills.look(Some(cwd), Path::new(".claude/skills"));

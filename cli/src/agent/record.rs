@@ -1,0 +1,139 @@
+//! `--record FILE`: what passes between the program and its extensions, as transcripts for `zot-conform`.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use anyhow::Context;
+use serde_json::Value;
+use zot_conform::{Party, transcript::Recorder};
+use zot_host::{
+    extension::{RPC_TOKEN, connection::Tap, discover::shown},
+    provider::credentials,
+};
+
+use crate::exit::Usage;
+
+/// The ending of a transcript's name.
+const ENDING: &str = ".zt.ndjson";
+
+/// Writes down frames until it is finished.
+pub(crate) struct Record {
+    path: PathBuf,
+    begun: Instant,
+    /// By extension, a recorder for each of its starts.
+    recorders: Mutex<BTreeMap<String, Vec<Recorder>>>,
+}
+
+impl Record {
+    /// To this file, which must not be there yet.
+    pub(crate) fn to(path: &Path) -> anyhow::Result<Self> {
+        let shown = shown::path(path);
+        if path.symlink_metadata().is_ok() {
+            let message = format!(
+                "--record: `{shown}` is there already\nhint: name another file, or remove it"
+            );
+            return Err(Usage::new(message).into());
+        }
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let message = format!("--record: `{shown}` is in a directory that is not there");
+            return Err(Usage::new(message).into());
+        }
+        Ok(Self {
+            path: std::path::absolute(path)
+                .context("the working directory is not there any more")?,
+            begun: Instant::now(),
+            recorders: Mutex::default(),
+        })
+    }
+
+    fn frame(&self, extension: &str, who: Party, line: &[u8]) {
+        // What is no frame has been refused, and a transcript cannot hold it.
+        let Ok(frame) = serde_json::from_slice::<Value>(line) else {
+            return;
+        };
+        let mut recorders = self
+            .recorders
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_extension = recorders.entry(extension.to_owned()).or_default();
+        if of_extension.is_empty() || frame["type"] == "hello" {
+            of_extension.push(recorder(extension));
+        }
+        if let Some(recorder) = of_extension.last_mut() {
+            recorder.frame(who, &frame, self.begun.elapsed());
+        }
+    }
+
+    /// Writes the transcripts, and gives their files. One goes to the file that was named; of several, each has the
+    /// extension's name in its own.
+    pub(crate) fn finish(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let recorders = std::mem::take(
+            &mut *self
+                .recorders
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        let all: Vec<(String, Recorder)> = recorders
+            .into_iter()
+            .flat_map(|(name, recorders)| {
+                let numbered = recorders.into_iter().enumerate();
+                numbered.map(move |(number, recorder)| match number {
+                    0 => (name.clone(), recorder),
+                    number => (format!("{name}-{}", number + 1), recorder),
+                })
+            })
+            .collect();
+        let several = all.len() > 1;
+        let mut files = Vec::new();
+        for (name, recorder) in all {
+            let path = if several {
+                self.named(&name)
+            } else {
+                self.path.clone()
+            };
+            let text = recorder.finish().to_text();
+            fs::write(&path, text)
+                .with_context(|| format!("cannot write `{}`", shown::path(&path)))?;
+            files.push(path);
+        }
+        Ok(files)
+    }
+
+    fn named(&self, extension: &str) -> PathBuf {
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (stem, ending) = match file.strip_suffix(ENDING) {
+            Some(stem) => (stem, ENDING),
+            None => file.rfind('.').map_or((&*file, ""), |at| file.split_at(at)),
+        };
+        self.path
+            .with_file_name(format!("{stem}-{extension}{ending}"))
+    }
+}
+
+fn recorder(extension: &str) -> Recorder {
+    let mut recorder = Recorder::new(extension).about("recorded by zot --record");
+    for name in credentials::variables().chain([RPC_TOKEN]) {
+        if let Ok(value) = env::var(name) {
+            recorder = recorder.secret(value);
+        }
+    }
+    recorder
+}
+
+impl Tap for Record {
+    fn heard(&self, extension: &str, line: &[u8]) {
+        self.frame(extension, Party::Extension, line);
+    }
+
+    fn said(&self, extension: &str, line: &[u8]) {
+        self.frame(extension, Party::Host, line);
+    }
+}

@@ -1,0 +1,49 @@
+//! Which session the flags mean.
+
+use std::path::Path;
+
+use anyhow::bail;
+use zot_host::{
+    home::Home,
+    session::{Choice, Sessions},
+};
+
+use super::Mode;
+use crate::{args::Flags, exit::Usage};
+
+/// The choice, and whether the user is to pick another from a list.
+pub(super) fn choose(
+    flags: &Flags,
+    mode: Mode,
+    home: &Home,
+    cwd: &Path,
+) -> anyhow::Result<(Choice, bool)> {
+    let choice = match &flags.resume {
+        Some(id) if !id.is_empty() => by_id(id, &Sessions::of(home, cwd))?,
+        Some(_) if mode == Mode::Interactive => return Ok((Choice::New, true)),
+        Some(_) => {
+            let message = "--resume shows a list to pick from, and here is nobody to do so\nhint: --continue for the last session, or --resume=ID";
+            return Err(Usage::new(message).into());
+        }
+        None if flags.go_on => Choice::Continue,
+        None if flags.no_session => Choice::Off,
+        None => match (&flags.session, mode) {
+            (Some(path), _) => Choice::File(path.clone()),
+            // Whoever embeds the agent keeps what is to be kept.
+            (None, Mode::Rpc) => Choice::Off,
+            (None, _) => Choice::New,
+        },
+    };
+    Ok((choice, false))
+}
+
+fn by_id(id: &str, sessions: &Sessions) -> anyhow::Result<Choice> {
+    let listed = sessions.list().sessions;
+    let mut meant = listed.iter().filter(|entry| entry.head.id.starts_with(id));
+    let id = id.escape_debug();
+    match (meant.next(), meant.next()) {
+        (Some(entry), None) => Ok(Choice::File(entry.path.clone())),
+        (None, _) => bail!("no session of this directory has an id that begins with `{id}`"),
+        (Some(_), Some(_)) => bail!("more than one session has an id that begins with `{id}`"),
+    }
+}

@@ -1,0 +1,198 @@
+//! From what the user has said, on the command line and in the configuration, to what an agent is made of.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use zot_host::{
+    Offered, RuntimeConfig,
+    extension::discover::TrustProject,
+    home::Home,
+    provider::{ApiKey, Catalogue, Demo, ResolveError, Resolved, Wanted, demo, resolve},
+    settings::Settings,
+    tool::Skills,
+};
+
+use super::{Record, session};
+use crate::{
+    args::{Flags, LogLevel},
+    exit::Usage,
+    running::BUILT_IN_COMMANDS,
+};
+
+/// How the agent is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// On a terminal.
+    Interactive,
+    /// `-p` and `--json`: one prompt.
+    Once,
+    /// `zot rpc`: driven by a program.
+    #[expect(dead_code, reason = "`zot rpc` is being built")]
+    Rpc,
+}
+
+/// What an agent is made of, before it runs.
+#[expect(
+    dead_code,
+    reason = "the interactive mode, which wants more of it, is being built"
+)]
+pub(crate) struct Start {
+    /// The agent. Its hooks are for the mode to put in.
+    pub(crate) config: RuntimeConfig,
+    /// What the user is to be told first, a line or two each.
+    pub(crate) notices: Vec<String>,
+    /// Whether there was no key, so that the demo answers.
+    pub(crate) fell_back: bool,
+    /// Whether each tool call is asked about.
+    pub(crate) confirm: bool,
+    /// Whether the session is to be picked from a list first.
+    pub(crate) pick_session: bool,
+    pub(crate) log_level: LogLevel,
+    /// Where frames are written down. It is finished when the agent has ended.
+    pub(crate) record: Option<Arc<Record>>,
+    /// Who could answer, for another choice later on.
+    pub(crate) wanted: Wanted,
+}
+
+impl Start {
+    /// Finds out everything. Nothing is started, nothing is asked over the network, and nothing is written.
+    pub(crate) fn of(flags: &Flags, mode: Mode) -> anyhow::Result<Self> {
+        if flags.no_yolo && mode != Mode::Interactive {
+            return Err(Usage::new(
+                "--no-yolo asks before each tool call, and here is nobody to answer\nhint: leave it out, or use the interactive mode",
+            )
+            .into());
+        }
+        let home = Home::from_env()?;
+        let cwd = working_directory(flags.cwd.as_deref())?;
+        let settings = Settings::load(&home);
+        let mut notices: Vec<String> = settings.notices.iter().map(ToString::to_string).collect();
+        let (catalogue, faults) = Catalogue::load(&home);
+        notices.extend(faults);
+        let catalogue = Arc::new(catalogue);
+        let wanted = wanted(flags)?;
+        let found = resolve(&wanted, &settings.config, &home, &catalogue, |name| {
+            env::var_os(name)
+        });
+        let (model, fell_back) = match found {
+            Ok(resolved) => (resolved, false),
+            Err(error) if error.is_no_key() && mode == Mode::Interactive => {
+                (demo_model(&catalogue), true)
+            }
+            Err(error) => return Err(explained(error)),
+        };
+        let (session, pick_session) = session::choose(flags, mode, &home, &cwd)?;
+        let skills = skills(flags, &cwd, &home);
+        notices.extend_from_slice(skills.warnings());
+
+        let mut config = RuntimeConfig::new(home, cwd, model);
+        config.catalogue = catalogue;
+        config.reasoning = flags
+            .reasoning
+            .map(Into::into)
+            .or(settings.config.reasoning);
+        config.system_prompt.clone_from(&flags.system_prompt);
+        config.appended.clone_from(&flags.append_system_prompt);
+        config.context_files = !flags.no_context_files;
+        config.skills = skills;
+        config.max_steps = flags.max_steps;
+        config.tools = offered(flags);
+        config.jail = flags.jail;
+        config.session = session;
+        config.explicit.clone_from(&flags.ext);
+        config.no_ext = flags.no_ext;
+        config.trust = if flags.trust_project || is_set("ZOT_TRUST_PROJECT") {
+            TrustProject::All
+        } else {
+            TrustProject::Remembered(settings.config.trusted)
+        };
+        config.extensions = settings.config.extensions;
+        config.strict_permissions = flags.strict_permissions;
+        config.interactive = mode == Mode::Interactive;
+        config.commands = BUILT_IN_COMMANDS.map(str::to_owned).to_vec();
+        let record = match &flags.record {
+            Some(path) => Some(Arc::new(Record::to(path)?)),
+            None => None,
+        };
+        config.tap = record.clone().map(|record| record as _);
+        Ok(Self {
+            config,
+            notices,
+            fell_back,
+            confirm: flags.no_yolo,
+            pick_session,
+            log_level: flags.log_level,
+            record,
+            wanted,
+        })
+    }
+}
+
+fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let Some(given) = given else {
+        return env::current_dir().context("the working directory is not there any more");
+    };
+    let shown = zot_host::extension::discover::shown::path(given);
+    match given.canonicalize() {
+        Ok(dir) if dir.is_dir() => Ok(dir),
+        Ok(_) => Err(Usage::new(format!("--cwd: `{shown}` is not a directory")).into()),
+        Err(error) => Err(Usage::new(format!("--cwd: `{shown}`: {error}")).into()),
+    }
+}
+
+fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
+    let api_key = flags.api_key.as_ref().map(|key| ApiKey::new(&key.0));
+    let api_key = api_key
+        .transpose()
+        .map_err(|error| Usage::new(format!("--api-key: {error}")))?;
+    Ok(Wanted {
+        provider: flags.provider.clone(),
+        model: flags.model.clone(),
+        api_key,
+        base_url: flags.base_url.clone(),
+        script: flags.script.clone(),
+    })
+}
+
+/// Whether it is the command line that is wrong, or what it found.
+fn explained(error: ResolveError) -> anyhow::Error {
+    match error {
+        ResolveError::Provider(_) | ResolveError::BaseUrl(_) | ResolveError::Flag { .. } => {
+            Usage::new(error.to_string()).into()
+        }
+        error => error.into(),
+    }
+}
+
+fn demo_model(catalogue: &Catalogue) -> Resolved {
+    Resolved {
+        provider: Box::new(Demo::new()),
+        model: catalogue.model(demo::NAME, demo::NAME),
+    }
+}
+
+fn skills(flags: &Flags, cwd: &Path, home: &Home) -> Skills {
+    if flags.no_skill {
+        Skills::none()
+    } else if flags.with_skills {
+        Skills::find(cwd, home)
+    } else {
+        Skills::builtin()
+    }
+}
+
+fn offered(flags: &Flags) -> Offered {
+    match &flags.tools {
+        _ if flags.no_tools => Offered::None,
+        Some(names) => Offered::Only(names.iter().map(|name| name.trim().to_owned()).collect()),
+        None => Offered::All,
+    }
+}
+
+fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
+}

@@ -1,0 +1,94 @@
+//! What a runtime is put together from.
+
+use std::{io, sync::Arc};
+
+use zot_process::Spawner;
+use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION};
+
+use super::{RuntimeConfig, hooks::Relay};
+use crate::{
+    HostConfig,
+    agent::Settings,
+    extension::{
+        Builtins, Launch,
+        discover::{discover, shown},
+    },
+    provider::credentials,
+    tool::{self, Toolbox, ToolboxConfig},
+};
+
+pub(super) fn toolbox(config: &RuntimeConfig) -> io::Result<Toolbox> {
+    let mut tools = ToolboxConfig::new(&config.cwd, config.home.scratch(), Spawner::new()?);
+    tools.secrets = credentials::variables().map(str::to_owned).collect();
+    tools.jail = config.jail;
+    tools.skills.clone_from(&config.skills);
+    Toolbox::new(tools)
+}
+
+/// What extensions are told of the program.
+pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloAck {
+    let version = env!("CARGO_PKG_VERSION");
+    let cwd = config.cwd.to_string_lossy();
+    HelloAck::new(PROTOCOL_VERSION, version, provider, model, cwd)
+}
+
+pub(super) fn host(
+    config: &RuntimeConfig,
+    provider: &str,
+    model: &str,
+    relay: &Arc<Relay>,
+) -> HostConfig {
+    let mut host = HostConfig::new(ack(config, provider, model));
+    host.hooks = Arc::<Relay>::clone(relay);
+    host.tap.clone_from(&config.tap);
+    host.secrets = credentials::variables().map(str::to_owned).collect();
+    host.strict_permissions = config.strict_permissions;
+    host.interactive = config.interactive;
+    host.settings.clone_from(&config.extensions);
+    host.builtins = Builtins {
+        commands: config.commands.clone(),
+        tools: tool::NAMES.map(str::to_owned).to_vec(),
+    };
+    host
+}
+
+pub(super) fn settings(config: &RuntimeConfig) -> Settings {
+    let context = if config.context_files {
+        crate::context::find(&config.cwd, &config.home).files
+    } else {
+        Vec::new()
+    };
+    Settings {
+        cwd: config.cwd.clone(),
+        system_prompt: config.system_prompt.clone(),
+        appended: config.appended.clone(),
+        context: context.into_iter().map(|it| (it.path, it.text)).collect(),
+        max_steps: config.max_steps,
+        tools: config.tools.clone(),
+    }
+}
+
+impl RuntimeConfig {
+    /// What there is to start, looked for when it is asked.
+    pub(super) fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
+        let (search, home) = (self.search(), self.home.clone());
+        let (hooks, interactive) = (Arc::clone(&self.hooks), self.interactive);
+        move || {
+            let found = discover(&search);
+            for refused in &found.refused {
+                hooks.notice(NoteLevel::Warn, &refused.to_string());
+            }
+            // Where there is a user, the program asks.
+            if !interactive {
+                for (extension, untrusted) in found.untrusted() {
+                    let name = shown::text(extension.name());
+                    let message = format!(
+                        "{name} of this project is not started: {untrusted}\nhint: --trust-project"
+                    );
+                    hooks.notice(NoteLevel::Warn, &message);
+                }
+            }
+            found.to_start().map(|it| Launch::of(it, &home)).collect()
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What can be changed of a runtime while it does nothing else.
+
+use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
+
+use super::{Busy, Runtime, build};
+use crate::{
+    agent::State,
+    provider::{Model, Resolved, catalogue::Source},
+    session::{Choice, Opened},
+};
+
+/// Why another model is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetModelError {
+    /// Something is being done.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    /// The provider has no such model, as far as is known.
+    #[error("{provider} has no model `{}`; known: {}", model.escape_debug(), known.join(", "))]
+    Unknown {
+        /// The provider.
+        provider: String,
+        /// The model that was asked for.
+        model: String,
+        /// The models that are known of it.
+        known: Vec<String>,
+    },
+}
+
+impl Runtime {
+    /// Another model of the same provider answers from here on.
+    pub async fn set_model(&self, id: &str) -> Result<Model, SetModelError> {
+        let (_active, _) = self.occupy()?;
+        let current = self.model().await;
+        let model = self.0.config.catalogue.model(&current.provider, id);
+        // Of a server whose models are not in the catalogue, any may be there.
+        if model.source == Source::Assumed && current.source != Source::Assumed {
+            let known = self.models().await;
+            return Err(SetModelError::Unknown {
+                provider: current.provider,
+                model: id.to_owned(),
+                known: known.into_iter().map(|model| model.id).collect(),
+            });
+        }
+        self.change_model(|state| state.model = model.clone()).await;
+        Ok(model)
+    }
+
+    /// Somebody else answers from here on.
+    pub async fn set_provider(&self, resolved: Resolved) -> Result<(), Busy> {
+        let (_active, _) = self.occupy()?;
+        self.change_model(|state| {
+            state.provider = resolved.provider.into();
+            state.model = resolved.model;
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn change_model(&self, change: impl FnOnce(&mut State)) {
+        let agent = &self.0.agent;
+        let mut state = agent.state.lock().await;
+        change(&mut state);
+        // It names the model to the interceptors.
+        state.system = None;
+        let State {
+            session,
+            provider,
+            model,
+            ..
+        } = &mut *state;
+        let written = session.set_model(provider.name(), &model.id);
+        let ack = build::ack(&self.0.config, provider.name(), &model.id);
+        drop(state);
+        agent.host.set_ack(ack);
+        agent.told(written);
+    }
+
+    /// Thinks more, or less, from the next turn on.
+    pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Busy> {
+        let (_active, _) = self.occupy()?;
+        self.0.agent.state.lock().await.reasoning = reasoning;
+        Ok(())
+    }
+
+    /// Drops the transcript. A session in a file that was chosen goes on in it; another one ends, and a new one begins.
+    pub async fn clear(&self) -> Result<(), Busy> {
+        let (_active, _) = self.occupy()?;
+        let agent = &self.0.agent;
+        agent.host.tell(&SessionEnd::new(EndReason::Clear).into());
+        let mut state = agent.state.lock().await;
+        let written = if state.session.is_off() || matches!(self.0.config.session, Choice::File(_))
+        {
+            state.clear()
+        } else {
+            let opened = self
+                .0
+                .sessions
+                .create(state.provider.name(), &state.model.id);
+            state.take_over(opened)
+        };
+        drop(state);
+        agent.told(written);
+        agent.host.start_session();
+        Ok(())
+    }
+
+    /// Goes on with another session: one of [`Runtime::sessions`].
+    pub async fn adopt(&self, opened: Opened) -> Result<(), Busy> {
+        let (_active, _) = self.occupy()?;
+        let host = &self.0.agent.host;
+        host.tell(&SessionEnd::new(EndReason::SessionSwitch).into());
+        self.take_over(opened).await;
+        host.start_session();
+        Ok(())
+    }
+
+    /// Ends all extensions and starts what is there now.
+    pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Busy> {
+        let (_active, _) = self.occupy()?;
+        let stats = self.0.agent.host.reload(self.0.config.find()).await;
+        self.0.agent.state.lock().await.system = None;
+        Ok(stats)
+    }
+}
