@@ -1,6 +1,6 @@
 //! The tools that an answer calls, one after the other, each through interception, and their results.
 
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{Object, StopReason, ToolId, ToolStatus, rpc};
 
@@ -39,28 +39,28 @@ impl Agent {
             events.tell(event).await;
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
-        let mut results = Vec::new();
         for call in &calls {
             let why = malformed.iter().find(|(id, _)| id == call.id);
             let outcome = match why {
                 Some((_, why)) => self.refused(call, why),
                 None => self.run_call(call, events, cancel).await,
             };
+            // Each for itself, and before it is shown: whatever ends the process, what was seen is there again.
+            let result = Block::ToolResult {
+                call_id: call.id.clone(),
+                is_error: outcome.is_error,
+                content: outcome.content.clone(),
+            };
+            self.append(Role::Tool, vec![result]).await;
             let mut event = rpc::ToolResult::new(
                 call.id.clone(),
                 outcome.is_error,
                 shown_content(&outcome.content),
             );
-            event.extension.clone_from(&outcome.extension);
-            event.status = Some(outcome.status.clone());
+            event.extension = outcome.extension;
+            event.status = Some(outcome.status);
             events.tell(event).await;
-            results.push(Block::ToolResult {
-                call_id: call.id.clone(),
-                is_error: outcome.is_error,
-                content: outcome.content,
-            });
         }
-        self.append(Role::Tool, results).await;
     }
 
     /// A call that cannot be made, as the model is told. Observers see its end as that of any other.
@@ -89,7 +89,8 @@ impl Agent {
                     .await;
             }
         };
-        let run = |args| self.run_tool(&chain, args, progress, cancel);
+        let at_work = Mutex::new(());
+        let run = |args| self.run_tool(&chain, args, progress, cancel, &at_work);
         let guarded = async {
             let guarded = self
                 .host
@@ -97,25 +98,30 @@ impl Agent {
             tokio::pin!(guarded);
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => {
-                    chain.cancel();
-                    guarded.await
-                }
-                outcome = &mut guarded => outcome,
+                () = cancel.cancelled() => {}
+                outcome = &mut guarded => return outcome,
             }
+            // A built-in tool ends by itself, and with it all it has started: that is waited for, and nothing else.
+            tokio::select! {
+                biased;
+                outcome = &mut guarded => return outcome,
+                _ = at_work.lock() => chain.cancel(),
+            }
+            guarded.await
         };
         let (mut outcome, ()) = tokio::join!(guarded, forwarding);
         outcome.extension = self.host.owner_of(call.name);
         outcome
     }
 
-    /// The tool itself, a built-in one or an extension's.
-    pub(super) async fn run_tool(
+    /// The tool itself, a built-in one or an extension's. While a built-in one is at work, `at_work` is locked.
+    async fn run_tool(
         &self,
         chain: &CallChain,
         args: Object,
         progress: impl FnMut(String) + Send,
         cancel: &CancellationToken,
+        at_work: &Mutex<()>,
     ) -> ToolOutcome {
         let name = chain.tool();
         if !self.settings.tools.has(name) {
@@ -128,6 +134,7 @@ impl Agent {
         if let Err(declined) = self.host.confirm(name, &args).await {
             return declined.into();
         }
+        let _at_work = at_work.lock().await;
         let outcome = self.toolbox.run(name, args, progress, cancel).await;
         outcome.expect("the toolbox has what it names")
     }
@@ -137,9 +144,9 @@ impl Agent {
         let ToolRequest { chain, args, .. } = request;
         let id = self.host.next_call_id();
         self.host.announce(&id, chain.tool(), &args);
-        let cancel = CancellationToken::new();
+        let (cancel, at_work) = (CancellationToken::new(), Mutex::new(()));
         // The guard drops the tool's future when the chain is cancelled, which ends it.
-        let run = |args| self.run_tool(&chain, args, |_| {}, &cancel);
+        let run = |args| self.run_tool(&chain, args, |_| {}, &cancel, &at_work);
         let mut outcome = self.host.guarded(&chain, id, args, run).await;
         outcome.extension = self.host.owner_of(chain.tool());
         outcome

@@ -93,7 +93,7 @@ fn answer(request: &Request) -> Vec<Delta> {
     let mut text = String::new();
     let mut stop = StopReason::EndTurn;
     match last {
-        Some(message) if message.role == Role::Tool => text = results(message),
+        Some(message) if message.role == Role::Tool => text = results(&request.messages),
         Some(message) if message.role == Role::User => {
             let prompt = message.text();
             match prompt
@@ -158,10 +158,15 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
     })
 }
 
-/// What the tools said.
-fn results(message: &Message) -> String {
+/// What the tools said after the last answer.
+fn results(messages: &[Message]) -> String {
+    let is_tools = |message: &Message| message.role == Role::Tool;
+    let first = messages.iter().rposition(|message| !is_tools(message));
+    let blocks = messages[first.map_or(0, |at| at + 1)..]
+        .iter()
+        .flat_map(|message| &message.content);
     let mut texts = Vec::new();
-    for block in &message.content {
+    for block in blocks {
         let Block::ToolResult { content, .. } = block else {
             continue;
         };

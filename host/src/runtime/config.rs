@@ -95,6 +95,11 @@ impl RuntimeConfig {
         }
     }
 
+    /// Somebody else answers.
+    pub fn set_model(&mut self, model: Resolved) {
+        self.model = Some(model);
+    }
+
     pub(super) fn take_model(&mut self) -> Resolved {
         self.model.take().expect("an agent is made of it once")
     }

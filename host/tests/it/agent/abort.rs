@@ -4,32 +4,34 @@ use std::time::Duration;
 
 use zot_host::{
     Prompt,
-    message::{Block, Message},
+    message::{Block, Message, Role},
 };
 use zot_protocol::Tagged;
 
 use super::stage::{Stage, played};
+use crate::support::processes_in;
 
 /// Every call has its result, right after the message that makes it.
 fn is_valid(messages: &[Message]) -> bool {
-    let ids = |message: &Message| -> Vec<String> {
-        let id = |block: &Block| match block {
-            Block::ToolCall { id, .. } => Some(id.as_str().to_owned()),
-            _ => None,
-        };
-        message.content.iter().filter_map(id).collect()
-    };
-    messages.iter().enumerate().all(|(at, message)| {
-        let calls = ids(message);
-        calls.is_empty()
-            || messages.get(at + 1).is_some_and(|next| {
-                let answers = |block: &Block| match block {
-                    Block::ToolResult { call_id, .. } => Some(call_id.as_str().to_owned()),
-                    _ => None,
-                };
-                next.content.iter().filter_map(answers).collect::<Vec<_>>() == calls
-            })
-    })
+    let mut open: Vec<&str> = Vec::new();
+    for message in messages {
+        if message.role != Role::Tool && !open.is_empty() {
+            return false;
+        }
+        for block in &message.content {
+            match block {
+                Block::ToolCall { id, .. } => open.push(id.as_str()),
+                Block::ToolResult { call_id, .. } => {
+                    let Some(at) = open.iter().position(|id| *id == call_id.as_str()) else {
+                        return false;
+                    };
+                    open.remove(at);
+                }
+                _ => {}
+            }
+        }
+    }
+    open.is_empty()
 }
 
 #[tokio::test]
@@ -107,5 +109,69 @@ async fn while_a_tool_runs_each_open_call_is_cancelled() {
     }
     assert_eq!(statuses, ["cancelled", "cancelled"]);
     assert!(is_valid(&runtime.messages().await));
+    runtime.close().await;
+}
+
+/// At any time, not only between two events: while the model streams, while interceptors are asked, while a command starts,
+/// runs with a child that has left its group, or ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn aborted_at_200_random_points() {
+    const POINTS: u64 = 200;
+    let call = r#"{"name": "bash", "args": {"command": "setsid sleep 60 & sleep 0.01; echo x"}}"#;
+    let turns = format!(
+        r#"[{{"text": ["a", "b"]}}, {{"delay_ms": 3}}, {{"text": "c", "tool_calls": [{call}, {{"name": "say-a", "args": {{}}}}, {call}]}}]"#
+    );
+    let last = r#"[{"text": "d"}, {"delay_ms": 3}, {"text": "e"}]"#;
+    let script = format!("{turns}\n{last}\n").repeat(usize::try_from(POINTS).expect("few"));
+    let stage = Stage::new().with(
+        "a",
+        "turn_start,tool_call,tool_result,assistant_message",
+        "mark",
+    );
+    let runtime = stage.start(played(&script));
+    runtime.started().await;
+    let project = stage.folder.path().join("project");
+    let mut stops = std::collections::BTreeMap::new();
+    // The same points each time: at its beginning, in its middle, and over somewhat more than a prompt takes.
+    let spans = [10_000, 40_000, 120_000];
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    for (point, span) in (0..POINTS).zip(spans.into_iter().cycle()) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let after = Duration::from_micros(random % span);
+        let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
+        let cancelling = async {
+            tokio::time::sleep(after).await;
+            runtime.cancel();
+            std::future::pending::<()>().await;
+        };
+        let mut told: Vec<serde_json::Value> = Vec::new();
+        let following = async {
+            while let Some(event) = events.next().await {
+                told.push(serde_json::to_value(&event).expect("JSON"));
+            }
+        };
+        tokio::select! {
+            () = cancelling => unreachable!("it waits for ever"),
+            () = following => {}
+        }
+        let of = |name: &str| told.iter().filter(|it| it["type"] == name).count();
+        let seen = || format!("point {point}, after {after:?}: {told:#?}");
+        assert_eq!(of("done"), 1, "{}", seen());
+        assert_eq!(told.last().expect("one")["type"], "done", "{}", seen());
+        assert_eq!(of("turn_start"), of("turn_end"), "{}", seen());
+        assert_eq!(of("tool_call"), of("tool_result"), "{}", seen());
+        let messages = runtime.messages().await;
+        assert!(is_valid(&messages), "{}\n{messages:#?}", seen());
+        let left = processes_in(&project);
+        assert!(left.is_empty(), "{left:?} is left at {}", seen());
+        let end = told.iter().rfind(|it| it["type"] == "turn_end");
+        let stop = end.map_or("none", |end| end["stop"].as_str().expect("a reason"));
+        *stops.entry(stop.to_owned()).or_insert(0) += 1;
+    }
+    // It hit more than one state.
+    println!("ends: {stops:?}");
+    assert!(stops.len() >= 3, "{stops:?}");
     runtime.close().await;
 }

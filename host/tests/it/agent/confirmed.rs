@@ -1,0 +1,107 @@
+//! Where the user is asked before each call.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use zot_host::{Confirmed, Hooks, Prompt, provider::Demo};
+use zot_protocol::{Object, Tagged};
+
+use super::stage::{Stage, Told};
+
+/// Somebody who answers the same to everything, or never.
+struct User {
+    answer: Option<Confirmed>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Hooks for User {
+    fn confirm<'h>(
+        &'h self,
+        tool: &'h str,
+        args: &'h Object,
+    ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
+        let args = serde_json::to_string(args).expect("JSON");
+        self.asked
+            .lock()
+            .expect("not poisoned")
+            .push(format!("{tool} {args}"));
+        match self.answer {
+            Some(answer) => Box::pin(std::future::ready(answer)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<User>) {
+    let user = Arc::new(User {
+        answer,
+        asked: Mutex::default(),
+    });
+    let mut config = stage.config(Demo::new());
+    config.hooks = user.clone();
+    (zot_host::Runtime::new(config).expect("an agent"), user)
+}
+
+const CALLS: &str = "/call bash {\"command\": \"echo ran > ran\"}\n/call say-a {}";
+
+#[tokio::test]
+async fn a_call_that_is_declined_does_not_run_and_the_model_is_told() {
+    let stage = Stage::new().with("a", "tool_call", "mark");
+    let (runtime, user) = with(&stage, Some(Confirmed::No));
+    let told = Told::of(&runtime, CALLS).await;
+    let declined = |tool: &str| {
+        (
+            format!("the user declined this call of `{tool}`"),
+            "blocked".to_owned(),
+        )
+    };
+    assert_eq!(told.results(), [declined("bash"), declined("say-a")]);
+    assert!(!stage.folder.path().join("project/ran").exists());
+    // After the interceptors, with what they made of it.
+    let asked = user.asked.lock().expect("not poisoned").clone();
+    assert!(asked[1] == r#"say-a {"text":"a"}"#, "{asked:?}");
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_agreed_to_runs() {
+    let stage = Stage::new().with("a", "", "mark");
+    let (runtime, _) = with(&stage, Some(Confirmed::Yes));
+    let told = Told::of(&runtime, CALLS).await;
+    assert!(
+        told.results()
+            .iter()
+            .all(|(_, status)| status == "completed"),
+        "{:?}",
+        told.results()
+    );
+    assert!(stage.folder.path().join("project/ran").exists());
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_not_answered_holds_up_no_abort() {
+    let stage = Stage::new().with("a", "", "mark");
+    let (runtime, user) = with(&stage, None);
+    let mut events = runtime.prompt(Prompt::text(CALLS)).expect("idle");
+    let mut statuses = Vec::new();
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = async {
+                while user.asked.lock().expect("not poisoned").is_empty() {
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                }
+            } => { runtime.cancel(); events.next().await }
+        };
+        let Some(event) = event else { break };
+        if event.name() == "tool_result" {
+            let event = serde_json::to_value(&event).expect("JSON");
+            statuses.push(event["status"].as_str().expect("one").to_owned());
+        }
+    }
+    assert_eq!(statuses, ["cancelled", "cancelled"]);
+    runtime.close().await;
+}
