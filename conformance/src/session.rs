@@ -113,6 +113,8 @@ pub enum Silence {
     Deadline(Duration),
     /// It does not read its standard input: what was to be sent could not be.
     Unread,
+    /// It said so much that nobody listens to it any more.
+    Flooded,
 }
 
 impl Session {
@@ -317,6 +319,9 @@ impl Session {
             () = sleep_until(deadline.into()) => return Err(Silence::Deadline(within)),
         };
         let Some(arrival) = arrival else {
+            if self.reader.gave_up() {
+                return Err(Silence::Flooded);
+            }
             // Nothing more can come. It exits now, or lives on without a voice.
             let left = deadline.saturating_duration_since(Instant::now());
             let grace = left.min(LAST_LINES);
@@ -325,8 +330,13 @@ impl Session {
                 Err(_) => Silence::Closed,
             });
         };
+        // What is there already counts, however late this task is; one that never stops talking has a deadline all the same.
+        let late = self.started + arrival.at > deadline + LAST_LINES;
         if let Some(call) = self.take_in(arrival) {
             self.answer_call(&call).await;
+        }
+        if late {
+            return Err(Silence::Deadline(within));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The binary `zot-conform`, as an author runs it.
 
 mod accept;
+mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
