@@ -43,7 +43,7 @@ fn a_run_is_kept_and_continued() {
     assert_eq!(demo(&world, &["-p", "one"]).code, Some(0));
     assert_eq!(demo(&world, &["-p", "two"]).code, Some(0));
     assert_eq!(sessions(&world).len(), 2);
-    let sent = sent(&world, &["--continue"]);
+    let sent = sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
     // Begun elsewhere, it is not this directory's.
     fs::create_dir(world.work().join("other")).expect("made");
