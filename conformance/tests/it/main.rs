@@ -6,6 +6,7 @@ mod baseline;
 mod catalogue;
 mod diagnosis;
 mod examples;
+mod figures;
 mod fixture;
 mod record;
 mod replay;
