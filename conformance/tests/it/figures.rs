@@ -1,10 +1,11 @@
 //! How long an author waits for the default profile. Printed as figures: a busy machine may take its time.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
+    fixture::{Staged, python},
     stage::example,
-    support::{Extension, said},
+    support::said,
 };
 
 /// As the quick starts are: it registers, answers, and leaves it to the host to guess when it is ready.
@@ -35,12 +36,13 @@ fn seconds(report: &str) -> f64 {
 
 #[test]
 fn the_default_profile_answers_in_seconds() {
-    let Some(stage) = example("hello") else {
+    let (Some(stage), Some(python)) = (example("hello"), python()) else {
         return;
     };
     let ran = stage.conform(&["ext", "--report", "json"]);
     let with_sdk = seconds(&ran.out);
-    let script = Extension::python("unready", NEVER_READY);
+    let manifest = json!({"name": "unready", "exec": python, "args": ["main"]});
+    let script = Staged::with_script(python, &manifest, NEVER_READY);
     let (_, report) = said(&script.conform(&["--report", "json"]));
     let never_ready = seconds(&report);
     eprintln!(
