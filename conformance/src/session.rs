@@ -182,10 +182,10 @@ impl Session {
         duration.mul_f64(self.scale)
     }
 
-    /// An id that has not been used in this session.
+    /// An id that has not been used in this session. They are all of one length, so that a frame is shown the same each time.
     pub fn new_id(&mut self) -> String {
         self.minted += 1;
-        format!("c{:x}-{}", self.process.id(), self.minted)
+        format!("c{:06x}-{}", self.process.id(), self.minted)
     }
 
     /// Sends a frame. One that our own schema refuses is a fault of the harness, and panics the check that sent it.

@@ -246,7 +246,9 @@ fn catalogue_the_one_without_a_fault_passes_everything() {
         return;
     };
     let staged = Staged::with_fault(python, None, &json!({"permissions": {}}));
-    let output = staged.conform(&["--profile", "full", "--report", "json"]);
+    // With patience: what is tried here is the fixture, not a busy machine.
+    let args = ["--profile", "full", "--report", "json"];
+    let output = staged.conform(&[&args[..], &["--timeout-scale", "3"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     for outcome in report["outcomes"].as_array().expect("a list") {
         let id = outcome["id"].as_str().expect("an id");

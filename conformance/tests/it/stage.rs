@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::build;
+use crate::{fixture::python, support::build};
 
 /// A directory of one's own with an extension in it, and a home for what is kept.
 pub(crate) struct Stage {
@@ -40,8 +40,9 @@ impl Stage {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/moody.py");
         let script = script.to_str().expect("a path in UTF-8");
         let args: Vec<&str> = [script].iter().chain(mood).copied().collect();
+        let python = python().unwrap_or("python3");
         self.manifest(
-            &json!({"name": "moody", "exec": "python3", "args": args, "timeouts": {"tool_ms": 1500}}),
+            &json!({"name": "moody", "exec": python, "args": args, "timeouts": {"tool_ms": 1500}}),
         );
     }
 
