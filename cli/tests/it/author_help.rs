@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{World, package};
+use crate::support::{World, package, shell::bash_completes};
 
 #[test]
 fn every_help_reads_well_and_has_an_example() {
@@ -21,24 +21,7 @@ fn bash_completes_names_logs_and_directories() {
     fs::create_dir_all(world.path("zot/logs")).expect("made");
     fs::write(world.path("zot/logs/ext-gone.log"), "").expect("written");
     fs::create_dir(world.work().join("glass")).expect("made");
-    let complete = |words: &str| {
-        let script = format!(
-            r#"
-            PATH="$(dirname "$zot"):$PATH"
-            source <(zot completions bash)
-            COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) COMP_TYPE=9
-            _clap_complete_zot zot "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
-            printf '%s\n' "${{COMPREPLY[@]}}" | sed 's/ *$//'
-            "#
-        );
-        let output = world
-            .command("bash")
-            .env("zot", env!("CARGO_BIN_EXE_zot"))
-            .args(["--norc", "-c", &script])
-            .output()
-            .expect("bash starts");
-        String::from_utf8(output.stdout).expect("a text")
-    };
+    let complete = |words: &str| bash_completes(&world, words);
     assert_eq!(complete("zot ext logs g"), "guard\ngone\n");
     assert_eq!(complete("zot ext doctor g"), "guard\n");
     assert_eq!(complete("zot ext run g"), "guard\nglass/\n");

@@ -1,6 +1,6 @@
 //! `zot completions SHELL`.
 
-use crate::support::{World, package};
+use crate::support::{World, package, shell::bash_completes};
 
 #[test]
 fn every_shell_has_a_script() {
@@ -13,32 +13,13 @@ fn every_shell_has_a_script() {
     assert_eq!(world.zot(&["completions", "sh"]).code, Some(2));
 }
 
-/// As bash itself asks, with the script that it was given.
 #[test]
 fn bash_completes_the_names_that_are_installed() {
     let world = World::new();
     for name in ["guard", "weather", "gopher"] {
         package::write(&world.installed(name), name, "1");
     }
-    let complete = |words: &str| {
-        let script = format!(
-            r#"
-            PATH="$(dirname "$zot"):$PATH"
-            source <(zot completions bash)
-            COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) COMP_TYPE=9
-            [ -n "${{COMP_WORDS[-1]}}" ] || true
-            _clap_complete_zot zot "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
-            printf '%s\n' "${{COMPREPLY[@]}}" | sed 's/ *$//'
-            "#
-        );
-        let output = world
-            .command("bash")
-            .env("zot", env!("CARGO_BIN_EXE_zot"))
-            .args(["--norc", "-c", &script])
-            .output()
-            .expect("bash starts");
-        String::from_utf8(output.stdout).expect("a text")
-    };
+    let complete = |words: &str| bash_completes(&world, words);
     assert_eq!(complete("zot ext remove g"), "gopher\nguard\n");
     assert_eq!(complete("zot ext update w"), "weather\n");
     assert_eq!(complete("zot ext disa"), "disable\n");

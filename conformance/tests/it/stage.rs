@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{fixture::python, support::build};
+use crate::{fixture::search_path, support::build};
 
 /// A directory of one's own with an extension in it, and a home for what is kept.
 pub(crate) struct Stage {
@@ -40,9 +40,8 @@ impl Stage {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/moody.py");
         let script = script.to_str().expect("a path in UTF-8");
         let args: Vec<&str> = [script].iter().chain(mood).copied().collect();
-        let python = python().unwrap_or("python3");
         self.manifest(
-            &json!({"name": "moody", "exec": python, "args": args, "timeouts": {"tool_ms": 1500}}),
+            &json!({"name": "moody", "exec": "python3", "args": args, "timeouts": {"tool_ms": 1500}}),
         );
     }
 
@@ -82,6 +81,7 @@ impl Stage {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
             .args(args)
             .current_dir(self.folder.path())
+            .env("PATH", search_path())
             .env("ZOT_HOME", self.path("home"))
             // Whether Python buffers is the fixture's own matter.
             .env_remove("PYTHONUNBUFFERED")

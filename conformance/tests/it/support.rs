@@ -8,6 +8,8 @@ use std::{
 
 use tempfile::TempDir;
 
+use crate::fixture::search_path;
+
 /// Says aloud that a test did not run. On CI that is a failure.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
@@ -67,6 +69,7 @@ fn run(command: &mut Command) -> Output {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     command
         .current_dir(workspace.expect("the workspace"))
+        .env("PATH", search_path())
         .output()
         .expect("zot-conform starts")
 }
