@@ -5,6 +5,7 @@ mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
+mod documents;
 mod examples;
 mod figures;
 mod fixture;
