@@ -39,8 +39,9 @@ fn while_a_server_is_silent_it_ends_at_once() {
         let start = Instant::now();
         signal(&child, number);
         let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        // Long before a silent server is given up, which would be no interruption either.
         assert!(
-            start.elapsed() < Duration::from_secs(5),
+            start.elapsed() < Duration::from_secs(20),
             "{:?}",
             start.elapsed()
         );
