@@ -62,7 +62,10 @@ impl Page {
                 line: index + 1,
                 language: language.to_owned(),
                 text,
-                not_run: remark.take().and_then(|it| it.strip_suffix(" -->")).map(str::to_owned),
+                not_run: remark
+                    .take()
+                    .and_then(|it| it.strip_suffix(" -->"))
+                    .map(str::to_owned),
             });
         }
         blocks

@@ -8,6 +8,7 @@ mod documents;
 mod ext;
 mod help;
 mod logs;
+mod man;
 mod new;
 mod run_call;
 mod schema;

@@ -6,6 +6,7 @@ mod catalogue;
 mod diagnosis;
 mod examples;
 mod fixture;
+mod help;
 mod record;
 mod replay;
 mod report;

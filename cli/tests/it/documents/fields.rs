@@ -25,7 +25,9 @@ fn of_the_list() {
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);
     let listed = world.listed("guard");
-    let fields = object(&listed).keys().chain(object(&listed["source"]).keys());
+    let fields = object(&listed)
+        .keys()
+        .chain(object(&listed["source"]).keys());
     told("docs/packages.md", fields);
 }
 
@@ -39,5 +41,8 @@ fn of_the_doctor() {
     let report: Value = serde_json::from_str(&ran.out).expect("JSON");
     let it = &report["extensions"][0];
     let fields = object(&report).keys().chain(object(it).keys());
-    told("docs/authors.md", fields.chain(object(&it["problems"][0]).keys()));
+    told(
+        "docs/authors.md",
+        fields.chain(object(&it["problems"][0]).keys()),
+    );
 }

@@ -22,7 +22,10 @@ impl Schemas {
     fn new() -> Self {
         let compiled = schema::documents().into_iter().map(|document| {
             let schema = document.schema.as_object().expect("an object");
-            (document.name, ToolSchema::compile(schema).expect("compiles"))
+            (
+                document.name,
+                ToolSchema::compile(schema).expect("compiles"),
+            )
         });
         Self(compiled.collect())
     }
@@ -69,7 +72,9 @@ impl Schemas {
         let known = document.schema["properties"].as_object().expect("fields");
         let object = value.as_object().ok_or("it is no object")?;
         if let Some(field) = object.keys().find(|field| !known.contains_key(*field)) {
-            return Err(format!("`{field}` is not in a configuration; is this a frame without `type`?"));
+            return Err(format!(
+                "`{field}` is not in a configuration; is this a frame without `type`?"
+            ));
         }
         self.check("config", value)
     }

@@ -6,13 +6,17 @@ use super::{Page, root};
 
 /// The name that a heading gets on the page.
 fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    let kept = heading
+        .chars()
+        .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
 fn anchors(page: &Page) -> BTreeSet<String> {
     let headings = page.text.lines().filter(|line| line.starts_with('#'));
-    headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
+    headings
+        .map(|line| anchor(line.trim_start_matches('#').trim()))
+        .collect()
 }
 
 #[test]
@@ -35,11 +39,12 @@ fn every_link_leads_somewhere() {
                 } else {
                     folder.join(path)
                 };
-                let leads = there.exists() && (heading.is_empty() || {
-                    let text = std::fs::read_to_string(&there).unwrap_or_default();
-                    let name = target.to_owned();
-                    anchors(&Page { name, text }).contains(heading)
-                });
+                let leads = there.exists()
+                    && (heading.is_empty() || {
+                        let text = std::fs::read_to_string(&there).unwrap_or_default();
+                        let name = target.to_owned();
+                        anchors(&Page { name, text }).contains(heading)
+                    });
                 if !leads {
                     broken.push(format!("{}:{}: {target}", page.name, index + 1));
                 }
@@ -59,6 +64,9 @@ fn every_page_can_be_found() {
             continue;
         };
         let link = format!("]({name})");
-        assert!(name == "README.md" || contents.contains(&link), "{name} is not in docs/README.md");
+        assert!(
+            name == "README.md" || contents.contains(&link),
+            "{name} is not in docs/README.md"
+        );
     }
 }
