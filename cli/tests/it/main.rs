@@ -1,7 +1,6 @@
 //! The binary `zot`, as a user runs it.
 
 mod agent;
-mod author_help;
 mod completions;
 mod doctor;
 mod documents;

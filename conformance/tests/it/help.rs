@@ -57,7 +57,7 @@ fn bash_completes_its_commands() {
     assert_eq!(code, Some(0));
     let ask = r#"
         COMP_WORDS=(zot-conform expl) COMP_CWORD=1
-        _zot-conform zot-conform expl zot-conform
+        _zot__conform zot-conform expl zot-conform
         printf '%s\n' "${COMPREPLY[@]}""#;
     let output = Command::new("bash")
         .args(["--norc", "-c", &format!("{script}\n{ask}")])
