@@ -52,7 +52,10 @@ fn main() {
         over_bare.push(frame / bare);
     }
 
-    println!("{:<60}  {:>11}  {:>11}", "decode and validate", "goal", "figure");
+    println!(
+        "{:<60}  {:>11}  {:>11}",
+        "decode and validate", "goal", "figure"
+    );
     row(
         "a small frame, against the same decode without validation",
         "<= 2.5x",
@@ -61,7 +64,11 @@ fn main() {
         false,
         "x",
     );
-    seen("the same, against serde_json into the bare struct", median(over_bare), "x");
+    seen(
+        "the same, against serde_json into the bare struct",
+        median(over_bare),
+        "x",
+    );
     row(
         "small frames per second",
         ">= 300 k/s",
@@ -130,7 +137,13 @@ fn row(what: &str, goal: &str, measured: f64, bound: f64, at_least: bool, unit: 
     } else {
         measured <= bound
     };
-    print(what, goal, measured, unit, if met { "pass" } else { "MISS" });
+    print(
+        what,
+        goal,
+        measured,
+        unit,
+        if met { "pass" } else { "MISS" },
+    );
 }
 
 /// A figure without a goal, to be seen.

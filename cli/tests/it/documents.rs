@@ -56,7 +56,7 @@ impl Page {
             };
             let body = lines.by_ref().map(|(_, line)| line);
             let body = body.take_while(|line| line.trim_start() != "```");
-            let text = body.map(|line| format!("{line}\n")).collect();
+            let text = body.flat_map(|line| [line, "\n"]).collect();
             blocks.push(Block {
                 page: self.name.clone(),
                 line: index + 1,
