@@ -53,7 +53,7 @@ fn main() {
     }
 
     println!(
-        "{:<60}  {:>11}  {:>11}",
+        "{:<60}  {:>14}  {:>14}",
         "decode and validate", "goal", "figure"
     );
     row(
@@ -153,5 +153,5 @@ fn seen(what: &str, measured: f64, unit: &str) {
 
 fn print(what: &str, goal: &str, measured: f64, unit: &str, verdict: &str) {
     let figure = format!("{measured:.2}{unit}");
-    println!("{what:<60}  {goal:>11}  {figure:>11}  {verdict}");
+    println!("{what:<60}  {goal:>14}  {figure:>14}  {verdict}");
 }

@@ -33,7 +33,7 @@ impl Table {
         } else {
             "the host, as a user has it"
         };
-        println!("{how:<60}  {:>11}  {:>11}", "goal", "figure");
+        println!("{how:<60}  {:>14}  {:>14}", "goal", "figure");
         for row in rows {
             row.print(&(row.measure)(bench), bench.pinned);
         }
@@ -64,7 +64,7 @@ impl Row {
         };
         let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
         println!(
-            "{what:<60}  {goal:>11}  {figure:>11}  {verdict:<4}  {host:.1} us, floor {floor:.1} us"
+            "{what:<60}  {goal:>14}  {figure:>14}  {verdict:<4}  {host:.1} us, floor {floor:.1} us"
         );
     }
 }

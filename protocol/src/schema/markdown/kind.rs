@@ -16,14 +16,8 @@ pub(super) fn kind(field: &Value) -> String {
         return format!("`{only}`");
     }
     let described = field["description"].as_str().unwrap_or_default();
-    if let Some(names) = field["enum"].as_array()
-        && !described.contains("\n- ")
-    {
-        let names = names.iter().filter_map(Value::as_str);
-        return names
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
+    if field["enum"].is_array() && !described.contains("\n- ") {
+        return names(&field["enum"]);
     }
     let types: Vec<&str> = match &field["type"] {
         Value::String(only) => vec![only],
@@ -42,6 +36,14 @@ pub(super) fn kind(field: &Value) -> String {
     }
 }
 
+fn names(list: &Value) -> String {
+    let names = list.as_array().into_iter().flatten();
+    let names = names
+        .filter_map(Value::as_str)
+        .map(|name| format!("`{name}`"));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 fn definition(link: &str) -> String {
     let name = link.rsplit('/').next().unwrap_or_default();
     format!("[{name}](#{})", name.to_lowercase())
@@ -52,6 +54,9 @@ fn of_type(name: &str, field: &Value) -> String {
         "array" if field["items"]["properties"].is_object() => "list of objects".to_owned(),
         "array" => format!("list of {}", kind(&field["items"])),
         "integer" => format!("integer{}", range(field)),
+        "string" if field["examples"].is_array() => {
+            format!("string: {}", names(&field["examples"]))
+        }
         other => other.to_owned(),
     }
 }
