@@ -190,11 +190,11 @@ fn table(schema: &Value, known: &[&str], text: &mut String) {
 }
 
 fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
-    let required = if required { ", required" } else { "" };
+    let required = if required { "required " } else { "" };
     let meaning = said(field).replace('|', "\\|").replace("\n- ", "<br>");
     line(
         rows,
-        &format!("| `{path}` | {}{required} | {meaning} |", kind(field)),
+        &format!("| `{path}` | {required}{} | {meaning} |", kind(field)),
     );
     // By name, each the same: one row says it for all of them.
     let each = field

@@ -82,11 +82,11 @@ fn the_reference_for_extensions_is_whole() {
 fn a_section_has_the_fields_with_their_kinds() {
     let text = section("from-extension/register_tool").expect("published");
     assert!(text.starts_with("#### `register_tool`, extension → host\n\n"));
-    assert!(text.contains("\n| `name` | string, required |"), "{text}");
+    assert!(text.contains("\n| `name` | required string |"), "{text}");
     let text = section("from-host/event_intercept").expect("published");
     assert!(text.contains("\n**`event` is `turn_start`**: "), "{text}");
     assert!(
-        text.contains("| list of [Content](#content), required |"),
+        text.contains("| required list of [Content](#content) |"),
         "{text}"
     );
     let text = section("manifest").expect("published");
@@ -103,7 +103,7 @@ fn a_section_has_the_fields_with_their_kinds() {
     let text = section("rpc/command").expect("published");
     assert_eq!(text.matches("#### ").count(), 15, "{text}");
     assert!(
-        text.contains("\n| `images[].mime_type` | string, required |"),
+        text.contains("\n| `images[].mime_type` | required string |"),
         "{text}"
     );
     let text = section("from-extension/tool_result#Content").expect("published");
