@@ -19,10 +19,15 @@ use crate::support::{
 const NOT_RUN: &[(&str, &str, &str)] = &[
     (
         "README.md",
-        "cargo run -p zot-conform -- examples/hello-py",
+        r#"cargo run -p zot-cli -- --provider demo --ext examples/hello-py -p '/call count_words {"text": "it works"}'"#,
         "set-up",
     ),
     ("README.md", ".ci/setup && cargo test --workspace", "set-up"),
+    (
+        "README.md",
+        "cargo install --path cli && cargo install --path conformance",
+        "set-up",
+    ),
     (
         "README.md",
         "zot auth set anthropic < key.txt",
