@@ -1,6 +1,10 @@
 //! Links within the repository lead somewhere.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{Page, root};
 
@@ -41,7 +45,7 @@ fn every_link_leads_somewhere() {
                 };
                 let leads = there.exists()
                     && (heading.is_empty() || {
-                        let text = std::fs::read_to_string(&there).unwrap_or_default();
+                        let text = fs::read_to_string(&there).unwrap_or_default();
                         let name = target.to_owned();
                         anchors(&Page { name, text }).contains(heading)
                     });
@@ -68,5 +72,35 @@ fn every_page_can_be_found() {
             name == "README.md" || contents.contains(&link),
             "{name} is not in docs/README.md"
         );
+    }
+}
+
+/// Every file that the page on the architecture names is there, from wherever it is named.
+#[test]
+fn every_file_of_the_code_map_is_there() {
+    let mut files = Vec::new();
+    for folder in ["protocol", "host", "sdk", "conformance", "cli"] {
+        files_below(&root().join(folder), &mut files);
+    }
+    let page = Page::read("docs/architecture.md").text;
+    let spans = page.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = spans
+        .filter(|span| span.ends_with(".rs") && !span.contains('<'))
+        .collect();
+    assert!(named.len() > 40, "they are found: {named:?}");
+    for name in named {
+        let is_there = files.iter().any(|file| file.ends_with(name));
+        assert!(is_there, "there is no {name}");
+    }
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && path.file_name() != Some("node_modules".as_ref()) {
+            files_below(&path, files);
+        } else {
+            files.push(path);
+        }
     }
 }
