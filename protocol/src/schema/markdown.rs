@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A name with `#` is a definition within a schema: `from-extension/tool_result#Content`. The name of a set, such as
-//! `rpc/event`, is all of its frames. `<!-- file examples/hello-py/hello.py -->` is a file of the repository, as it is.
+//! `rpc/event`, is all of its frames. `<!-- file examples/hello-py/hello.py -->` is a file of the repository, as it is, and
+//! `<!-- chapters conformance/src/transcript.rs -->` what a Rust module says of itself below its first heading.
 
 mod kind;
 
@@ -55,6 +56,7 @@ pub fn fill(page: &str, file: impl Fn(&str) -> Option<String>) -> Result<String,
         let text = match inside.and_then(|it| it.split_once(' ')) {
             Some(("schema", name)) => section(name),
             Some(("file", path)) => file(path).map(|text| fenced(path, &text)),
+            Some(("chapters", path)) => file(path).map(|text| chapters(&text)),
             _ => continue,
         };
         let at = index + 1;
@@ -82,6 +84,18 @@ fn fenced(path: &str, text: &str) -> String {
         _ => "text",
     };
     format!("```{language}\n{}\n```\n", text.trim_end())
+}
+
+/// The documentation of a module from its first heading on, two levels down.
+fn chapters(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let mut text = String::new();
+    for it in lines.skip_while(|line| !line.starts_with("# ")) {
+        let deeper = if it.starts_with('#') { "##" } else { "" };
+        line(&mut text, &format!("{deeper}{it}"));
+    }
+    text
 }
 
 /// A schema, a definition in one, or all schemas of a set. `None` where nothing is called so.

@@ -123,6 +123,14 @@ fn what_cannot_be_filled_is_said_with_its_line() {
     assert_eq!(error.to_string(), "line 1: there is no `file gone.py`");
     let error = fill("\n<!-- schema from-host/shutdown -->\n", nothing).expect_err("no end");
     assert_eq!(error, PageError::Endless { line: 2 });
+    let module = "//! Words.\n//!\n//! # One\n//!\n//! Two\nuse three;\n//! # Four\n";
+    let filled = fill("<!-- chapters a.rs -->\n<!-- end -->\n", |_| {
+        Some(module.to_owned())
+    });
+    assert_eq!(
+        filled.as_deref(),
+        Ok("<!-- chapters a.rs -->\n### One\n\nTwo\n<!-- end -->\n")
+    );
     let page = "a\n<!-- file a.sh -->\nold\n<!-- end -->\nz\n";
     let filled = fill(page, |_| Some("echo\n".to_owned())).expect("a page");
     assert_eq!(
