@@ -5,7 +5,6 @@ pub(crate) mod http;
 pub(crate) mod model;
 pub(crate) mod package;
 pub(crate) mod process;
-pub(crate) mod shell;
 pub(crate) mod snapshot;
 pub(crate) mod terminal;
 pub(crate) mod traced;

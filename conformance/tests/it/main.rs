@@ -9,6 +9,7 @@ mod documents;
 mod examples;
 mod figures;
 mod fixture;
+mod help;
 mod record;
 mod replay;
 mod report;
