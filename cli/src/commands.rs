@@ -6,6 +6,7 @@ mod ext;
 mod json;
 mod models;
 mod print;
+mod rpc;
 mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
@@ -17,6 +18,7 @@ use crate::args::{Agent, Args, Command};
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         None => agent(&args.agent),
+        Some(Command::Rpc(flags)) => rpc::run(&flags),
         Some(Command::Ext(command)) => ext::run(command),
         Some(Command::Auth(command)) => auth::run(&command),
         Some(Command::Schema { name, out }) => schema::run(name.as_deref(), out.as_deref()),
@@ -31,6 +33,8 @@ fn agent(args: &Agent) -> anyhow::Result<()> {
         print::run(args)
     } else if args.json {
         json::run(args)
+    } else if args.rpc {
+        rpc::run(&args.flags)
     } else {
         bail!("the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help")
     }

@@ -11,6 +11,7 @@ mod interrupt;
 mod logs;
 mod output;
 mod package;
+mod rpc;
 mod running;
 mod secrets;
 mod waiting;

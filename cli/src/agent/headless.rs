@@ -66,6 +66,12 @@ impl Headless {
         }
     }
 
+    /// Waits for a signal, which aborts what is being done; a second one ends the program.
+    pub(crate) async fn signalled(&mut self) {
+        let code = self.signals.next().await;
+        self.signal(code);
+    }
+
     /// Does what a signal wants.
     fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {

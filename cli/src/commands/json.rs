@@ -16,16 +16,13 @@ use crate::{
     running,
 };
 
-/// The exit code of a program whose reader has gone.
-const BROKEN_PIPE: u8 = 128 + 13;
-
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
     running::block_on(async {
         let notes = Arc::new(Notes::default());
-        let mut outlet = Outlet::new()?;
+        let mut outlet = Outlet::new();
         let mut agent = Headless::begin(start, notes.clone())?;
         let followed = follow(&mut agent, prompt, &notes, &mut outlet, log_level).await;
         agent.runtime.cancel();
@@ -33,7 +30,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         agent.end().await?;
         match (followed, told) {
             (Err(error), _) => Err(error),
-            (Ok(_), Err(Gone)) => Err(Exit(BROKEN_PIPE).into()),
+            (Ok(_), Err(Gone)) => Err(Exit(Exit::BROKEN_PIPE).into()),
             (Ok(Some(why)), Ok(())) => bail!(clean::text(&why)),
             (Ok(None), Ok(())) => Ok(()),
         }
