@@ -9,6 +9,7 @@ mod ext;
 mod help;
 mod logs;
 mod new;
+mod rpc;
 mod run_call;
 mod schema;
 mod support;
