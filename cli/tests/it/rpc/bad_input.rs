@@ -60,7 +60,7 @@ fn a_bad_line_is_answered_with_what_is_wrong() {
         (
             r#"{"type":"ping","id":"a","id":"b"}"#,
             "ping",
-            Some("a"),
+            None,
             "/id: key appears twice",
         ),
     ] {
