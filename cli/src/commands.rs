@@ -11,9 +11,10 @@ mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
 
-use anyhow::bail;
-
-use crate::args::{Agent, Args, Command};
+use crate::{
+    args::{Agent, Args, Command},
+    exit::Usage,
+};
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
@@ -36,6 +37,7 @@ fn agent(args: &Agent) -> anyhow::Result<()> {
     } else if args.rpc {
         rpc::run(&args.flags)
     } else {
-        bail!("the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help")
+        let message = "the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help";
+        Err(Usage::new(message).into())
     }
 }

@@ -3,7 +3,9 @@
 pub(crate) mod daemon;
 pub(crate) mod http;
 pub(crate) mod memory;
+pub(crate) mod model;
 pub(crate) mod package;
+pub(crate) mod process;
 pub(crate) mod snapshot;
 pub(crate) mod terminal;
 pub(crate) mod traced;
