@@ -38,7 +38,7 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
         Some(token) => match token.admit(&mut input).await {
             Admission::Granted(hello) => Some(hello),
             Admission::Refused(response) => {
-                outlet.put(&response);
+                outlet.put(response);
                 // Whether or not somebody reads it.
                 let _ = outlet.finish().await;
                 return Err(Exit(1).into());

@@ -66,14 +66,13 @@ impl Headless {
         }
     }
 
-    /// Waits for a signal, which aborts what is being done; a second one ends the program.
-    pub(crate) async fn signalled(&mut self) {
-        let code = self.signals.next().await;
-        self.signal(code);
+    /// The next signal. May be cancelled.
+    pub(crate) async fn signalled(&mut self) -> u8 {
+        self.signals.next().await
     }
 
-    /// Does what a signal wants.
-    async fn signal(&mut self, code: u8) {
+    /// Does what a signal wants: the first aborts what is being done, a second one ends the program.
+    pub(crate) async fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {
             leave(self.reaper.as_ref(), code).await;
         }

@@ -1,15 +1,20 @@
 //! Lines of JSON to standard output. A reader that stops reading holds up whoever tells, and nothing else.
 
-use std::{io, os::fd::OwnedFd};
+mod large;
+
+use std::{collections::VecDeque, io, os::fd::OwnedFd};
 
 use rustix::{event::PollFlags, io::Errno};
 use serde::Serialize;
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::descriptor::{CLOSED, has, watched};
+use large::{Bounded, Large};
 
 /// Lines that come at once go out together, up to so many bytes.
 const BATCH: usize = 64 * 1024;
+/// A line of more bytes is large.
+const LARGE: usize = 256 * 1024;
 /// What a pipe that can be written to takes without waiting (`PIPE_BUF`); a socket takes more.
 const PIECE: usize = 4096;
 
@@ -24,13 +29,22 @@ pub(crate) struct Gone;
 /// Where lines are told.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    /// What was told, and how much of it has been written.
+    /// What goes out now, and how much of it has.
     told: Vec<u8>,
     written: usize,
+    /// What goes out after that.
+    behind: VecDeque<Part>,
     /// While standard output takes nothing more.
     blocked: Option<AsyncFd<OwnedFd>>,
     /// Woken when the other end closes, and not by what it reads; `None`: a file, which has no other end.
     other_end: Option<AsyncFd<OwnedFd>>,
+}
+
+/// Lines, or one that is large.
+#[derive(Debug)]
+enum Part {
+    Lines(Vec<u8>),
+    Large(Large),
 }
 
 impl Outlet {
@@ -39,24 +53,45 @@ impl Outlet {
         Self {
             told: Vec::new(),
             written: 0,
+            behind: VecDeque::new(),
             blocked: None,
             other_end: watched(&io::stdout(), CLOSING).ok(),
         }
     }
 
     /// Adds a line to what is to be written.
-    pub(crate) fn put(&mut self, line: &impl Serialize) {
-        if self.written > 0 && self.written >= self.told.len() / 2 {
-            self.told.drain(..self.written);
-            self.written = 0;
+    pub(crate) fn put(&mut self, line: impl Serialize + Send + 'static) {
+        let to = self.end();
+        let start = to.len();
+        let bounded = Bounded { to, left: LARGE };
+        if serde_json::to_writer(bounded, &line).is_ok() {
+            self.end().push(b'\n');
+            return;
         }
-        serde_json::to_writer(&mut self.told, line).expect("events and answers are JSON");
-        self.told.push(b'\n');
+        self.end().truncate(start);
+        self.behind.push_back(Part::Large(Large::new(line)));
     }
 
-    /// How many bytes wait to be written.
+    /// Where lines are added.
+    fn end(&mut self) -> &mut Vec<u8> {
+        match self.behind.back() {
+            None => return &mut self.told,
+            Some(Part::Lines(_)) => {}
+            Some(Part::Large(_)) => self.behind.push_back(Part::Lines(Vec::new())),
+        }
+        match self.behind.back_mut() {
+            Some(Part::Lines(lines)) => lines,
+            _ => unreachable!("pushed above"),
+        }
+    }
+
+    /// How many bytes wait to be written; more, where a line is large.
     pub(crate) fn waiting(&self) -> usize {
-        self.told.len() - self.written
+        let behind = self.behind.iter().map(|part| match part {
+            Part::Lines(lines) => lines.len(),
+            Part::Large(_) => LARGE,
+        });
+        self.told.len() - self.written + behind.sum::<usize>()
     }
 
     /// Whether whoever has much to tell should wait.
@@ -65,7 +100,7 @@ impl Outlet {
     }
 
     /// Tells a line. It goes out with the next [`flush`](Self::flush), or when there are many.
-    pub(crate) async fn tell(&mut self, line: &impl Serialize) -> Result<(), Gone> {
+    pub(crate) async fn tell(&mut self, line: impl Serialize + Send + 'static) -> Result<(), Gone> {
         self.put(line);
         if self.is_full() {
             self.flush().await?;
@@ -75,8 +110,21 @@ impl Outlet {
 
     /// Writes what was told. May be cancelled.
     pub(crate) async fn flush(&mut self) -> Result<(), Gone> {
-        while self.write()? {
-            self.writable().await?;
+        loop {
+            while self.write()? {
+                self.writable().await?;
+            }
+            match self.behind.front_mut() {
+                None => break,
+                Some(Part::Lines(lines)) => {
+                    self.told = std::mem::take(lines);
+                    self.behind.pop_front();
+                }
+                Some(Part::Large(large)) => match large.next().await {
+                    Some(piece) => self.told = piece,
+                    None => drop(self.behind.pop_front()),
+                },
+            }
         }
         self.blocked = None;
         Ok(())
@@ -94,7 +142,7 @@ impl Outlet {
     /// Writes as much as goes out at once, and says whether something is left.
     fn write(&mut self) -> Result<bool, Gone> {
         let stdout = io::stdout();
-        while self.waiting() > 0 {
+        while self.written < self.told.len() {
             if !has(&stdout, PollFlags::OUT | CLOSED) {
                 return Ok(true);
             }
@@ -107,8 +155,6 @@ impl Outlet {
         }
         self.written = 0;
         self.told.clear();
-        // A large answer is not kept room for.
-        self.told.shrink_to(BATCH);
         Ok(false)
     }
 

@@ -50,7 +50,7 @@ async fn follow(
     loop {
         while let Some(event) = events.ready() {
             failed = failure(&event).or(failed);
-            if outlet.tell(&event).await.is_err() {
+            if outlet.tell(event).await.is_err() {
                 return Ok(failed);
             }
         }
@@ -62,7 +62,7 @@ async fn follow(
             () = outlet.gone() => return Ok(failed),
             note = notes.next() => match note {
                 Note::Event(event) => {
-                    if outlet.tell(&event).await.is_err() {
+                    if outlet.tell(event).await.is_err() {
                         return Ok(failed);
                     }
                 }
@@ -71,7 +71,7 @@ async fn follow(
             event = agent.next(&mut events) => match event {
                 Some(event) => {
                     failed = failure(&event).or(failed);
-                    if outlet.tell(&event).await.is_err() {
+                    if outlet.tell(event).await.is_err() {
                         return Ok(failed);
                     }
                 }

@@ -103,7 +103,10 @@ impl Driver {
                 Some(asked) = self.asked.join_next() => {
                     self.asked(asked.expect("what is asked does not panic"));
                 }
-                () = agent.signalled() => self.end(),
+                code = agent.signalled() => {
+                    agent.signal(code).await;
+                    self.end();
+                }
             }
         }
     }
@@ -139,13 +142,13 @@ impl Driver {
     pub(super) async fn receive(&mut self, received: Received) {
         match received {
             Received::Command(command) => self.command(command).await,
-            Received::Refused(response) => self.outlet.put(&response),
+            Received::Refused(response) => self.outlet.put(response),
             Received::End => self.read_all = true,
         }
     }
 
     fn respond(&mut self, id: Option<RequestId>, command: &str, outcome: Result<Data, String>) {
-        self.outlet.put(&Response::new(id, command, outcome));
+        self.outlet.put(Response::new(id, command, outcome));
     }
 
     fn refuse(&mut self, id: Option<RequestId>, command: &str, why: impl Into<String>) {
@@ -203,7 +206,7 @@ impl Driver {
         let mut next = event;
         while let Some(event) = next {
             if active.last.is_empty() && !matches!(event, Event::Done(_)) {
-                self.outlet.put(&event);
+                self.outlet.put(event);
             } else {
                 active.last.push(event);
             }
@@ -217,14 +220,14 @@ impl Driver {
             }
         }
         for event in std::mem::take(&mut active.last) {
-            self.outlet.put(&event);
+            self.outlet.put(event);
         }
         self.active = None;
     }
 
     fn note(&mut self, note: Note) {
         match note {
-            Note::Event(event) => self.outlet.put(&event),
+            Note::Event(event) => self.outlet.put(event),
             // A driver that does not read it is not to hold us up.
             Note::Notice(level, message) if descriptor::has(&io::stderr(), PollFlags::OUT) => {
                 say(self.log_level, level_of(level), &message);

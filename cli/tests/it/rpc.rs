@@ -1,6 +1,7 @@
 //! `zot rpc`, as a program drives it: over pipes.
 
 mod authentication;
+mod backpressure;
 mod bad_input;
 mod driver;
 mod ending;

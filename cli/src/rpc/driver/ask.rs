@@ -101,7 +101,7 @@ impl Driver {
         self.respond(id, "run_command", Ok(Data::RunCommand(data)));
         if let Some(text) = display {
             self.outlet
-                .put(&Event::from(ExtDisplay::new(extension, text)));
+                .put(Event::from(ExtDisplay::new(extension, text)));
         }
     }
 }
