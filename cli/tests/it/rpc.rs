@@ -3,6 +3,7 @@
 mod authentication;
 mod backpressure;
 mod bad_input;
+mod clients;
 mod driver;
 mod ending;
 mod everything;

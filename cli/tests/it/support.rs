@@ -1,6 +1,7 @@
 //! A home of its own for each test, and what is around it.
 
 pub(crate) mod daemon;
+pub(crate) mod examples;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod model;

@@ -24,10 +24,14 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn of(block: &Block) -> Option<Self> {
-        let Block::ToolCall { id, name, args } = block.clone() else {
+        let Block::ToolCall { id, name, args } = block else {
             return None;
         };
-        Some(Self { id, name, args })
+        Some(Self {
+            id: id.clone(),
+            name: name.clone(),
+            args: args.clone(),
+        })
     }
 }
 
