@@ -4,6 +4,7 @@ mod authentication;
 mod backpressure;
 mod bad_input;
 mod clients;
+mod documents;
 mod driver;
 mod ending;
 mod everything;

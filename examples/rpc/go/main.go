@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -85,7 +86,8 @@ func run(message string, flags []string) (bool, error) {
 		ok = false
 	}
 	// A decoder, since a line may be longer than a scanner takes.
-	lines := json.NewDecoder(bufio.NewReader(stdout))
+	reader := bufio.NewReader(stdout)
+	lines := json.NewDecoder(reader)
 reading:
 	for {
 		var it line
@@ -108,5 +110,8 @@ reading:
 	}
 	fmt.Println()
 	_ = stdin.Close()
+	// What it may still say is read, so that it need not wait for us.
+	_, _ = io.Copy(io.Discard, lines.Buffered())
+	_, _ = io.Copy(io.Discard, reader)
 	return ok, zot.Wait()
 }

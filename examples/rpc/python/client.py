@@ -36,6 +36,8 @@ class Zot:
 
     def close(self):
         self.process.stdin.close()
+        # What it may still say is read, so that it need not wait for us.
+        self.process.stdout.read()
         return self.process.wait()
 
 

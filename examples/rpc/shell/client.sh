@@ -47,7 +47,8 @@ while true; do
   esac
 done
 echo
-# That was all we have to say.
+# That was all we have to say; what it may still say is read, so that it need not wait for us.
 exec {to}>&-
+cat <&"$from" >/dev/null
 wait "$pid" || failed=1
 exit "$failed"

@@ -38,7 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
     let to = Arc::new(Mutex::new(zot.stdin.take()));
-    let from = BufReader::new(zot.stdout.take().context("it has no output")?);
+    let mut from = BufReader::new(zot.stdout.take().context("it has no output")?);
 
     let aborting = Arc::clone(&to);
     let mut interrupts = Signals::new([SIGINT])?;
@@ -48,10 +48,11 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     });
     send(&to, &Prompt::new(Some("1".into()), message).into())?;
-    let failed = follow(from)?;
+    let failed = follow(&mut from)?;
     println!();
-    // There is nothing more to say.
+    // There is nothing more to say. What it may still say is read: it would end at once if nobody did.
     to.lock().unwrap_or_else(PoisonError::into_inner).take();
+    io::copy(&mut from, &mut io::sink())?;
     let ended = zot.wait()?;
     let well = ended.success() && !failed;
     Ok(if well {
