@@ -44,7 +44,7 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Example:
   echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"hello\"}' | zot rpc --provider demo")]
-    Rpc(Flags),
+    Rpc(Box<Flags>),
     /// Install, list, switch, update, write and try extensions.
     #[command(subcommand, arg_required_else_help = true)]
     Ext(Ext),

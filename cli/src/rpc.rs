@@ -55,9 +55,9 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
             .receive(Received::Command(Command::Hello(hello)))
             .await;
     }
-    let driven = driver.run(&mut agent).await;
+    let outcome = driver.run(&mut agent).await;
     let ended = agent.end().await;
-    let told = match driven {
+    let told = match outcome {
         Ok(()) => driver.finish().await,
         Err(Gone) => Err(Gone),
     };

@@ -184,7 +184,7 @@ impl Driver {
                     (self.runtime.compact(), id, data)
                 }
                 Job::Command(id, data, prompt) => {
-                    (self.runtime.prompt(prompt), id, Data::RunCommand(data))
+                    (self.runtime.prompt(prompt), id, Data::RunCommand(*data))
                 }
             };
             match begun {

@@ -15,7 +15,7 @@ pub(super) enum Job {
     Prompt(Option<RequestId>, Prompt),
     Compact(Option<RequestId>),
     /// What a command of an extension wants said, and what is answered to who ran it.
-    Command(Option<RequestId>, rpc::RunCommandData, Prompt),
+    Command(Option<RequestId>, Box<rpc::RunCommandData>, Prompt),
 }
 
 impl Job {

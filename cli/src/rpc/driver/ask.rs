@@ -27,7 +27,7 @@ pub(super) enum Asked {
     Command {
         id: Option<RequestId>,
         extension: String,
-        answer: Result<CommandResponse, String>,
+        answer: Result<Box<RunCommandData>, String>,
     },
     Reload {
         id: Option<RequestId>,
@@ -85,20 +85,20 @@ impl Driver {
                 id,
                 extension,
                 answer,
-            } => match answer.and_then(data_of) {
+            } => match answer {
                 Ok(data) => self.answered(id, extension, data),
                 Err(why) => self.refuse(id, "run_command", why),
             },
         }
     }
 
-    fn answered(&mut self, id: Option<RequestId>, extension: String, data: RunCommandData) {
+    fn answered(&mut self, id: Option<RequestId>, extension: String, data: Box<RunCommandData>) {
         if let Some(text) = &data.prompt {
             let prompt = Prompt::text(text);
             return self.queue(Job::Command(id, data, prompt));
         }
         let display = data.display.clone();
-        self.respond(id, "run_command", Ok(Data::RunCommand(data)));
+        self.respond(id, "run_command", Ok(Data::RunCommand(*data)));
         if let Some(text) = display {
             self.outlet
                 .put(Event::from(ExtDisplay::new(extension, text)));
@@ -112,7 +112,7 @@ async fn ask(
     turns: &Semaphore,
     name: &str,
     args: &str,
-) -> (String, Result<CommandResponse, String>) {
+) -> (String, Result<Box<RunCommandData>, String>) {
     // Before, nobody has a command.
     runtime.started().await;
     let _turn = turns.acquire().await;
@@ -122,12 +122,12 @@ async fn ask(
     let answer = host.command(name, args).await;
     (
         extension.unwrap_or_default(),
-        answer.map_err(|error| error.to_string()),
+        answer.map_err(|error| error.to_string()).and_then(data_of),
     )
 }
 
 /// The action and its field, or the error that stands in its place.
-fn data_of(response: CommandResponse) -> Result<RunCommandData, String> {
+fn data_of(response: CommandResponse) -> Result<Box<RunCommandData>, String> {
     let CommandResponse {
         action,
         prompt,
@@ -140,7 +140,7 @@ fn data_of(response: CommandResponse) -> Result<RunCommandData, String> {
     if let Some(error) = error.filter(|error| !error.is_empty()) {
         return Err(error);
     }
-    let mut data = RunCommandData::new(action.unwrap_or_default());
+    let mut data = Box::new(RunCommandData::new(action.unwrap_or_default()));
     match data.action {
         // A blank one does nothing.
         Action::Prompt => data.prompt = prompt.filter(|text| !text.trim().is_empty()),

@@ -75,9 +75,14 @@ fn a_lone_echo_prints_the_whole_turn() {
 fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
     let world = World::new();
     let (commands, said) = (world.path("commands"), world.path("said"));
-    let mut text: String = (0..2000)
-        .map(|n| format!("{}\n", json!({"id": n.to_string(), "type": "ping"})))
-        .collect();
+    let mut text = String::new();
+    for number in 0..2000 {
+        let ping = json!({"id": number.to_string(), "type": "ping"});
+        text.push_str(&format!(
+            "{ping}
+"
+        ));
+    }
     text.push_str("{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"hello\"}");
     std::fs::write(&commands, text).expect("written");
     let status = world

@@ -29,6 +29,28 @@ fn every_command_is_answered_and_every_event_is_told() {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut zot = Rpc::start(&world, &flags);
 
+    introduces_itself(&mut zot);
+    runs_a_turn(&world, &mut zot);
+    compacts_and_fails(&mut zot);
+    changes(&mut zot);
+    has_extensions(&mut zot);
+
+    let ended = zot.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let answered: BTreeSet<&str> = ended
+        .said
+        .iter()
+        .filter_map(|line| line["command"].as_str())
+        .collect();
+    assert_eq!(answered, Command::NAMES.iter().copied().collect());
+    let told: BTreeSet<&str> = types(&ended.said)
+        .into_iter()
+        .filter(|name| *name != "response")
+        .collect();
+    assert_eq!(told, Event::NAMES.iter().copied().collect());
+}
+
+fn introduces_itself(zot: &mut Rpc) {
     let hello = zot.data(&json!({"id": "0", "type": "hello"}));
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -40,7 +62,9 @@ fn every_command_is_answered_and_every_event_is_told() {
         ping,
         json!({"type": "response", "id": "9", "command": "ping", "success": true, "data": {"pong": true}})
     );
+}
 
+fn runs_a_turn(world: &World, zot: &mut Rpc) {
     let started =
         zot.data(&json!({"id": "1", "type": "prompt", "message": "fix it", "images": []}));
     assert_eq!(started, json!({"started": true}));
@@ -112,7 +136,9 @@ fn every_command_is_answered_and_every_event_is_told() {
     let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
     assert_eq!(messages[2]["content"][0]["call_id"], "t1");
+}
 
+fn compacts_and_fails(zot: &mut Rpc) {
     let compact = zot.data(&json!({"id": "3", "type": "compact"}));
     assert_eq!(compact, json!({"started": true}));
     assert_eq!(
@@ -135,7 +161,9 @@ fn every_command_is_answered_and_every_event_is_told() {
         end["error"].as_str().expect("why").contains("out of order"),
         "{end}"
     );
+}
 
+fn changes(zot: &mut Rpc) {
     let abort = zot.ask(&json!({"id": "2", "type": "abort"}));
     assert_eq!(
         abort,
@@ -160,7 +188,9 @@ fn every_command_is_answered_and_every_event_is_told() {
     );
     let set = zot.data(&json!({"id": "10", "type": "set_reasoning", "reasoning": "high"}));
     assert_eq!(set, json!({"reasoning": "high"}));
+}
 
+fn has_extensions(zot: &mut Rpc) {
     let commands = zot.data(&json!({"id": "11", "type": "get_commands"}));
     let commands = commands["commands"].as_array().expect("a list");
     let of_kit =
@@ -191,18 +221,4 @@ fn every_command_is_answered_and_every_event_is_told() {
         reload,
         json!({"stopped": 1, "loaded": 1, "ready": 1, "errors": []})
     );
-
-    let ended = zot.end();
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let answered: BTreeSet<&str> = ended
-        .said
-        .iter()
-        .filter_map(|line| line["command"].as_str())
-        .collect();
-    assert_eq!(answered, Command::NAMES.iter().copied().collect());
-    let told: BTreeSet<&str> = types(&ended.said)
-        .into_iter()
-        .filter(|name| *name != "response")
-        .collect();
-    assert_eq!(told, Event::NAMES.iter().copied().collect());
 }

@@ -170,8 +170,11 @@ fn judge(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(
         stage = match (stage, name) {
             (Stage::Between, "user_message") => Stage::Between,
             (Stage::Between | Stage::Tools, "turn_start") if open.is_empty() => Stage::Turn,
-            (Stage::Turn, "assistant_start" | "text_delta" | "usage") => Stage::Turn,
-            (Stage::Turn, "tool_use_start" | "tool_use_args" | "tool_use_end") => Stage::Turn,
+            (
+                Stage::Turn,
+                "assistant_start" | "text_delta" | "usage" | "tool_use_start" | "tool_use_args"
+                | "tool_use_end",
+            ) => Stage::Turn,
             (Stage::Turn, "assistant_message") => Stage::Said,
             (Stage::Said, "tool_call") => {
                 open.push(id);
