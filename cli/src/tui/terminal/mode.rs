@@ -62,10 +62,7 @@ impl Drop for Raw {
 
 /// Gives the terminal back, if it is ours. Where it has gone, that is nobody's loss.
 pub(crate) fn leave() {
-    let before = BEFORE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = before {
         let _ = write(LEAVE);
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
