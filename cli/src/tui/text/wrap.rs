@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
+use super::fit::{MORE, clusters, width};
+use crate::clean;
 use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
-
-use crate::clean;
 
 /// The columns between two tab stops.
 const TAB: usize = 4;
@@ -24,7 +22,7 @@ pub(crate) fn tidy(text: &str) -> String {
     }
     let mut tidy = String::with_capacity(text.len() + 64);
     let mut column = 0;
-    for grapheme in text.graphemes(true) {
+    for (_, grapheme, columns) in clusters(&text) {
         match grapheme {
             "\n" => {
                 column = 0;
@@ -36,7 +34,7 @@ pub(crate) fn tidy(text: &str) -> String {
                 tidy.extend(std::iter::repeat_n(' ', spaces));
             }
             grapheme => {
-                column += grapheme.width();
+                column += columns;
                 tidy.push_str(grapheme);
             }
         }
@@ -76,6 +74,9 @@ pub(crate) fn wrap_between(
     for row in rows(&flat.text, first.room, rest.room) {
         let prefix = if lines.is_empty() { &first } else { &rest };
         let mut spans = prefix.spans.clone();
+        if row.is_empty() {
+            trim_end(&mut spans);
+        }
         let mut at = row.start;
         while at < row.end {
             let Some(((end, style), later)) = runs.split_first() else {
@@ -95,6 +96,18 @@ pub(crate) fn wrap_between(
     lines
 }
 
+/// Takes away the spaces at the end: who copies the line does not want them.
+fn trim_end(spans: &mut Vec<Span<'static>>) {
+    while let Some(last) = spans.last_mut() {
+        let trimmed = last.content.trim_end_matches(' ');
+        if !trimmed.is_empty() {
+            last.content = trimmed.to_owned().into();
+            return;
+        }
+        spans.pop();
+    }
+}
+
 /// What stands before a line, and the columns that it leaves.
 struct Prefix {
     spans: Vec<Span<'static>>,
@@ -102,28 +115,27 @@ struct Prefix {
 }
 
 impl Prefix {
-    fn of(line: &Line<'_>, width: usize) -> Self {
-        let most = width.saturating_sub(LEAST.min(width));
-        let mut left = most;
+    fn of(line: &Line<'_>, columns: usize) -> Self {
+        let mut left = columns.saturating_sub(LEAST);
         let mut spans = Vec::new();
         for span in &line.spans {
             let mut text = String::new();
-            for grapheme in span.content.graphemes(true) {
-                if grapheme.width() > left {
+            for (_, grapheme, columns) in clusters(&span.content) {
+                if columns > left {
                     left = 0;
                     break;
                 }
-                left -= grapheme.width();
+                left -= columns;
                 text.push_str(grapheme);
             }
             if !text.is_empty() {
                 spans.push(Span::styled(text, line.style.patch(span.style)));
             }
         }
-        let used: usize = spans.iter().map(Span::width).sum();
+        let used: usize = spans.iter().map(|span| width(&span.content)).sum();
         Self {
             spans,
-            room: width - used,
+            room: columns - used,
         }
     }
 }
@@ -158,9 +170,9 @@ impl Flat {
         let whole = std::mem::take(&mut self.text);
         let mut start = 0;
         for (end, _) in &mut self.runs {
-            for grapheme in whole[start..*end].graphemes(true) {
-                let narrow = grapheme.width() < 2;
-                self.text.push_str(if narrow { grapheme } else { "…" });
+            for (_, grapheme, columns) in clusters(&whole[start..*end]) {
+                self.text
+                    .push_str(if columns < 2 { grapheme } else { MORE });
             }
             start = *end;
             *end = self.text.len();
@@ -199,14 +211,23 @@ fn next_row(text: &str, start: usize, room: usize) -> Option<Row> {
     if start >= text.len() {
         return None;
     }
+    // An indent that leaves no room is given up.
+    let indent = text[start..]
+        .bytes()
+        .take_while(|byte| *byte == b' ')
+        .count();
+    let start = if indent >= room {
+        start + indent
+    } else {
+        start
+    };
     let mut used = 0;
     // Where the row can end, and where the next one begins then.
     let mut stop: Option<(usize, usize)> = None;
     let mut in_gap = false;
     let mut after_wide = false;
-    for (at, grapheme) in text[start..].grapheme_indices(true) {
+    for (at, grapheme, columns) in clusters(&text[start..]) {
         let at = start + at;
-        let columns = grapheme.width();
         if grapheme == " " {
             let end = stop.filter(|_| in_gap).map_or(at, |(end, _)| end);
             stop = Some((end, at + 1));
