@@ -281,7 +281,15 @@ impl App {
 
     fn input(&mut self, input: Input) {
         match input {
-            Input::Key(key) => self.happened(Message::Key(key)),
+            Input::Key(key) => {
+                // For the test that a panic gives the terminal back; in no build that is released.
+                #[cfg(debug_assertions)]
+                assert!(
+                    std::env::var_os("ZOT_TEST_PANIC").is_none(),
+                    "asked to panic"
+                );
+                self.happened(Message::Key(key));
+            }
             Input::Paste(text) => self.happened(Message::Paste(text)),
             Input::Closed => self.end = Some(End::Left),
         }
@@ -357,6 +365,9 @@ impl App {
             return;
         }
         self.state.now = std::time::Instant::now();
+        for panic in terminal::panics() {
+            self.state.tell(Level::Error, crate::clean::text(&panic));
+        }
         let finished = view::finished(&mut self.state);
         let live = view::live(&self.state);
         self.terminal.draw(&finished, &live);

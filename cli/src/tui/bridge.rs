@@ -38,7 +38,8 @@ pub(crate) enum Said {
     RenderPanel(String, PanelRender),
     ClosePanel(String, PanelClose),
     Gone(String),
-    Submit(String, String),
+    /// A prompt to be queued.
+    Submit(String),
     Confirm(Question),
     /// The question with this number needs no answer any more.
     Withdrawn(u64),
@@ -186,8 +187,8 @@ impl Hooks for Bridge {
         self.say(Said::Gone(extension.to_owned()));
     }
 
-    fn submit(&self, extension: &str, text: &str) {
-        self.say(Said::Submit(extension.to_owned(), text.to_owned()));
+    fn submit(&self, _: &str, text: &str) {
+        self.say(Said::Submit(text.to_owned()));
     }
 
     fn confirm<'h>(

@@ -20,7 +20,7 @@ use ratatui::{
 use tokio::sync::Notify;
 
 pub(crate) use input::{Input, read as read_input};
-pub(crate) use mode::{Raw, is_terminal};
+pub(crate) use mode::{Raw, is_terminal, panics};
 
 use encode::{Row, row};
 use writer::Writer;

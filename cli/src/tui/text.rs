@@ -21,4 +21,4 @@ pub(crate) use wrap::{plain, rows, tidy, wrap, wrap_between};
 #[cfg(test)]
 mod scenes;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

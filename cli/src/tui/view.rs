@@ -160,7 +160,8 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         (Focus::Editor | Focus::Dialog, _) => {
             let most = (room * 2 / 3).max(1);
             let (mut lines, cursor) = editor::lines(&state.editor, width, most, theme);
-            let left = rows.saturating_sub(lines.len());
+            // A list that fills the screen would push all that was said out of sight.
+            let left = rows.saturating_sub(lines.len()).min((rows / 2).max(4));
             lines.extend(popup::lines(&state.popup, width, left, theme));
             (lines, Some(cursor))
         }

@@ -4,6 +4,7 @@ use std::{
     io::{self, IsTerminal, Write},
     panic,
     sync::{Mutex, Once, PoisonError},
+    thread,
 };
 
 use ratatui::layout::Size;
@@ -16,6 +17,9 @@ const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
 
 /// The modes as they were; `None` while they are so.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// What other threads have panicked with.
+static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Whether there is a terminal to read from and to write to.
 pub(crate) fn is_terminal() -> bool {
@@ -75,14 +79,32 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// What a panic has to say is then said on a terminal that shows it.
+/// What a panic has to say is said on a terminal that shows it. On another thread than the one that draws, it is that
+/// thread's end and nobody else's: it is kept for the screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        let draws = thread::current().id();
         let say = panic::take_hook();
         panic::set_hook(Box::new(move |panicked| {
-            leave();
-            say(panicked);
+            if thread::current().id() == draws {
+                leave();
+            }
+            let is_ours = BEFORE
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some();
+            if is_ours {
+                let mut kept = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push(panicked.to_string());
+            } else {
+                say(panicked);
+            }
         }));
     });
+}
+
+/// What threads have panicked with since the last time.
+pub(crate) fn panics() -> Vec<String> {
+    std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -12,6 +12,9 @@ use crate::{
     },
 };
 
+/// So many prompts may wait; an extension that submits more has lost count.
+const QUEUE: usize = 100;
+
 pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
     match said {
         Said::Note {
@@ -44,9 +47,9 @@ pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
             .panels
             .retain(|panel| panel.extension != extension || panel.id != close.panel_id),
         Said::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
-        Said::Submit(_, text) => {
+        Said::Submit(text) => {
             let text = clean::text(&text);
-            if !text.trim().is_empty() {
+            if !text.trim().is_empty() && state.queue.len() < QUEUE {
                 state.queue.push_back(Queued::Prompt(text));
             }
         }

@@ -9,19 +9,28 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// So many rows at most.
-const MOST: usize = 10;
-
+/// The rows that fit, and how many are below them.
 pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     let names = popup.rows.iter().filter_map(name);
     let column = names.map(|it| text::width(&it)).max().unwrap_or(0).min(28);
     let at = popup.at();
-    let view = window(at, popup.rows.len(), room.min(MOST));
-    view.map(|index| {
+    let count = popup.rows.len();
+    let room = if count > room {
+        room.saturating_sub(1)
+    } else {
+        room
+    };
+    let view = window(at, count, room);
+    let below = count - view.end;
+    let rows = view.map(|index| {
         let row = &popup.rows[index];
         text::fit_line(&line(row, index == at, column, theme), width)
-    })
-    .collect()
+    });
+    let mut lines: Vec<Line<'static>> = rows.collect();
+    if below > 0 && !lines.is_empty() {
+        lines.push(Line::styled(format!("  … {below} more"), theme.muted));
+    }
+    lines
 }
 
 fn name(row: &PopupRow) -> Option<String> {
