@@ -3,14 +3,13 @@
 mod auth;
 mod completions;
 mod ext;
+mod interactive;
 mod json;
 mod models;
 mod print;
 mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
-
-use anyhow::bail;
 
 use crate::args::{Agent, Args, Command};
 
@@ -32,6 +31,6 @@ fn agent(args: &Agent) -> anyhow::Result<()> {
     } else if args.json {
         json::run(args)
     } else {
-        bail!("the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help")
+        interactive::run(args)
     }
 }

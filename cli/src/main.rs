@@ -13,14 +13,6 @@ mod output;
 mod package;
 mod running;
 mod secrets;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        unused_imports,
-        reason = "the loop that draws it is not here yet"
-    )
-)]
 mod tui;
 mod waiting;
 

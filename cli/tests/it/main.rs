@@ -12,6 +12,7 @@ mod new;
 mod run_call;
 mod schema;
 mod support;
+mod tui;
 
 use std::process::{Command, Output};
 

@@ -100,17 +100,23 @@ impl RuntimeConfig {
         self.model = Some(model);
     }
 
+    /// Who answers: the provider's name, and the model's.
+    pub fn model_name(&self) -> (String, String) {
+        let named = |it: &Resolved| (it.provider.name().to_owned(), it.model.id.clone());
+        self.model.as_ref().map(named).unwrap_or_default()
+    }
+
     pub(super) fn take_model(&mut self) -> Resolved {
         self.model.take().expect("an agent is made of it once")
     }
 
-    pub(super) fn search(&self) -> Search {
+    pub(super) fn search(&self, trust: TrustProject) -> Search {
         Search {
             home: self.home.clone(),
             cwd: self.cwd.clone(),
             explicit: self.explicit.clone(),
             no_ext: self.no_ext,
-            trust: self.trust.clone(),
+            trust,
         }
     }
 }
