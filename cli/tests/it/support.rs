@@ -4,6 +4,7 @@ pub(crate) mod daemon;
 pub(crate) mod http;
 pub(crate) mod package;
 pub(crate) mod snapshot;
+pub(crate) mod svg;
 pub(crate) mod terminal;
 pub(crate) mod traced;
 

@@ -5,6 +5,7 @@ mod first;
 mod hostile;
 mod notes;
 mod panel;
+mod pictures;
 mod puppet;
 mod restored;
 mod scenes;

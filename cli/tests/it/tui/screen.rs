@@ -19,7 +19,7 @@ use std::{
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use vt100::Parser;
 
-use crate::support::World;
+use crate::support::{World, svg};
 
 /// Where a frame ends.
 const END: &[u8] = b"\x1b[?2026l";
@@ -155,6 +155,11 @@ impl Screen {
     /// What stands there now.
     pub(crate) fn text(&self) -> String {
         self.seen().parser.screen().contents()
+    }
+
+    /// What stands there now, as a picture.
+    pub(crate) fn picture(&self, title: &str) -> String {
+        svg::of(self.seen().parser.screen(), title)
     }
 
     /// The rows, without the blanks at their ends.
