@@ -150,10 +150,15 @@ impl App {
         } = start;
         let bridge = Arc::new(Bridge::new(confirm));
         config.hooks = Arc::<Bridge>::clone(&bridge);
-        let (provider, model) = config.model_name();
+        let model = config.model().cloned();
+        let provider = model
+            .as_ref()
+            .map(|it| it.provider.clone())
+            .unwrap_or_default();
         let status = Status {
             provider: provider.clone(),
-            model,
+            window: model.as_ref().map_or(0, |it| it.context_window),
+            model: model.map(|it| it.id).unwrap_or_default(),
             cwd: shown_cwd(&config.cwd),
             asks: confirm,
             jailed: config.jail,

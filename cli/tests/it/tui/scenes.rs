@@ -42,7 +42,7 @@ fn script(world: &World) -> String {
                 "tool_call": {"name": "read", "args": {"path": "greet.py"}}
             }),
             json!({"tool_call": {"name": "edit", "args": {
-                "path": "greet.py", "edits": [{"old": "print('hi')", "new": "print('hello')"}]
+                "path": "greet.py", "edits": [{"old_text": "print('hi')", "new_text": "print('hello')"}]
             }}}),
             json!({"text": "## Done\n\n- `greet.py` says **hello** now\n- nothing else changed\n\n```python\nprint('hello')\n```\n"}),
         ],
