@@ -19,6 +19,8 @@ pub(crate) use stream::{Stream, markdown};
 pub(crate) use wrap::{plain, rows, tidy, wrap, wrap_between};
 
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 pub(crate) mod tests;

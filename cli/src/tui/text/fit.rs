@@ -18,7 +18,14 @@ pub(crate) fn width(text: &str) -> usize {
 /// What is seen as one character, with where it begins and the columns it takes: two at most. What would take more, as
 /// some scripts can write without end, is taken apart.
 pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
-    text.grapheme_indices(true).flat_map(|(at, grapheme)| {
+    // Each byte of most texts is a character.
+    let (simple, other) = if text.is_ascii() {
+        (text, "")
+    } else {
+        ("", text)
+    };
+    let simple = (0..simple.len()).map(move |at| (at, &simple[at..=at], 1));
+    simple.chain(other.grapheme_indices(true).flat_map(|(at, grapheme)| {
         let columns = grapheme.width();
         let (whole, apart) = if columns <= 2 {
             (Some((at, grapheme, columns)), "")
@@ -30,7 +37,7 @@ pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)>
             (at + offset, char, char.width())
         });
         whole.into_iter().chain(apart)
-    })
+    }))
 }
 
 /// A text in at most so many columns. What would begin another line is a space.

@@ -153,11 +153,11 @@ impl Flat {
             runs: Vec::new(),
         };
         for span in &line.spans {
-            // Already tidy in all but a few calls, and then this finds nothing to do.
-            if span.content.contains(|char: char| char.is_control()) {
-                flat.text.push_str(&tidy(&span.content).replace('\n', " "));
+            // Tidy already in all but a few calls.
+            if span.content.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+                flat.text.push_str(&span.content);
             } else {
-                flat.text.push_str(&clean::text(&span.content));
+                flat.text.push_str(&tidy(&span.content).replace('\n', " "));
             }
             flat.runs
                 .push((flat.text.len(), line.style.patch(span.style)));
@@ -183,13 +183,24 @@ impl Flat {
 /// Where the rows of one line begin and end, the first with so much room, the others with so much. The spaces at which
 /// it breaks belong to no row.
 pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
-    if text.is_ascii() && text.len() <= first {
-        return vec![0..text.trim_end_matches(' ').len()];
-    }
+    let is_ascii = text.is_ascii();
     let mut rows = Vec::new();
     let mut start = 0;
     let mut room = first;
-    while let Some(row) = next_row(text, start, room) {
+    while start < text.len() {
+        // An indent that leaves no room is given up.
+        let indent = text[start..]
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .count();
+        if indent >= room {
+            start += indent;
+        }
+        let row = if is_ascii {
+            next_simple_row(text, start, room)
+        } else {
+            next_row(text, start, room)
+        };
         start = row.next;
         rows.push(row.range);
         room = rest;
@@ -206,21 +217,34 @@ struct Row {
     next: usize,
 }
 
-/// The row that begins at `start`, `None` at the end. It holds one character at least.
-fn next_row(text: &str, start: usize, room: usize) -> Option<Row> {
-    if start >= text.len() {
-        return None;
-    }
-    // An indent that leaves no room is given up.
-    let indent = text[start..]
-        .bytes()
-        .take_while(|byte| *byte == b' ')
-        .count();
-    let start = if indent >= room {
-        start + indent
-    } else {
-        start
+/// The row that begins at `start`, where each byte takes a column.
+fn next_simple_row(text: &str, start: usize, room: usize) -> Row {
+    let trimmed = |end: usize| start + text[start..end].trim_end_matches(' ').len();
+    let Some(rest) = text
+        .get(start + room.max(1)..)
+        .filter(|rest| !rest.is_empty())
+    else {
+        return Row {
+            range: start..trimmed(text.len()),
+            next: text.len(),
+        };
     };
+    let full = text.len() - rest.len();
+    let spaces = rest.bytes().take_while(|byte| *byte == b' ').count();
+    let gap = text[start..full].rfind(' ').map(|gap| start + gap);
+    let (end, next) = match gap {
+        _ if spaces > 0 => (trimmed(full), full + spaces),
+        Some(gap) if trimmed(gap) > start => (trimmed(gap), gap + 1),
+        _ => (full, full),
+    };
+    Row {
+        range: start..end,
+        next,
+    }
+}
+
+/// The row that begins at `start`. It holds one character at least.
+fn next_row(text: &str, start: usize, room: usize) -> Row {
     let mut used = 0;
     // Where the row can end, and where the next one begins then.
     let mut stop: Option<(usize, usize)> = None;
@@ -242,20 +266,20 @@ fn next_row(text: &str, start: usize, room: usize) -> Option<Row> {
         }
         if used + columns > room && at > start {
             let (end, next) = stop.filter(|(end, _)| *end > start).unwrap_or((at, at));
-            return Some(Row {
+            return Row {
                 range: start..end,
                 next,
-            });
+            };
         }
         used += columns;
         in_gap = false;
         after_wide = wide;
     }
     let end = start + text[start..].trim_end_matches(' ').len();
-    Some(Row {
+    Row {
         range: start..end,
         next: text.len(),
-    })
+    }
 }
 
 /// Must not begin a row: it belongs to what stands before it.
@@ -264,4 +288,101 @@ fn closes(grapheme: &str) -> bool {
         '、', '。', '，', '．', '！', '？', '：', '；', '）', '」', '』', '】', '》', '〉', '〕',
         '”', '’', '…', '.', ',', '!', '?', ':', ';', ')', ']', '}',
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn broken(text: &str, room: usize) -> Vec<&str> {
+        rows(text, room, room)
+            .into_iter()
+            .map(|row| &text[row])
+            .collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_never_within_a_character() {
+        for (text, room, expected) in [
+            ("", 5, vec![""]),
+            ("   ", 5, vec![""]),
+            ("one two", 7, vec!["one two"]),
+            ("one two  ", 7, vec!["one two"]),
+            ("one two", 6, vec!["one", "two"]),
+            ("one  two", 4, vec!["one", "two"]),
+            ("  one two", 5, vec!["  one", "two"]),
+            ("        one", 5, vec!["one"]),
+            ("longword x", 4, vec!["long", "word", "x"]),
+            ("a longword", 4, vec!["a", "long", "word"]),
+            ("漢字漢字", 5, vec!["漢字", "漢字"]),
+            ("漢字、漢", 4, vec!["漢", "字、", "漢"]),
+            ("ab漢字 cd", 4, vec!["ab漢", "字", "cd"]),
+            (
+                "e\u{301}e\u{301}e\u{301}",
+                2,
+                vec!["e\u{301}e\u{301}", "e\u{301}"],
+            ),
+            ("👩‍🚀👩‍🚀", 3, vec!["👩‍🚀", "👩‍🚀"]),
+            ("a\u{a0}b c", 3, vec!["a\u{a0}b", "c"]),
+        ] {
+            assert_eq!(broken(text, room), expected, "{text:?} in {room}");
+        }
+    }
+
+    #[test]
+    fn the_first_row_may_have_more_room_than_the_others_or_less() {
+        let text = "one two three";
+        let of = |first, rest| -> Vec<&str> {
+            rows(text, first, rest)
+                .into_iter()
+                .map(|row| &text[row])
+                .collect()
+        };
+        assert_eq!(of(3, 20), ["one", "two three"]);
+        assert_eq!(of(8, 3), ["one two", "thr", "ee"]);
+    }
+
+    #[test]
+    fn tabs_reach_the_next_stop() {
+        assert_eq!(tidy("a\tb\n\t漢\tc"), "a   b\n    漢  c");
+    }
+
+    #[test]
+    fn prefixes_stand_before_every_row_while_there_is_room() {
+        let lines = |width| -> Vec<String> {
+            let wrapped = wrap_between(
+                &Line::from("some words"),
+                width,
+                &Line::from("1. "),
+                &Line::from("   "),
+            );
+            wrapped.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(lines(11), ["1. some", "   words"]);
+        assert_eq!(lines(9), ["1some", " words"]);
+        assert_eq!(lines(5), ["some", "words"]);
+    }
+
+    proptest! {
+        #[test]
+        fn simple_texts_break_as_all_do(text in "[a-c ]{0,60}", first in 1usize..12, rest in 1usize..12) {
+            let mut start = 0;
+            let mut room = first;
+            for row in rows(&text, first, rest) {
+                let indent = text[start..].bytes().take_while(|byte| *byte == b' ').count();
+                if indent >= room {
+                    start += indent;
+                }
+                if start == text.len() {
+                    break;
+                }
+                let other = next_row(&text, start, room);
+                prop_assert_eq!(&row, &other.range);
+                start = other.next;
+                room = rest;
+            }
+        }
+    }
 }

@@ -1,12 +1,9 @@
 //! How languages are written, as far as colours need it.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 /// Some words with spaces between them.
 pub(super) type Words = &'static str;
-
-/// Whether a word is one of some.
-pub(super) fn is_in(words: Words, word: &str) -> bool {
-    words.split(' ').any(|it| it == word)
-}
 
 /// A language.
 #[derive(Debug)]
@@ -107,14 +104,34 @@ const fn like_python(
     }
 }
 
+/// A language with its words where they are found at once.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) language: &'static Language,
+    pub(super) keywords: HashSet<&'static str>,
+    pub(super) kinds: HashSet<&'static str>,
+}
+
+/// Made when the first block of code is drawn.
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let known = |language: &'static Language| Known {
+        language,
+        keywords: language.keywords.split(' ').collect(),
+        kinds: language.kinds.split(' ').collect(),
+    };
+    LANGUAGES.iter().map(known).collect()
+});
+
 /// The language of this name; of a path, that of its ending or its file name.
-pub(super) fn find(name: &str) -> Option<&'static Language> {
+pub(super) fn find(name: &str) -> Option<&'static Known> {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let ending = file.rsplit('.').next().unwrap_or(file).to_ascii_lowercase();
     if ending.is_empty() {
         return None;
     }
-    LANGUAGES.iter().find(|it| is_in(it.names, &ending))
+    KNOWN
+        .iter()
+        .find(|it| it.language.names.split(' ').any(|name| name == ending))
 }
 
 static LANGUAGES: &[Language] = &[
@@ -363,7 +380,7 @@ mod tests {
             ("app.test.tsx", "javascript"),
         ] {
             assert_eq!(
-                find(name).and_then(|it| it.names.split(' ').next()),
+                find(name).and_then(|it| it.language.names.split(' ').next()),
                 Some(expected),
                 "{name}"
             );

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::style::Style;
 
-use super::languages::{self, Language, Names, is_in};
+use super::languages::{self, Known, Language, Names};
 use crate::tui::theme::Theme;
 
 /// What a part of a program is.
@@ -36,7 +36,7 @@ impl Part {
 /// A language, and what the line before has left open.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reader {
-    language: Option<&'static Language>,
+    known: Option<&'static Known>,
     within: Within,
 }
 
@@ -54,17 +54,19 @@ impl Reader {
     /// For a language by its name; one that is not known leaves its code plain.
     pub(crate) fn of(language: &str) -> Self {
         Self {
-            language: languages::find(language),
+            known: languages::find(language),
             within: Within::Code,
         }
     }
 
     /// The parts of the next line, in order and without gaps.
     pub(crate) fn line(&mut self, line: &str) -> Vec<(Range<usize>, Part)> {
-        let Some(language) = self.language else {
+        let Some(known) = self.known else {
             return vec![(0..line.len(), Part::Plain)];
         };
+        let language = known.language;
         let mut scan = Scan {
+            known,
             language,
             line,
             at: 0,
@@ -90,6 +92,7 @@ impl Reader {
 
 /// One line on its way.
 struct Scan<'l> {
+    known: &'static Known,
     language: &'static Language,
     line: &'l str,
     at: usize,
@@ -130,6 +133,10 @@ impl<'l> Scan<'l> {
         if language.names_are == Names::Markup {
             return self.between_tags();
         }
+        if rest.starts_with(' ') {
+            self.take_while(Part::Plain, |it| it == ' ');
+            return Within::Code;
+        }
         if let Some((open, _)) = language.block
             && rest.starts_with(open)
         {
@@ -165,7 +172,7 @@ impl<'l> Scan<'l> {
         } else if first == '[' && language.names_are == Names::Equals && self.is_key_due {
             self.take_all(Part::Kind);
         } else {
-            self.is_key_due &= matches!(first, ' ' | '-');
+            self.is_key_due &= first == '-';
             self.take(first.len_utf8(), Part::Plain);
             return Within::Code;
         }
@@ -263,10 +270,10 @@ impl<'l> Scan<'l> {
         } else {
             word
         };
-        if is_in(language.keywords, listed) {
+        if self.known.keywords.contains(listed) {
             return Part::Keyword;
         }
-        if is_in(language.kinds, listed) {
+        if self.known.kinds.contains(listed) {
             return Part::Kind;
         }
         if matches!(language.names_are, Names::Program | Names::Rust) {
