@@ -6,7 +6,7 @@ mod models;
 mod sessions;
 mod strangers;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::{
@@ -26,6 +26,7 @@ use zot_protocol::limits;
 
 use super::{
     bridge::{Bridge, Said},
+    editor::history::History,
     message::{Effect, Message, Then},
     state::{Command, Item, Level, State, Status},
     terminal::{self, Input, Terminal},
@@ -149,17 +150,25 @@ impl App {
         } = start;
         let bridge = Arc::new(Bridge::new(confirm));
         config.hooks = Arc::<Bridge>::clone(&bridge);
-        let (provider, model) = config.model_name();
+        let model = config.model().cloned();
+        let provider = model
+            .as_ref()
+            .map(|it| it.provider.clone())
+            .unwrap_or_default();
         let status = Status {
             provider: provider.clone(),
-            model,
+            window: model.as_ref().map_or(0, |it| it.context_window),
+            model: model.map(|it| it.id).unwrap_or_default(),
             cwd: shown_cwd(&config.cwd),
             asks: confirm,
             jailed: config.jail,
             ..Status::default()
         };
-        let theme = Theme::of_environment(theme.as_deref());
+        let theme_name = theme;
+        let theme = Theme::of_environment(theme_name.as_deref());
         let mut state = State::new(terminal.size(), theme, config.cwd.clone(), status);
+        // One that cannot be read is one that is not there.
+        state.editor.history = History::load(&history(&config.home)).unwrap_or_default();
         state.editor.insert(prompt);
         let version = env!("CARGO_PKG_VERSION");
         let banner = vec![
@@ -172,6 +181,14 @@ impl App {
                 Level::Warning,
                 "there is no key, so the demo model answers\nhint: /login anthropic, or set ANTHROPIC_API_KEY or OPENAI_API_KEY",
             );
+        }
+        if let Some(name) = theme_name.filter(|name| !Theme::NAMES.contains(&name.as_str())) {
+            let text = format!(
+                "there is no theme `{}`; known: {}",
+                name.escape_debug(),
+                Theme::NAMES.join(", ")
+            );
+            state.tell(Level::Warning, text);
         }
         for notice in notices {
             state.tell(Level::Warning, crate::clean::text(&notice));
@@ -443,6 +460,11 @@ async fn changed(registry: &mut Option<watch::Receiver<Arc<Registry>>>) {
     if is_over {
         *registry = None;
     }
+}
+
+/// Where the prompts of before are kept.
+fn history(home: &Home) -> PathBuf {
+    home.path().join("history")
 }
 
 /// As a shell shows it.

@@ -295,7 +295,7 @@ impl State {
                         }
                 )
             )
-            || self.files.as_ref().is_some_and(Files::is_looking)
+            || self.popup.is_looking
             || self.starting() > 0
     }
 

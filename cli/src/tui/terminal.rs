@@ -7,6 +7,7 @@
 
 mod encode;
 mod input;
+mod keys;
 mod mode;
 mod writer;
 
@@ -33,10 +34,13 @@ const USUAL: Size = Size {
 /// How long the last frame may take to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Nothing of a frame is shown before all of it is there, where a terminal knows that; and a text that is wider than
-/// was thought is cut off at the margin instead of beginning a line.
-const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
-const END: &str = "\x1b[?7h\x1b[?2026l";
+/// Nothing of a frame is shown before all of it is there, where a terminal knows that.
+const BEGIN: &str = "\x1b[?2026h";
+const END: &str = "\x1b[?2026l";
+/// A line of the live area that is wider than was thought is cut off at the margin instead of beginning another one. A
+/// finished line may begin another one: nothing of it is to be lost.
+const CUT: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 /// The terminal, as long as it is ours.
 pub(crate) struct Terminal {
@@ -113,6 +117,7 @@ impl Terminal {
             row(&line, 0).write(width, frame);
             frame.push_str("\r\n");
         }
+        frame.push_str(CUT);
         for (at, row) in rows.iter().enumerate() {
             if at > 0 {
                 frame.push_str("\r\n");
@@ -122,6 +127,7 @@ impl Terminal {
             }
             row.write(width, frame);
         }
+        frame.push_str(WRAP);
         park(rows.len().saturating_sub(1), frame);
     }
 
@@ -133,6 +139,9 @@ impl Terminal {
             if row == shown && !is_last {
                 continue;
             }
+            if frame.is_empty() {
+                frame.push_str(CUT);
+            }
             down(at - below, frame);
             below = at;
             frame.push('\r');
@@ -142,6 +151,7 @@ impl Terminal {
             row.write(self.size.width, frame);
         }
         if !frame.is_empty() {
+            frame.push_str(WRAP);
             park(below, frame);
         }
     }

@@ -104,11 +104,7 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
     if matches!(state.dialog, Some(Dialog::Extensions { .. })) {
         effects.push(Effect::Inspect);
     }
-    if state
-        .files
-        .as_ref()
-        .is_some_and(super::editor::files::Files::is_looking)
-    {
+    if state.popup.is_looking {
         state.refresh_popup();
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     home::Home,
     hooks::{Hooks, NoHooks},
-    provider::{Catalogue, Resolved},
+    provider::{Catalogue, Model, Resolved},
     session::Choice,
     tool::Skills,
 };
@@ -100,10 +100,9 @@ impl RuntimeConfig {
         self.model = Some(model);
     }
 
-    /// Who answers: the provider's name, and the model's.
-    pub fn model_name(&self) -> (String, String) {
-        let named = |it: &Resolved| (it.provider.name().to_owned(), it.model.id.clone());
-        self.model.as_ref().map(named).unwrap_or_default()
+    /// What is known of the model that answers; `None` once an agent was made of it.
+    pub fn model(&self) -> Option<&Model> {
+        self.model.as_ref().map(|resolved| &resolved.model)
     }
 
     pub(super) fn take_model(&mut self) -> Resolved {

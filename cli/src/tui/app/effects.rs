@@ -1,6 +1,6 @@
 //! What is to be done outside of the screen: of the agent, of the extensions, of the terminal.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use zot_host::{Busy, Confirmed, Prompt, Runtime};
 use zot_protocol::rpc::ReloadStats;
@@ -247,15 +247,10 @@ impl App {
     }
 
     pub(super) fn keep_history(&mut self) {
-        let path = history(&self.world);
+        let path = super::history(&self.world.home);
         // A home that cannot be written is said when something in it matters.
         let _ = self.state.editor.history.store(&path);
     }
-}
-
-/// Where the prompts of before are kept.
-pub(super) fn history(world: &World) -> PathBuf {
-    world.home.path().join("history")
 }
 
 pub(super) fn busy(busy: Busy) -> String {

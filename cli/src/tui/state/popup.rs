@@ -17,6 +17,8 @@ pub(crate) struct Popup {
     pub(crate) selected: usize,
     /// The text for which the user did not want it.
     dismissed: Option<String>,
+    /// Whether more files may be found.
+    pub(crate) is_looking: bool,
     token: Option<Token>,
 }
 
@@ -36,6 +38,15 @@ pub(crate) enum Row {
 impl Row {
     fn can_be_chosen(&self) -> bool {
         !matches!(self, Self::Divider(_))
+    }
+
+    /// Whether it is the command of this name.
+    fn is(&self, typed: &str) -> bool {
+        match self {
+            Self::Builtin(builtin) => builtin.name().eq_ignore_ascii_case(typed),
+            Self::Command { name, .. } => name.eq_ignore_ascii_case(typed),
+            Self::Divider(_) | Self::File(_) => false,
+        }
     }
 }
 
@@ -85,12 +96,17 @@ impl State {
         }
         self.popup.dismissed = None;
         self.popup.token = None;
-        let rows = match command_of(&text) {
+        self.popup.is_looking = false;
+        let command = command_of(&text);
+        let rows = match command {
             Some(typed) => command_rows(&self.commands, typed),
             None => self.file_rows(),
         };
         if rows != self.popup.rows {
-            self.popup.selected = 0;
+            // Whoever has written a whole name means that one.
+            let chosen = rows.iter().filter(|row| row.can_be_chosen());
+            let whole = command.and_then(|typed| chosen.clone().position(|row| row.is(typed)));
+            self.popup.selected = whole.unwrap_or(0);
             self.popup.rows = rows;
         }
     }
@@ -102,6 +118,8 @@ impl State {
         let Some(files) = &mut self.files else {
             return Vec::new();
         };
+        // Asked before: what is found in between is found the next time.
+        self.popup.is_looking = files.is_looking();
         let found = files.find(&token.query, FILES);
         self.popup.token = Some(token);
         found.into_iter().map(Row::File).collect()

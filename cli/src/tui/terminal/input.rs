@@ -1,16 +1,23 @@
 //! Keys and pastes, from a thread of its own.
 
-use std::{io, thread, time::Duration};
+use std::{io, thread};
 
-use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::KeyEvent;
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 use tokio::sync::mpsc;
 
+use super::keys::Keys;
+
 /// So much may wait to be handled: more than anybody types ahead.
 const WAITING: usize = 1024;
+/// How long the rest of a sequence may be on its way; after that, an Esc was an Esc.
+const REST: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 25_000_000,
+};
 
 /// What the user did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,44 +34,35 @@ pub(crate) fn read() -> io::Result<mpsc::Receiver<Input>> {
     thread::Builder::new()
         .name("keys".to_owned())
         .spawn(move || {
-            while let Ok(true) = wait() {
-                if !forward(&to) {
-                    return;
-                }
-            }
+            let _ = forward(&to);
             let _ = to.blocking_send(Input::Closed);
         })?;
     Ok(inputs)
 }
 
-/// Waits until there is something to read; false when there never will be. crossterm would read the end of a closed
-/// terminal for ever.
-fn wait() -> io::Result<bool> {
+/// Hands on what is typed. It ends when there is nobody who types, or nobody who wants it.
+fn forward(to: &mpsc::Sender<Input>) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
+    let mut keys = Keys::default();
+    let mut bytes = [0; 4096];
     loop {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut ready, None) {
-            Ok(_) => {
-                let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-                return Ok(!ready[0].revents().intersects(gone));
-            }
-            Err(Errno::INTR) => {}
+        let patience = keys.is_waiting().then_some(&REST);
+        let inputs = match poll(&mut ready, patience) {
+            Ok(0) => keys.end(),
+            Ok(_) => match rustix::io::read(stdin, &mut bytes) {
+                Ok(0) => return Ok(()),
+                Ok(count) => keys.feed(&bytes[..count]),
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Err(error) => return Err(error.into()),
+            },
+            Err(Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Hands on all that is there. False when nobody wants it.
-fn forward(to: &mpsc::Sender<Input>) -> bool {
-    while event::poll(Duration::ZERO).unwrap_or(false) {
-        let input = match event::read() {
-            Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => Input::Key(key),
-            Ok(Event::Paste(text)) => Input::Paste(text),
-            _ => continue,
         };
-        if to.blocking_send(input).is_err() {
-            return false;
+        for input in inputs {
+            if to.blocking_send(input).is_err() {
+                return Ok(());
+            }
         }
     }
-    true
 }

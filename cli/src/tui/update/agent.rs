@@ -4,7 +4,10 @@ use zot_protocol::{StopReason, ToolStatus, rpc};
 
 use crate::{
     clean,
-    tui::state::{Call, Item, Level, Ran, State, Turn},
+    tui::{
+        state::{Call, Item, Level, Ran, State, Turn},
+        widget::item::inner,
+    },
 };
 
 /// So much of a result can be shown.
@@ -90,7 +93,7 @@ fn end_text(state: &mut State) {
     let Some(turn) = &mut state.turn else {
         return;
     };
-    let lines = turn.stream.finish(state.size.width, &state.theme);
+    let lines = turn.stream.finish(inner(state.size.width), &state.theme);
     if !lines.is_empty() {
         let first = !turn.has_shown;
         state.output.push(Item::Streamed { lines, first });

@@ -92,7 +92,9 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
             KeyCode::Down => picker.step(1),
             KeyCode::PageUp => picker.step(-5),
             KeyCode::PageDown => picker.step(5),
-            KeyCode::Backspace => picker.filter_by(|filter| drop(filter.pop())),
+            KeyCode::Backspace => picker.filter_by(|filter| {
+                let _ = filter.pop();
+            }),
             KeyCode::Char(char) if !control => picker.filter_by(|filter| filter.push(char)),
             KeyCode::Enter => {
                 if let Some(picked) = picker.picked() {

@@ -20,33 +20,33 @@ EVIL = (
 def say(**frame):
     wire.write(json.dumps(frame) + "\n"); wire.flush()
 say(type="hello", name="evil", version=EVIL)
-say(type="register_command", name="attack", description=EVIL + "about")
+say(type="register_command", name="attack", description=EVIL + "\nabout")
 say(type="register_tool", name="attack", description=EVIL, schema={"type": "object", "description": EVIL})
 say(type="ready")
-sys.stderr.write(EVIL + "log\n"); sys.stderr.flush()
+sys.stderr.write(EVIL + "\nlog\n"); sys.stderr.flush()
 for line in sys.stdin:
     frame = json.loads(line)
     kind = frame["type"]
     if kind == "command_invoked":
         answer = {"type": "command_response", "id": frame["id"]}
         which = frame["args"]
-        if which == "display": say(**answer, action="display", display=EVIL + "shown")
-        elif which == "insert": say(**answer, action="insert", insert=EVIL + "inserted")
-        elif which == "prompt": say(**answer, action="prompt", prompt=EVIL + "prompted")
-        elif which == "error": say(**answer, error=EVIL + "failed")
+        if which == "display": say(**answer, action="display", display=EVIL + "\nshown")
+        elif which == "insert": say(**answer, action="insert", insert=EVIL + "\ninserted")
+        elif which == "prompt": say(**answer, action="prompt", prompt=EVIL + "\nprompted")
+        elif which == "error": say(**answer, error=EVIL + "\nfailed")
         elif which == "panel":
-            say(**answer, action="open_panel", open_panel={"id": "p", "title": EVIL + "title", "lines": [EVIL + "line"], "footer": EVIL + "footer"})
+            say(**answer, action="open_panel", open_panel={"id": "p", "title": EVIL + "\ntitle", "lines": [EVIL + "\nline"], "footer": EVIL + "\nfooter"})
         elif which == "notes":
             for level in ["info", "success", "warn", "error"]:
                 say(type="notify", level=level, message=EVIL + level)
             say(**answer)
         elif which == "submit":
-            say(type="submit", text=EVIL + "submitted"); say(**answer)
+            say(type="submit", text=EVIL + "\nsubmitted"); say(**answer)
     elif kind == "tool_call":
-        say(type="tool_progress", id=frame["id"], text=EVIL + "progress")
-        say(type="tool_result", id=frame["id"], content=[{"type": "text", "text": EVIL + "result\n" * 9}])
+        say(type="tool_progress", id=frame["id"], text=EVIL + "\nprogress")
+        say(type="tool_result", id=frame["id"], content=[{"type": "text", "text": EVIL + "\nresult\n" * 9}])
     elif kind == "panel_key":
-        say(type="panel_render", panel_id="p", title=EVIL + "again", lines=[EVIL + "drawn"], footer=EVIL)
+        say(type="panel_render", panel_id="p", title=EVIL + "\nagain", lines=[EVIL + "\ndrawn"], footer=EVIL)
     elif kind == "shutdown":
         say(type="shutdown_ack"); break
 "#;

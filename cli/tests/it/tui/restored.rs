@@ -89,7 +89,7 @@ fn after_an_extension_was_killed() {
         // SAFETY: no memory is involved; the process is one that this `zot` has started.
         unsafe { libc::kill(child, libc::SIGKILL) };
     }
-    screen.wait_for("✗ wait [puppet] failed");
+    screen.wait_for("✗ wait failed");
     screen.wait_for("ext 0/1");
     screen.wait_idle();
     screen.leave();

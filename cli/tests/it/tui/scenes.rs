@@ -19,10 +19,16 @@ fn scene(name: &str, world: &World, screen: &Screen) {
     let text = text
         .replace(root, "…")
         .replace(env!("CARGO_PKG_VERSION"), "[version]");
+    let mut text = text;
+    for (pattern, instead) in [
+        (r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "*"),
+        (r"\b\d+s\b", "[time]"),
+        (r"\d+(\.\d)? ms", "[ms]"),
+    ] {
+        let pattern = regex::Regex::new(pattern).expect("valid");
+        text = pattern.replace_all(&text, instead).into_owned();
+    }
     let mut settings = insta::Settings::clone_current();
-    settings.add_filter(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "*");
-    settings.add_filter(r"\b\d+s\b", "[time]");
-    settings.add_filter(r"\d+(\.\d)? ms", "[ms]");
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
@@ -36,7 +42,7 @@ fn script(world: &World) -> String {
                 "tool_call": {"name": "read", "args": {"path": "greet.py"}}
             }),
             json!({"tool_call": {"name": "edit", "args": {
-                "path": "greet.py", "edits": [{"old": "print('hi')", "new": "print('hello')"}]
+                "path": "greet.py", "edits": [{"old_text": "print('hi')", "new_text": "print('hello')"}]
             }}}),
             json!({"text": "## Done\n\n- `greet.py` says **hello** now\n- nothing else changed\n\n```python\nprint('hello')\n```\n"}),
         ],

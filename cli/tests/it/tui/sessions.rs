@@ -51,8 +51,10 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.send("/session import out.jsonl");
     screen.wait_for("imported · 1 messages");
     screen.wait_idle();
+    // It does nothing by itself.
     screen.send("/session");
-    screen.wait_for("/session fork");
+    screen.keys("nonsense");
+    screen.wait_for("› /session nonsense");
     screen.leave_by_force();
 }
 
@@ -67,7 +69,7 @@ fn the_last_session_is_gone_on_with() {
     screen.wait_for("a new conversation");
     screen.wait_idle();
     screen.send("/sessions");
-    screen.wait_for("› remember this");
+    screen.wait_for("── Session ──");
     screen.keys(ESC);
     screen.wait_idle();
     screen.leave();

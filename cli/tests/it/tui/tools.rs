@@ -81,7 +81,9 @@ fn an_edit_is_a_diff() {
     fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("written");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
-    screen.send("/call edit {\"path\":\"a.txt\",\"edits\":[{\"old\":\"two\",\"new\":\"zwei\"}]}");
+    screen.send(
+        "/call edit {\"path\":\"a.txt\",\"edits\":[{\"old_text\":\"two\",\"new_text\":\"zwei\"}]}",
+    );
     screen.wait_for("✓ edit  a.txt");
     screen.wait_until("the lines of a diff", |text| {
         let row = |mark: &str, word: &str| {

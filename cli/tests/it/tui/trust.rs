@@ -29,7 +29,7 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
     screen.wait_for("── Start the extension puppet? ──");
     screen.wait_for("does as it is told");
     screen.wait_for("python3 puppet.py");
-    screen.wait_for("your full rights");
+    screen.wait_for("it declares no permissions");
     assert!(!screen.ever("ext 1/1"));
     screen.keys("y");
     screen.wait_for("ext 1/1");
