@@ -63,7 +63,11 @@ impl Marks {
 
 /// One line: what would begin another is a space.
 pub(crate) fn line(line: &str) -> String {
-    text(line).replace(['\n', '\t'], " ")
+    let clean = text(line);
+    if clean.contains(['\n', '\t']) {
+        return clean.replace(['\n', '\t'], " ");
+    }
+    clean
 }
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;

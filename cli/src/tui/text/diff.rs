@@ -1,58 +1,202 @@
-//! A change, as unified diffs show it: the number of each line, its sign, and its text in the colour of the sign.
+//! A change, as unified diffs show it: the number of each line, its sign, and its text in the colour of the sign. Where
+//! one line became another, what differs between them stands out.
 
-use ratatui::text::{Line, Span};
+use std::ops::Range;
 
-use super::wrap::{tidy, wrap_between};
+use ratatui::{
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+
+use super::{
+    clusters,
+    wrap::{tidy, wrap_between},
+};
 use crate::{clean, tui::theme::Theme};
 
-/// The lines of a unified diff.
+/// The lines of a unified diff. The name of a file is left out where it is the only one: who shows the diff says it.
 pub(crate) fn diff(unified: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let unified = clean::text(unified);
-    let mut hunk = Hunk::default();
-    let digits = digits_of_highest(&unified);
-    let mut lines = Vec::new();
-    for line in unified.lines() {
-        if let Some(next) = Hunk::of(line) {
+    let mut writer = Writer {
+        width,
+        theme,
+        digits: digits_of_highest(&unified),
+        is_alone: unified
+            .lines()
+            .filter(|line| line.starts_with("+++ "))
+            .count()
+            == 1,
+        hunk: Hunk::default(),
+        changed: Vec::new(),
+        lines: Vec::new(),
+    };
+    let mut lines = unified.lines().peekable();
+    while let Some(line) = lines.next() {
+        let is_name =
+            line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        if is_name && !writer.hunk.is_open() {
+            let new = lines.next().unwrap_or_default();
+            writer.file(line, new);
+        } else {
+            writer.line(line);
+        }
+    }
+    writer.flush();
+    writer.lines
+}
+
+struct Writer<'t> {
+    width: u16,
+    theme: &'t Theme,
+    /// How many the highest number has.
+    digits: usize,
+    is_alone: bool,
+    hunk: Hunk,
+    /// Lines that are gone and lines that came for them, until it is known which belong together.
+    changed: Vec<Changed>,
+    lines: Vec<Line<'static>>,
+}
+
+struct Changed {
+    sign: char,
+    number: usize,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn file(&mut self, old: &str, new: &str) {
+        self.flush();
+        self.hunk = Hunk::default();
+        if self.is_alone {
+            return;
+        }
+        let name = if new == "+++ /dev/null" { old } else { new };
+        let name = Line::styled(name[4..].to_owned(), self.theme.strong);
+        self.lines.extend(wrap_between(
+            &name,
+            self.width,
+            &Line::default(),
+            &Line::default(),
+        ));
+    }
+
+    fn line(&mut self, line: &str) {
+        if let Some(next) = Hunk::of(line).filter(|_| !self.hunk.is_open()) {
+            self.flush();
             // What is left out stands between two hunks.
-            if hunk.is_one() {
-                lines.push(Line::from(Span::styled(
+            if self.hunk.is_one() {
+                let digits = self.digits;
+                self.lines.push(Line::from(Span::styled(
                     format!("{:>digits$}", "⋮"),
-                    theme.muted,
+                    self.theme.muted,
                 )));
             }
-            hunk = next;
-            continue;
+            self.hunk = next;
+            return;
         }
-        let (sign, text, style) = match line.split_at_checked(1) {
-            Some(("+", text)) if hunk.is_open() => ('+', text, theme.added),
-            Some(("-", text)) if hunk.is_open() => ('-', text, theme.removed),
-            Some((" ", text)) if hunk.is_open() => (' ', text, theme.text),
-            None if hunk.is_open() => (' ', "", theme.text),
+        let (sign, text) = match line.split_at_checked(1) {
+            Some(("+", text)) if self.hunk.is_open() => ('+', text),
+            Some(("-", text)) if self.hunk.is_open() => ('-', text),
+            Some((" ", text)) if self.hunk.is_open() => (' ', text),
+            None if self.hunk.is_open() => (' ', ""),
             _ => {
-                let muted = Line::styled(line, theme.muted);
-                lines.extend(wrap_between(
+                self.flush();
+                let muted = Line::styled(line, self.theme.muted);
+                self.lines.extend(wrap_between(
                     &muted,
-                    width,
+                    self.width,
                     &Line::default(),
                     &Line::default(),
                 ));
-                continue;
+                return;
             }
         };
-        let number = hunk.take(sign);
+        let is_next_change =
+            sign == '-' && self.changed.last().is_some_and(|last| last.sign == '+');
+        if sign == ' ' || is_next_change {
+            self.flush();
+        }
+        let line = Changed {
+            sign,
+            number: self.hunk.take(sign),
+            text: tidy(text),
+        };
+        if sign == ' ' {
+            self.write(&line, None);
+        } else {
+            self.changed.push(line);
+        }
+    }
+
+    /// Writes the lines that were changed. As many new ones as old ones are the same lines, mended.
+    fn flush(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        let old = changed.iter().filter(|line| line.sign == '-').count();
+        let are_pairs = changed.len() == 2 * old;
+        for (number, line) in changed.iter().enumerate() {
+            let other = if number < old {
+                number + old
+            } else {
+                number - old.min(number)
+            };
+            let differs = changed
+                .get(other)
+                .filter(|_| are_pairs)
+                .and_then(|other| difference(&line.text, &other.text));
+            self.write(line, differs);
+        }
+    }
+
+    fn write(&mut self, line: &Changed, differs: Option<Range<usize>>) {
+        let Changed { sign, number, text } = line;
+        let style = match sign {
+            '+' => self.theme.added,
+            '-' => self.theme.removed,
+            _ => self.theme.text,
+        };
+        let digits = self.digits;
         let first = Line::from(vec![
-            Span::styled(format!("{number:>digits$} "), theme.muted),
+            Span::styled(format!("{number:>digits$} "), self.theme.muted),
             Span::styled(format!("{sign} "), style),
         ]);
         let rest = Line::from(" ".repeat(digits + 3));
-        lines.extend(wrap_between(
-            &Line::styled(tidy(text), style),
-            width,
-            &first,
-            &rest,
-        ));
+        let differs = differs.unwrap_or(0..0);
+        let spans = vec![
+            Span::styled(&text[..differs.start], style),
+            Span::styled(&text[differs.clone()], standing_out(style)),
+            Span::styled(&text[differs.end..], style),
+        ];
+        self.lines
+            .extend(wrap_between(&Line::from(spans), self.width, &first, &rest));
     }
-    lines
+}
+
+fn standing_out(style: Style) -> Style {
+    style.add_modifier(Modifier::REVERSED)
+}
+
+/// The part of a line that another does not have; `None` if it is nothing, or if they have little in common.
+fn difference(this: &str, other: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    let mut others = clusters(other);
+    for (at, cluster, _) in clusters(this) {
+        if others.next().is_none_or(|(_, other, _)| other != cluster) {
+            break;
+        }
+        start = at + cluster.len();
+    }
+    let (this_rest, other_rest) = (&this[start..], &other[start..]);
+    let same_end: usize = this_rest
+        .chars()
+        .rev()
+        .zip(other_rest.chars().rev())
+        .take_while(|(this, other)| this == other)
+        .map(|(char, _)| char.len_utf8())
+        .sum();
+    let end = this.len() - same_end;
+    let same = this.trim().len().saturating_sub(end - start);
+    let whole = this.trim().len().max(other.trim().len());
+    (start < end && same * 3 >= whole).then_some(start..end)
 }
 
 /// Where in both files the next line is, and how many are left of the hunk.
@@ -128,13 +272,25 @@ mod tests {
     use super::super::tests::{lines, marked};
     use super::*;
 
-    const CHANGE: &str = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -8,4 +8,4 @@ fn main() {\n fn main() {\n-\tlet x = 1;\n+    let x = 2; // a remark that is too long for the line\n \n }\n@@ -99 +99,2 @@\n-- a list\n+- a list\n+--- no header\n\\ No newline at end of file\n";
+    const CHANGE: &str = "\
+--- a/src/main.rs
++++ b/src/main.rs
+@@ -8,4 +8,4 @@ fn main() {
+ fn main() {
+-\tlet x = 1;
++    let x = 2; // a remark that is too long for the line
+ 
+ }
+@@ -99 +99,2 @@
+-- a list
++- a list
++--- no header
+\\ No newline at end of file
+";
 
     #[test]
     fn a_change_has_numbers_signs_and_colours() {
         insta::assert_snapshot!(marked(&diff(CHANGE, 36, &Theme::dark())), @r"
-        <dim:--- a/src/main.rs>
-        <dim:+++ b/src/main.rs>
         <dim:  8 >  fn main() {
         <dim:  9 ><red:- ><red:    let x = 1;>
         <dim:  9 ><green:+ ><green:    let x = 2; // a remark>
@@ -147,6 +303,31 @@ mod tests {
         <dim:100 ><green:+ ><green:--- no header>
         <dim:\ No newline at end of file>
         ");
+    }
+
+    #[test]
+    fn several_files_have_their_names() {
+        let two = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+two\n--- b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
+        assert_eq!(
+            lines(&diff(two, 40, &Theme::dark())),
+            ["a.txt", "1 - one", "1 + two", "b.txt", "1 - gone"]
+        );
+    }
+
+    #[test]
+    fn what_differs_is_found_within_the_line() {
+        for (this, other, differs) in [
+            ("print(\"Helo\")", "print(\"Hello\")", None),
+            ("print(\"Hello\")", "print(\"Helo\")", Some("l")),
+            ("let a = 1;", "let b = 1;", Some("a")),
+            ("grün wie Gras", "grau wie Gras", Some("ün")),
+            ("same", "same", None),
+            ("all of it", "nothing like that", None),
+            ("e\u{301}tude no", "e\u{300}tude no", Some("e\u{301}")),
+        ] {
+            let range = difference(this, other);
+            assert_eq!(range.map(|range| &this[range]), differs, "{this} / {other}");
+        }
     }
 
     #[test]

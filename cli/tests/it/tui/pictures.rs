@@ -5,15 +5,27 @@ use std::{fs, path::Path};
 
 use serde_json::json;
 
-use super::{puppet, screen::Screen};
+use super::{
+    puppet,
+    screen::{Screen, UP},
+};
 use crate::support::World;
 
 const SIZE: (u16, u16) = (96, 30);
 
-fn keep(screen: &Screen, name: &str, title: &str) {
+/// What the working directory is called in the pictures.
+const PLACE: &str = "/home/ada/work/greeting";
+
+fn keep(world: &World, screen: &Screen, name: &str, title: &str) {
+    let mut picture = screen.picture(title);
+    let place = world.work();
+    let place = place.to_str().expect("a text");
+    if place.len() == PLACE.len() {
+        picture = picture.replace(place, PLACE);
+    }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures");
     fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join(format!("{name}.svg")), screen.picture(title)).expect("written");
+    fs::write(folder.join(format!("{name}.svg")), picture).expect("written");
 }
 
 /// A small project with something to mend.
@@ -32,7 +44,7 @@ fn project(world: &World) -> String {
                 "tool_call": {"name": "read", "args": {"path": "src/greet.rs"}}
             }),
             json!({"tool_call": {"name": "edit", "args": {
-                "path": "src/greet.rs", "edits": [{"old": "Helo", "new": "Hello"}]
+                "path": "src/greet.rs", "edits": [{"old_text": "Helo", "new_text": "Hello"}]
             }}}),
             json!({"text": "The greeting is spelt **Hello** now.\n\n- `src/greet.rs`: one word\n- no other file has it\n\nIt reads:\n\n```rust\n/// Greets somebody.\npub fn greet(name: &str) -> String {\n    format!(\"Hello, {name}!\")\n}\n```\n"}),
         ],
@@ -54,14 +66,18 @@ fn pictures() {
     screen.wait_for("no other file has it");
     screen.wait_idle();
     keep(
+        &world,
         &screen,
         "turn",
         "zot reads a file, edits it, shows the change, and says what it did",
     );
 
     screen.keys("/");
+    screen.wait_for("/help ");
+    screen.keys(UP);
     screen.wait_for("/todo");
     keep(
+        &world,
         &screen,
         "commands",
         "The commands of zot, and below a line those of its extensions",
@@ -69,9 +85,18 @@ fn pictures() {
     screen.keys("\x03");
     screen.wait_idle();
 
+    for task in [
+        "spell the greeting right",
+        "greet in more languages",
+        "tell the others",
+    ] {
+        screen.send(&format!("/todo {task}"));
+        screen.wait_idle();
+    }
     screen.send("/todo");
-    screen.wait_for("Esc");
+    screen.wait_for("[todo]");
     keep(
+        &world,
         &screen,
         "panel",
         "The panel of the extension todo, between the conversation and the status bar",
