@@ -103,6 +103,11 @@ impl Builtin {
         self == Self::Session
     }
 
+    /// Whether there must be an agent for it.
+    pub(crate) fn needs_agent(self) -> bool {
+        !matches!(self, Self::Help | Self::Yolo | Self::Exit)
+    }
+
     /// Whether it changes what the agent works with, so that it waits until that is idle.
     pub(crate) fn waits(self) -> bool {
         matches!(

@@ -300,7 +300,7 @@ impl State {
     }
 
     /// How many extensions are still to become ready.
-    fn starting(&self) -> usize {
+    pub(crate) fn starting(&self) -> usize {
         use zot_protocol::rpc::ExtensionState;
         let starting = |it: &&ExtensionInfo| it.state == ExtensionState::Starting;
         self.extensions.iter().filter(starting).count()

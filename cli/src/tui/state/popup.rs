@@ -17,6 +17,8 @@ pub(crate) struct Popup {
     pub(crate) selected: usize,
     /// The text for which the user did not want it.
     dismissed: Option<String>,
+    /// The text that it is for.
+    text: String,
     /// Whether more files may be found.
     pub(crate) is_looking: bool,
     token: Option<Token>,
@@ -102,13 +104,14 @@ impl State {
             Some(typed) => command_rows(&self.commands, typed),
             None => self.file_rows(),
         };
-        if rows != self.popup.rows {
+        if rows != self.popup.rows || text != self.popup.text {
             // Whoever has written a whole name means that one.
-            let chosen = rows.iter().filter(|row| row.can_be_chosen());
-            let whole = command.and_then(|typed| chosen.clone().position(|row| row.is(typed)));
+            let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
+            let whole = command.and_then(|typed| chosen.position(|row| row.is(typed)));
             self.popup.selected = whole.unwrap_or(0);
             self.popup.rows = rows;
         }
+        self.popup.text = text;
     }
 
     fn file_rows(&mut self) -> Vec<Row> {

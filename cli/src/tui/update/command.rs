@@ -48,10 +48,13 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
         let is_call = name == "call" && state.status.provider == demo::NAME;
         if !is_call && is_name(name) {
             state.editor.set(text);
-            return state.tell(
-                Level::Error,
-                format!("there is no command /{name}\nhint: /help lists them"),
-            );
+            let hint = if state.starting() > 0 {
+                "extensions are still starting"
+            } else {
+                "/help lists them"
+            };
+            let text = format!("there is no command /{name}\nhint: {hint}");
+            return state.tell(Level::Error, text);
         }
     }
     state.notes.clear();
@@ -87,6 +90,11 @@ fn command_sent(state: &mut State, name: String, args: &str, effects: &mut Vec<E
 }
 
 fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
+    if !state.ready && builtin.needs_agent() {
+        // It is there in a moment.
+        let queued = Queued::Builtin(builtin, args.to_owned());
+        return state.queue.push_back(queued);
+    }
     if builtin.waits() && state.is_busy() {
         let text = format!("/{} waits for the turn to end", builtin.name());
         state.tell(Level::Muted, text);

@@ -28,7 +28,10 @@ pub(crate) fn lines(
     };
     let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     let body = preview(question, width, theme);
-    let fits = room.saturating_sub(ANSWERS.len() + 2).max(1);
+    let roomy = room >= ANSWERS.len() + 6;
+    let fits = room
+        .saturating_sub(ANSWERS.len() + 2 + usize::from(roomy))
+        .max(1);
     let hidden = body.len().saturating_sub(fits);
     let shown = if hidden > 0 {
         fits.saturating_sub(1)
@@ -40,12 +43,15 @@ pub(crate) fn lines(
         let text = format!("  … {} more lines", hidden + 1);
         lines.push(Line::styled(text::fit(&text, width), theme.muted));
     }
+    if roomy {
+        lines.push(Line::default());
+    }
     for (at, answer) in ANSWERS.iter().enumerate() {
         let chosen = at == question.selected;
         let line = Line::from(vec![
             Span::styled(if chosen { "› " } else { "  " }, theme.accent),
+            Span::styled(format!("{}  ", LETTERS[at]), theme.muted),
             Span::styled(*answer, if chosen { theme.selected } else { theme.text }),
-            Span::styled(format!("  {}", LETTERS[at]), theme.muted),
         ]);
         lines.push(text::fit_line(&line, width));
     }

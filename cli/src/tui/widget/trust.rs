@@ -41,18 +41,19 @@ pub(crate) fn lines(trust: &Trust, width: u16, room: usize, theme: &Theme) -> Ve
             theme.muted,
         ),
     ]);
-    let fits = room.saturating_sub(ANSWERS.len() + 2);
+    let fits = room.saturating_sub(ANSWERS.len() + 3);
     let about = about.iter().flat_map(|(text, style)| {
         let line = Line::styled(text.clone(), *style);
         text::wrap_between(&line, width, &Line::from("  "), &Line::from("          "))
     });
     lines.extend(about.take(fits));
+    lines.push(Line::default());
     for (at, answer) in ANSWERS.iter().enumerate() {
         let chosen = at == trust.selected;
         let line = Line::from(vec![
             Span::styled(if chosen { "› " } else { "  " }, theme.accent),
+            Span::styled(["n  ", "y  "][at], theme.muted),
             Span::styled(*answer, if chosen { theme.selected } else { theme.text }),
-            Span::styled(["  n", "  y"][at], theme.muted),
         ]);
         lines.push(text::fit_line(&line, width));
     }

@@ -118,7 +118,7 @@ fn a_file_is_picked() {
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys("look at @pars");
-    screen.wait_for("  src/parser.rs");
+    screen.wait_for("› src/parser.rs");
     screen.keys(TAB);
     screen.wait_for("› look at @src/parser.rs");
     screen.keys(CTRL_C);

@@ -23,7 +23,7 @@ use crate::support::{World, svg};
 
 /// Where a frame ends.
 const END: &[u8] = b"\x1b[?2026l";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal with `zot` on it. Dropped, both are gone.
 pub(crate) struct Screen {

@@ -124,7 +124,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.send(&call("three"));
     screen.wait_for("── Run bash? ──");
     screen.keys(DOWN);
-    screen.wait_for("› always this tool");
+    screen.wait_for("› t  always this tool");
     screen.keys(ENTER);
     screen.wait_for("✓ bash  echo three");
     screen.wait_idle();
