@@ -244,6 +244,8 @@ impl App {
             _ = resizes.recv() => {
                 self.terminal.resized();
                 self.happened(Message::Resized(self.terminal.size()));
+                // What stands there fits no more.
+                self.draw();
             }
             input = inputs.recv() => {
                 self.input(input.unwrap_or(Input::Closed));
@@ -423,7 +425,10 @@ impl App {
             code = signals.next() => std::process::exit(code.into()),
         }
         if let Some(record) = record {
-            record.finish()?;
+            for path in record.finish()? {
+                let path = zot_host::extension::discover::shown::path(&path);
+                crate::output::note(format_args!("recorded `{path}`"));
+            }
         }
         match self.end {
             Some(End::Failed(error)) => Err(error),

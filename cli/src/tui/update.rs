@@ -50,7 +50,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             commands,
             extensions,
         } => {
-            state.commands = commands.into_iter().map(cleaned).collect();
+            state.commands = commands.iter().map(cleaned).collect();
             state.extensions = extensions;
             state.refresh_popup();
         }
@@ -163,7 +163,7 @@ fn set_model(state: &mut State, model: Model) {
 }
 
 /// An extension names its commands, and says what they are for.
-fn cleaned(command: Command) -> Command {
+fn cleaned(command: &Command) -> Command {
     Command {
         name: clean::line(&command.name),
         description: clean::line(&command.description),
