@@ -192,6 +192,19 @@ impl Screen {
         self.seen().bytes.clone()
     }
 
+    /// How many bytes were written.
+    pub(crate) fn written(&self) -> usize {
+        self.seen().bytes.len()
+    }
+
+    /// Whether a text was written, from so many bytes on.
+    pub(crate) fn has_written(&self, text: &str, from: usize) -> bool {
+        let seen = self.seen();
+        let text = text.as_bytes();
+        let bytes = &seen.bytes[from..];
+        bytes.windows(text.len()).any(|window| window == text)
+    }
+
     /// Waits for a text.
     pub(crate) fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
