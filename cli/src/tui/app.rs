@@ -35,7 +35,7 @@ use super::{
     view,
 };
 use crate::{
-    agent::{Record, Signals, Start},
+    agent::{Record, Signals, Start, headless::leave},
     exit::Exit,
     waiting::patiently,
 };
@@ -421,8 +421,7 @@ impl App {
         tokio::select! {
             biased;
             () = patiently(|| "ending the extensions".to_owned(), ending) => {}
-            // What was started ends with this process.
-            code = signals.next() => std::process::exit(code.into()),
+            code = signals.next() => leave(reaper.as_ref(), code).await,
         }
         if let Some(record) = record {
             for path in record.finish()? {

@@ -144,6 +144,8 @@ pub(crate) enum Dialog {
     Extensions {
         selected: usize,
         views: Vec<ExtensionView>,
+        /// When they were last looked at.
+        looked: Instant,
     },
 }
 

@@ -133,7 +133,12 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         (Focus::Dialog, Some(Dialog::Trust(it))) => (trust::lines(it, width, rows, theme), None),
         (Focus::Dialog, Some(Dialog::Picker(it))) => (picker::lines(it, width, rows, theme), None),
         (Focus::Dialog, Some(Dialog::Login(it))) => login::lines(it, state.now, width, theme),
-        (Focus::Dialog, Some(Dialog::Extensions { selected, views })) => (
+        (
+            Focus::Dialog,
+            Some(Dialog::Extensions {
+                selected, views, ..
+            }),
+        ) => (
             extensions::lines(views, *selected, width, rows, theme),
             None,
         ),

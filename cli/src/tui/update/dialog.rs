@@ -104,7 +104,9 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
             _ => {}
         },
         Some(Dialog::Login(_)) => login_key(state, key, effects),
-        Some(Dialog::Extensions { selected, views }) => match key.code {
+        Some(Dialog::Extensions {
+            selected, views, ..
+        }) => match key.code {
             KeyCode::Up => *selected = around(*selected, -1, views.len()),
             KeyCode::Down => *selected = around(*selected, 1, views.len()),
             KeyCode::Enter | KeyCode::Char('q') => state.dialog = None,
