@@ -12,6 +12,7 @@ mod logs;
 mod output;
 mod package;
 mod registers;
+mod rpc;
 mod running;
 mod secrets;
 mod waiting;

@@ -1,11 +1,12 @@
 //! A home of its own for each test, and what is around it.
 
 pub(crate) mod daemon;
+pub(crate) mod examples;
 pub(crate) mod http;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod package;
 pub(crate) mod process;
-pub(crate) mod shell;
 pub(crate) mod snapshot;
 pub(crate) mod terminal;
 pub(crate) mod traced;
@@ -24,8 +25,8 @@ use tempfile::TempDir;
 /// Says that a test did not run. On CI nothing that the project needs itself may be missing.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
-    // A container may forbid both to everybody.
-    let expected = ["no mounts here", "no tracing here"];
+    // A container may forbid the first two to everybody; Go is one language of many.
+    let expected = ["no mounts here", "no tracing here", "go not found"];
     if std::env::var_os("ZOT_CI").is_some() {
         assert!(
             expected.iter().any(|known| why.starts_with(known)),
@@ -186,6 +187,11 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// How much longer than usual what is random goes on: `.ci/full` sets it.
+pub(crate) fn soak() -> usize {
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
 }
 
 /// Path as text, for arguments.

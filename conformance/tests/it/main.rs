@@ -8,6 +8,7 @@ mod diagnosis;
 mod examples;
 mod figures;
 mod fixture;
+mod help;
 mod record;
 mod replay;
 mod report;
