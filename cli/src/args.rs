@@ -73,4 +73,11 @@ Examples:
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
     },
+    /// Write the manual pages into a directory. For whoever packages zot.
+    #[command(hide = true)]
+    Man {
+        /// The directory; it is made.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        dir: PathBuf,
+    },
 }

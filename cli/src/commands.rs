@@ -4,6 +4,7 @@ mod auth;
 mod completions;
 mod ext;
 mod json;
+mod man;
 mod models;
 mod print;
 mod rpc;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Some(Command::Auth(command)) => auth::run(&command),
         Some(Command::Schema { name, out }) => schema::run(name.as_deref(), out.as_deref()),
         Some(Command::Completions { shell }) => completions::run(&shell),
+        Some(Command::Man { dir }) => man::run(&dir),
     }
 }
 

@@ -11,6 +11,7 @@ mod interrupt;
 mod logs;
 mod output;
 mod package;
+mod registers;
 mod rpc;
 mod running;
 mod secrets;

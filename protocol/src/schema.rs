@@ -3,6 +3,7 @@
 //! [`documents`] is the whole published folder. It iterates the lists of frames where they are declared, so that a
 //! new frame has its schema, its validator and its place in the tests by being in its list.
 
+pub mod markdown;
 mod tidy;
 
 use schemars::{

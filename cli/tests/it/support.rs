@@ -12,8 +12,10 @@ pub(crate) mod terminal;
 pub(crate) mod traced;
 
 use std::{
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -31,6 +33,25 @@ pub(crate) fn skipped(why: &str) {
             "not to be skipped on CI: {why}"
         );
     }
+}
+
+/// `PATH`, with Python itself before the script of a version manager that may stand for it: that takes many times as long,
+/// and on a busy machine longer than zot waits for an extension.
+fn search_path() -> &'static OsStr {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let asked = Command::new("python3")
+            .args([
+                "-c",
+                "import os, sys; print(os.path.dirname(sys.executable))",
+            ])
+            .output();
+        let own = asked.ok().and_then(|it| String::from_utf8(it.stdout).ok());
+        let own = own.map(|it| PathBuf::from(it.trim()));
+        let all = own.into_iter().chain(std::env::split_paths(&path));
+        std::env::join_paths(all).expect("a path")
+    })
 }
 
 /// A user with a home, a working directory, and nothing else.
@@ -87,7 +108,7 @@ impl World {
         let mut command = Command::new(program);
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", search_path())
             .env("HOME", self.path("home"))
             .env("ZOT_HOME", self.path("zot"))
             .env("TMPDIR", self.path("tmp"))
