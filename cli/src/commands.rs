@@ -7,6 +7,7 @@ mod json;
 mod man;
 mod models;
 mod print;
+mod rpc;
 mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
@@ -19,6 +20,7 @@ use crate::{
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         None => agent(&args.agent),
+        Some(Command::Rpc(flags)) => rpc::run(&flags),
         Some(Command::Ext(command)) => ext::run(command),
         Some(Command::Auth(command)) => auth::run(&command),
         Some(Command::Schema { name, out }) => schema::run(name.as_deref(), out.as_deref()),
@@ -34,6 +36,8 @@ fn agent(args: &Agent) -> anyhow::Result<()> {
         print::run(args)
     } else if args.json {
         json::run(args)
+    } else if args.rpc {
+        rpc::run(&args.flags)
     } else {
         let message = "the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help";
         Err(Usage::new(message).into())

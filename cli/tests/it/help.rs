@@ -11,6 +11,7 @@ fn every_help_reads_well_and_has_an_example() {
         &["auth", "set", "--help"],
         &["auth", "list", "--help"],
         &["auth", "remove", "--help"],
+        &["rpc", "--help"],
         &["schema", "--help"],
         &["completions", "--help"],
         &["ext", "--help"],

@@ -9,6 +9,7 @@ mod help;
 mod logs;
 mod man;
 mod new;
+mod rpc;
 mod run_call;
 mod schema;
 mod support;

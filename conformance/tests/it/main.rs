@@ -1,10 +1,13 @@
 //! The binary `zot-conform`, as an author runs it.
 
 mod accept;
+mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
+mod documents;
 mod examples;
+mod figures;
 mod fixture;
 mod help;
 mod record;
