@@ -60,7 +60,7 @@ impl Pieces {
                 self.below(label, true, lines);
             }
             Piece::Code(line) => {
-                lines.extend(code_line(&mut self.reader, line, width, &indent, theme))
+                lines.extend(code_line(&mut self.reader, line, width, &indent, theme));
             }
         }
     }

@@ -116,7 +116,7 @@ impl Writer<'_> {
                 html => self.words(html, self.theme.muted),
             },
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.text(&text)
+                self.text(&text);
             }
         }
     }
@@ -280,7 +280,7 @@ impl Writer<'_> {
                 *number = number.saturating_add(1);
                 marker
             }
-            _ if depth % 2 == 0 => "◦ ".to_owned(),
+            _ if depth.is_multiple_of(2) => "◦ ".to_owned(),
             _ => "• ".to_owned(),
         };
         let rest = Span::raw(" ".repeat(super::width(&marker)));
