@@ -99,14 +99,7 @@ impl Writer<'_> {
             Event::Code(code) => self.inline_code(&code),
             Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => self.rule(),
-            Event::TaskListMarker(done) => {
-                let (mark, style) = if done {
-                    ("[✓] ", self.theme.accent)
-                } else {
-                    ("[ ] ", self.theme.muted)
-                };
-                self.spans.push(Span::styled(mark, style));
-            }
+            Event::TaskListMarker(is_done) => self.task(is_done),
             Event::Html(html) => {
                 self.words(html.trim_end_matches('\n'), self.theme.muted);
                 self.line_break();
@@ -288,6 +281,22 @@ impl Writer<'_> {
             first: Some(Span::styled(marker, self.theme.muted)),
             rest,
         });
+    }
+
+    /// The box of a task stands in the place of the bullet.
+    fn task(&mut self, is_done: bool) {
+        let (mark, style) = if is_done {
+            ("[✓] ", self.theme.accent)
+        } else {
+            ("[ ] ", self.theme.muted)
+        };
+        match self.prefixes.last_mut() {
+            Some(prefix) if prefix.first.is_some() => {
+                prefix.first = Some(Span::styled(mark, style));
+                prefix.rest = Span::raw("    ");
+            }
+            _ => self.spans.push(Span::styled(mark, style)),
+        }
     }
 
     fn style(&mut self, change: impl FnOnce(Style) -> Style) {
