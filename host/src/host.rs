@@ -86,7 +86,7 @@ pub enum HostError {
     #[error("no extension has the command `/{0}`")]
     NoSuchCommand(String),
     /// No extension offers this tool.
-    #[error("no extension has the tool `{0}`")]
+    #[error("there is no tool `{0}`")]
     NoSuchTool(String),
     /// No extension of this name is running.
     #[error("no extension `{0}` is running")]

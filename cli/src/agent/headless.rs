@@ -60,17 +60,16 @@ impl Headless {
         loop {
             tokio::select! {
                 biased;
-                code = self.signals.next() => self.signal(code),
+                code = self.signals.next() => self.signal(code).await,
                 event = events.next() => return event,
             }
         }
     }
 
     /// Does what a signal wants.
-    fn signal(&mut self, code: u8) {
+    async fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {
-            // What was started ends with the process that started it.
-            std::process::exit(code.into());
+            leave(self.reaper.as_ref(), code).await;
         }
         self.runtime.cancel();
     }
@@ -87,8 +86,7 @@ impl Headless {
         tokio::select! {
             biased;
             () = ending => {}
-            // What was started ends with this process.
-            code = self.signals.next() => std::process::exit(code.into()),
+            code = self.signals.next() => leave(self.reaper.as_ref(), code).await,
         }
         if let Some(record) = &self.record {
             for path in record.finish()? {
@@ -105,6 +103,14 @@ impl Headless {
             None => Ok(()),
         }
     }
+}
+
+/// Exits without waiting for anybody; what was started is killed.
+pub(crate) async fn leave(reaper: Option<&Subreaper>, code: u8) -> ! {
+    if let Some(reaper) = reaper {
+        reaper.kill_everything().await;
+    }
+    std::process::exit(code.into());
 }
 
 /// Why a run has failed, as far as this event says so.

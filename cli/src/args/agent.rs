@@ -116,7 +116,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Extensions")]
     pub(crate) record: Option<PathBuf>,
     /// Go on with the last session of this directory.
-    #[arg(short, long = "continue", help_heading = "Session")]
+    #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
     /// Go on with a session that is picked from a list, or with the one whose id begins so.
     #[arg(

@@ -35,7 +35,7 @@ use super::{
     view,
 };
 use crate::{
-    agent::{Record, Signals, Start},
+    agent::{Record, Signals, Start, headless::leave},
     exit::Exit,
     waiting::patiently,
 };
@@ -244,6 +244,8 @@ impl App {
             _ = resizes.recv() => {
                 self.terminal.resized();
                 self.happened(Message::Resized(self.terminal.size()));
+                // What stands there fits no more.
+                self.draw();
             }
             input = inputs.recv() => {
                 self.input(input.unwrap_or(Input::Closed));
@@ -419,11 +421,13 @@ impl App {
         tokio::select! {
             biased;
             () = patiently(|| "ending the extensions".to_owned(), ending) => {}
-            // What was started ends with this process.
-            code = signals.next() => std::process::exit(code.into()),
+            code = signals.next() => leave(reaper.as_ref(), code).await,
         }
         if let Some(record) = record {
-            record.finish()?;
+            for path in record.finish()? {
+                let path = zot_host::extension::discover::shown::path(&path);
+                crate::output::note(format_args!("recorded `{path}`"));
+            }
         }
         match self.end {
             Some(End::Failed(error)) => Err(error),

@@ -140,18 +140,22 @@ pub(crate) enum Dialog {
     /// Whether extensions of the project may be started, one after the other.
     Trust(Trust),
     Picker(Picker),
-    /// A provider's key.
-    Login {
-        provider: String,
-        key: Editor,
-        /// Since when it is being tried.
-        trying: Option<Instant>,
-        error: Option<String>,
-    },
+    Login(Box<Login>),
     Extensions {
         selected: usize,
         views: Vec<ExtensionView>,
+        /// When they were last looked at.
+        looked: Instant,
     },
+}
+
+/// A provider's key, to be kept.
+pub(crate) struct Login {
+    pub(crate) provider: String,
+    pub(crate) key: Editor,
+    /// Since when it is being tried.
+    pub(crate) trying: Option<Instant>,
+    pub(crate) error: Option<String>,
 }
 
 /// Extensions that came with the project, to be agreed to.
@@ -179,12 +183,12 @@ impl Trust {
 impl Dialog {
     /// Asks for a provider's key.
     pub(crate) fn login(provider: String) -> Self {
-        Self::Login {
+        Self::Login(Box::new(Login {
             provider,
             key: Editor::secret(),
             trying: None,
             error: None,
-        }
+        }))
     }
 }
 
@@ -285,16 +289,11 @@ impl State {
             || self.doing.is_some()
             || self.command.is_some()
             || self.is_leaving()
-            || matches!(
-                self.dialog,
-                Some(
-                    Dialog::Extensions { .. }
-                        | Dialog::Login {
-                            trying: Some(_),
-                            ..
-                        }
-                )
-            )
+            || match &self.dialog {
+                Some(Dialog::Extensions { .. }) => true,
+                Some(Dialog::Login(login)) => login.trying.is_some(),
+                _ => false,
+            }
             || self.popup.is_looking
             || self.starting() > 0
     }

@@ -9,7 +9,7 @@ mod said;
 pub(crate) use agent::shown;
 pub(crate) use dialog::ANSWERS;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
 use zot_protocol::PanelResize;
@@ -19,6 +19,9 @@ use super::{
     state::{Command, Dialog, Item, Level, Panel, Picker, Queued, State, Trust, Turn},
 };
 use crate::clean;
+
+/// How often it is looked how the extensions fare, while the user looks.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a message makes of the state, and what else is to be done.
 pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<Effect> {
@@ -50,7 +53,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             commands,
             extensions,
         } => {
-            state.commands = commands.into_iter().map(cleaned).collect();
+            state.commands = commands.iter().map(cleaned).collect();
             state.extensions = extensions;
             state.refresh_popup();
         }
@@ -101,7 +104,10 @@ fn room_of(panel: &Panel, size: Size) -> Effect {
 }
 
 fn tick(state: &mut State, effects: &mut Vec<Effect>) {
-    if matches!(state.dialog, Some(Dialog::Extensions { .. })) {
+    if let Some(Dialog::Extensions { looked, .. }) = &mut state.dialog
+        && state.now.duration_since(*looked) >= LOOK
+    {
+        *looked = state.now;
         effects.push(Effect::Inspect);
     }
     if state.popup.is_looking {
@@ -163,7 +169,7 @@ fn set_model(state: &mut State, model: Model) {
 }
 
 /// An extension names its commands, and says what they are for.
-fn cleaned(command: Command) -> Command {
+fn cleaned(command: &Command) -> Command {
     Command {
         name: clean::line(&command.name),
         description: clean::line(&command.description),

@@ -132,23 +132,13 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         (Focus::Question, _) => (question(state, rows), None),
         (Focus::Dialog, Some(Dialog::Trust(it))) => (trust::lines(it, width, rows, theme), None),
         (Focus::Dialog, Some(Dialog::Picker(it))) => (picker::lines(it, width, rows, theme), None),
+        (Focus::Dialog, Some(Dialog::Login(it))) => login::lines(it, state.now, width, theme),
         (
             Focus::Dialog,
-            Some(Dialog::Login {
-                provider,
-                key,
-                trying,
-                error,
+            Some(Dialog::Extensions {
+                selected, views, ..
             }),
-        ) => login::lines(
-            (provider, key),
-            *trying,
-            error.as_deref(),
-            state.now,
-            width,
-            theme,
-        ),
-        (Focus::Dialog, Some(Dialog::Extensions { selected, views })) => (
+        ) => (
             extensions::lines(views, *selected, width, rows, theme),
             None,
         ),

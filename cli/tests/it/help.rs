@@ -7,6 +7,10 @@ fn every_help_reads_well_and_has_an_example() {
     let world = World::new();
     for args in [
         &["--help"][..],
+        &["auth", "--help"],
+        &["auth", "set", "--help"],
+        &["auth", "list", "--help"],
+        &["auth", "remove", "--help"],
         &["schema", "--help"],
         &["completions", "--help"],
         &["ext", "--help"],
@@ -44,7 +48,9 @@ fn the_version_is_the_package_s() {
 fn a_wrong_call_is_a_usage_error() {
     let world = World::new();
     for args in [
-        &["ext"][..],
+        // Nobody is there to talk to.
+        &[][..],
+        &["ext"],
         &["ext", "install"],
         &["ext", "list", "--wrong"],
         &["ext", "remove", "x", "--project", "--global"],

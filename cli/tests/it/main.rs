@@ -1,5 +1,6 @@
 //! The binary `zot`, as a user runs it.
 
+mod agent;
 mod author_documents;
 mod author_help;
 mod completions;

@@ -54,14 +54,3 @@ fn all_of_them_into_a_directory() {
     );
     assert_eq!(there, fs::read_to_string(published).expect("published"));
 }
-
-#[test]
-fn without_arguments_it_says_what_it_can_do() {
-    let output = zot(&[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("Usage: zot"),
-        "{}",
-        stderr(&output)
-    );
-}

@@ -2,7 +2,9 @@
 
 pub(crate) mod daemon;
 pub(crate) mod http;
+pub(crate) mod model;
 pub(crate) mod package;
+pub(crate) mod process;
 pub(crate) mod snapshot;
 pub(crate) mod svg;
 pub(crate) mod terminal;

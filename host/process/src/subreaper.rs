@@ -45,6 +45,17 @@ impl Orphans {
             })
             .collect()
     }
+
+    /// The orphans, and the processes that this crate started and still holds.
+    pub(crate) fn rows_and_leaders(self, table: &Table) -> Vec<&Row> {
+        let own = getpid().as_raw_pid();
+        let listed = Listed::now();
+        table
+            .rows()
+            .filter(|row| row.parent == own)
+            .filter(|row| self == Self::All || listed.is_leader(row.pid) || row.marker().is_some())
+            .collect()
+    }
 }
 
 /// This program as the one that orphans of its trees come to, instead of the system's first process.
@@ -106,10 +117,19 @@ impl Subreaper {
     ///
     /// It is the last thing to do before a program exits, after its processes have been ended.
     pub async fn sweep(&self, grace: Duration) -> Swept {
-        let orphans = self.orphans;
+        self.end(Root::Orphans(self.orphans), grace).await
+    }
+
+    /// Kills everything that this program has started, whoever holds it, with all its descendants: for a user who does not
+    /// want to wait any longer. Nothing is left to do after it but to exit.
+    pub async fn kill_everything(&self) -> Swept {
+        self.end(Root::Everything(self.orphans), Duration::ZERO)
+            .await
+    }
+
+    async fn end(&self, root: Root, grace: Duration) -> Swept {
         let scanner = Arc::clone(&self.thread.scanner);
         let sweep = async move {
-            let root = Root::Orphans(orphans);
             let found = Tree::new(root.clone()).find(&scanner).await;
             let (_kept, deadline) = watch::channel(Instant::now().checked_add(grace));
             let ending = Ending {

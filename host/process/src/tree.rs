@@ -44,6 +44,8 @@ pub(crate) enum Root {
     Started { id: TreeId, group: Group },
     /// At adopted processes whose trees have ended.
     Orphans(Orphans),
+    /// At everything that this program has started, and at those orphans.
+    Everything(Orphans),
 }
 
 impl Root {
@@ -68,6 +70,7 @@ impl Root {
                 }));
             }
             Self::Orphans(orphans) => seeds.extend(orphans.rows(table)),
+            Self::Everything(orphans) => seeds.extend(orphans.rows_and_leaders(table)),
         }
         let mut rows = table.with_descendants(seeds);
         if let Self::Started { group, .. } = self

@@ -41,7 +41,9 @@ use super::{
 use crate::hooks::Hooks;
 
 /// How long the end of an extension's standard error is waited for once it has exited.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long what it last offered may take to reach the disk.
+const KEEPING: Duration = Duration::from_millis(100);
 
 /// The host, as its members see it.
 pub(crate) trait Owner: Send + Sync {
@@ -319,7 +321,7 @@ impl Member {
         let keeping = lock(&self.keeping).take();
         if let Some(keeping) = keeping {
             // A disk that hangs is not waited for.
-            let _ = tokio::time::timeout(LAST_WORDS, keeping).await;
+            let _ = tokio::time::timeout(KEEPING, keeping).await;
         }
         self.log.finish();
     }

@@ -61,10 +61,7 @@ async fn a_tool_calls_another_which_goes_the_ordinary_way() {
     assert!(result.is_error);
     let asked = json!({"path": ["no_such_tool"]});
     let result = call(&stage, "via", asked).await;
-    assert_eq!(
-        text(&result),
-        "caller got no extension has the tool `no_such_tool`"
-    );
+    assert_eq!(text(&result), "caller got there is no tool `no_such_tool`");
     let events: Vec<String> = seen(&stage, "guard").await;
     assert_eq!(
         events,

@@ -81,7 +81,7 @@ impl App {
                 self.spawn(runtime, |runtime| super::sessions::open(runtime, path));
             }
             Effect::Fork(at) => {
-                self.spawn(runtime, move |runtime| super::sessions::fork(runtime, at))
+                self.spawn(runtime, move |runtime| super::sessions::fork(runtime, at));
             }
             Effect::Export(path) => {
                 let path = self.state.root.join(path);

@@ -174,9 +174,10 @@ async fn keep(world: &World, provider: &str, key: ApiKey) -> Result<String, Stri
 
 pub(super) fn logout(world: &World, provider: &str) -> Result<Did, String> {
     let removed = Credentials::of(&world.home).remove(provider);
-    let mut text = match removed.map_err(|error| error.to_string())? {
-        true => format!("forgot the key of {provider}"),
-        false => format!("there is no key of {provider} here"),
+    let mut text = if removed.map_err(|error| error.to_string())? {
+        format!("forgot the key of {provider}")
+    } else {
+        format!("there is no key of {provider} here")
     };
     if let Some(variable) = credentials::variable_of(provider)
         && env::var_os(variable).is_some()

@@ -101,9 +101,8 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 
 fn first(bytes: &[u8]) -> First {
     match bytes {
-        [b'\x1b'] => First::Part,
+        [b'\x1b'] | [b'\x1b', b'O'] => First::Part,
         [b'\x1b', b'[', ..] => control_sequence(bytes),
-        [b'\x1b', b'O'] => First::Part,
         [b'\x1b', b'O', code, ..] => {
             let code = if *code == b'M' {
                 Some(KeyCode::Enter)

@@ -142,6 +142,7 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
             state.dialog = Some(Dialog::Extensions {
                 selected: 0,
                 views: Vec::new(),
+                looked: state.now,
             });
             effects.push(Effect::Inspect);
         }

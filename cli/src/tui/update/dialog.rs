@@ -103,14 +103,16 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
             }
             _ => {}
         },
-        Some(Dialog::Login { trying: None, .. }) => login_key(state, key, effects),
-        Some(Dialog::Extensions { selected, views }) => match key.code {
+        Some(Dialog::Login(_)) => login_key(state, key, effects),
+        Some(Dialog::Extensions {
+            selected, views, ..
+        }) => match key.code {
             KeyCode::Up => *selected = around(*selected, -1, views.len()),
             KeyCode::Down => *selected = around(*selected, 1, views.len()),
             KeyCode::Enter | KeyCode::Char('q') => state.dialog = None,
             _ => {}
         },
-        Some(Dialog::Login { .. }) | None => {}
+        None => {}
     }
 }
 
@@ -120,9 +122,7 @@ pub(super) fn paste(state: &mut State, text: &str) {
             let text = clean::line(text);
             picker.filter_by(|filter| filter.push_str(&text));
         }
-        Some(Dialog::Login {
-            key, trying: None, ..
-        }) => key.paste(text),
+        Some(Dialog::Login(login)) if login.trying.is_none() => login.key.paste(text),
         _ => {}
     }
 }
@@ -179,25 +179,22 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
 }
 
 fn login_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
-    let Some(Dialog::Login {
-        provider,
-        key: editor,
-        trying,
-        error,
-    }) = &mut state.dialog
-    else {
+    let Some(Dialog::Login(login)) = &mut state.dialog else {
         return;
     };
-    match editor.key(key) {
+    if login.trying.is_some() {
+        return;
+    }
+    match login.key.key(key) {
         Outcome::Submit(text) => match ApiKey::new(&text) {
             Ok(key) => {
-                (*trying, *error) = (Some(state.now), None);
-                let provider = provider.clone();
+                (login.trying, login.error) = (Some(state.now), None);
+                let provider = login.provider.clone();
                 effects.push(Effect::Login { provider, key });
             }
-            Err(why) => *error = Some(why.to_string()),
+            Err(why) => login.error = Some(why.to_string()),
         },
-        Outcome::Done => *error = None,
+        Outcome::Done => login.error = None,
         Outcome::Ignored => {}
     }
 }
@@ -206,14 +203,14 @@ fn login_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 pub(super) fn tried(state: &mut State, tried: Result<String, String>) {
     match tried {
         Ok(text) => {
-            if matches!(state.dialog, Some(Dialog::Login { .. })) {
+            if matches!(state.dialog, Some(Dialog::Login(_))) {
                 state.dialog = None;
             }
             state.tell(Level::Done, clean::text(&text));
         }
         Err(why) => match &mut state.dialog {
-            Some(Dialog::Login { trying, error, .. }) => {
-                (*trying, *error) = (None, Some(clean::text(&why)));
+            Some(Dialog::Login(login)) => {
+                (login.trying, login.error) = (None, Some(clean::text(&why)));
             }
             _ => state.tell(Level::Error, clean::text(&why)),
         },

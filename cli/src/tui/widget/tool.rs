@@ -96,11 +96,13 @@ fn head_of(ran: &Ran, width: u16, theme: &Theme) -> Line<'static> {
         _ => ("✗", theme.error, "failed"),
     };
     let about = summary(&ran.name, &ran.args);
-    let mut remark = verdict.to_owned();
-    if let Some(extension) = &ran.extension {
-        let by = format!("[{extension}]");
-        remark = format!("{by} {remark}").trim_end().to_owned();
-    }
+    let by = ran.extension.as_ref().map(|name| format!("[{name}]"));
+    let remark: Vec<&str> = by
+        .as_deref()
+        .into_iter()
+        .chain(Some(verdict).filter(|verdict| !verdict.is_empty()))
+        .collect();
+    let remark = remark.join(" ");
     head(mark, style, &ran.name, &about, &remark, width, theme)
 }
 

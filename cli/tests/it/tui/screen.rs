@@ -83,7 +83,6 @@ pub(crate) struct Modes {
 /// Keys as terminals send them.
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const ESC: &str = "\x1b";
-pub(crate) const UP: &str = "\x1b[A";
 pub(crate) const DOWN: &str = "\x1b[B";
 pub(crate) const TAB: &str = "\t";
 pub(crate) const CTRL_C: &str = "\x03";
@@ -191,6 +190,19 @@ impl Screen {
     /// All that was ever written, the sequences included.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.seen().bytes.clone()
+    }
+
+    /// How many bytes were written.
+    pub(crate) fn written(&self) -> usize {
+        self.seen().bytes.len()
+    }
+
+    /// Whether a text was written, from so many bytes on.
+    pub(crate) fn has_written(&self, text: &str, from: usize) -> bool {
+        let seen = self.seen();
+        let text = text.as_bytes();
+        let bytes = &seen.bytes[from..];
+        bytes.windows(text.len()).any(|window| window == text)
     }
 
     /// Waits for a text.

@@ -11,7 +11,7 @@ use super::{
     puppet,
     screen::{DOWN, ENTER, ESC, Screen},
 };
-use crate::support::World;
+use crate::support::{World, text};
 
 fn said(world: &World, words: &str) {
     let mut screen = Screen::demo(world, &[]);
@@ -113,6 +113,32 @@ fn skills_are_listed() {
     screen.send("/skills");
     screen.wait_for("write-zot-extension");
     screen.leave();
+}
+
+#[test]
+fn what_was_sent_is_there_the_next_time() {
+    let world = World::new();
+    said(&world, "remembered by the editor");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.keys("\x1b[A");
+    screen.wait_for("› remembered by the editor");
+    screen.leave_by_force();
+}
+
+#[test]
+fn frames_are_recorded() {
+    let world = World::new();
+    puppet::install(&world);
+    let file = world.path("frames.zt.ndjson");
+    let mut screen = Screen::demo(&world, &["--record", text(&file)]);
+    screen.wait_for("ext 1/1");
+    screen.send("/show me");
+    screen.wait_for("shown by a command");
+    screen.leave();
+    assert!(screen.text().contains("recorded `"), "{}", screen.text());
+    let frames = fs::read_to_string(&file).expect("a transcript");
+    assert!(frames.contains("command_invoked"), "{frames}");
 }
 
 #[test]

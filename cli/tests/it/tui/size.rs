@@ -46,7 +46,7 @@ fn while_text_streams() {
     screen.send("go");
     for (at, (columns, rows)) in [(40, 10), (20, 5), (132, 50), (80, 24)].iter().enumerate() {
         let word = format!("word{}", 100 + at * 200);
-        screen.wait_until(&word, |_| written(&screen).contains(&word));
+        screen.wait_until(&word, |_| screen.has_written(&word, 0));
         screen.resize(*columns, *rows);
     }
     screen.wait_for("word1999");
@@ -75,7 +75,7 @@ fn one_by_one_and_none_at_all() {
     let world = World::new();
     for size in [(1, 1), (2, 2), (0, 0)] {
         let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
-        screen.wait_until("something", |_| !screen.bytes().is_empty());
+        screen.wait_until("something", |_| screen.written() > 0);
         screen.keys("hello");
         screen.keys(ENTER);
         screen.wait_until("an answer", |_| screen.all().contains('I'));

@@ -1,0 +1,124 @@
+//! What the agent costs: its loop for one turn, and its way from a provider's socket to a pipe.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    process::{Command, Stdio},
+    thread,
+    time::Instant,
+};
+
+use zot_host::{
+    Prompt, Runtime, RuntimeConfig,
+    home::Home,
+    provider::{Catalogue, Demo, Resolved},
+    session::Choice,
+};
+
+use super::table::{Goal, head, median, row};
+
+const TURNS: usize = 200;
+const DELTAS: usize = 100_000;
+
+pub(crate) fn print(rounds: usize) {
+    head("the agent");
+    let turn = median((0..rounds).map(|_| turn()).collect());
+    row(
+        "a turn: demo model, no tools, session on",
+        Goal::AtMost(500.0),
+        turn,
+        " us",
+    );
+    let deltas = median((0..rounds).map(|_| deltas_per_second()).collect());
+    row(
+        "deltas from the provider's socket through zot --json to a pipe",
+        Goal::AtLeast(300_000.0),
+        deltas,
+        "/s",
+    );
+}
+
+/// Microseconds from a prompt to its `done`, in one conversation that is kept.
+fn turn() -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let demo = Resolved {
+            provider: Box::new(Demo::new()),
+            model: Catalogue::built_in().model("demo", "demo"),
+        };
+        let mut config = RuntimeConfig::new(Home::at(folder.path()), folder.path(), demo);
+        config.session = Choice::New;
+        let agent = Runtime::new(config).expect("an agent");
+        let mut times = Vec::with_capacity(TURNS);
+        for _ in 0..TURNS {
+            let start = Instant::now();
+            let mut events = agent.prompt(Prompt::text("hello")).expect("idle");
+            while events.next().await.is_some() {}
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        agent.close().await;
+        median(times)
+    })
+}
+
+/// From the server's first byte to the last delta in the pipe.
+fn deltas_per_second() -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    let server = thread::spawn(move || serve(&listener));
+    let mut zot = Command::new(env!("CARGO_BIN_EXE_zot"))
+        .args(["--provider", "openai", "--model", "m", "--api-key", "k"])
+        .args(["--base-url", &base, "--no-ext", "--json", "hello"])
+        .env("ZOT_HOME", folder.path())
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut out = BufReader::with_capacity(1 << 20, zot.stdout.take().expect("piped"));
+    let (mut line, mut count, mut last) = (Vec::new(), 0, None);
+    while out.read_until(b'\n', &mut line).expect("a line") > 0 {
+        if line.starts_with(b"{\"type\":\"text_delta\"") {
+            count += 1;
+            if count == DELTAS {
+                last = Some(Instant::now());
+            }
+        }
+        line.clear();
+    }
+    assert!(zot.wait().expect("waited").success());
+    let began = server.join().expect("served");
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    let count = DELTAS as f64;
+    count / (last.expect("all came") - began).as_secs_f64()
+}
+
+/// Answers one request, and says when it began to.
+fn serve(listener: &TcpListener) -> Instant {
+    let piece = "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"finish_reason\":null}]}\n\n";
+    let mut body = piece.repeat(DELTAS);
+    body.push_str(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+    );
+    let (mut stream, _) = listener.accept().expect("a client");
+    let mut reader = BufReader::new(stream.try_clone().expect("another"));
+    let (mut line, mut length) = (String::new(), 0);
+    while reader.read_line(&mut line).expect("a line") > 2 {
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a number");
+        }
+        line.clear();
+    }
+    let mut asked = vec![0; length];
+    reader.read_exact(&mut asked).expect("a body");
+    let began = Instant::now();
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).expect("written");
+    stream.write_all(body.as_bytes()).expect("written");
+    began
+}

@@ -1,0 +1,60 @@
+//! The agent from the command line.
+
+mod auth;
+mod extensions;
+mod flags;
+mod interrupted;
+mod json;
+mod killed;
+mod print;
+mod secrets;
+mod sessions;
+
+use std::{fs, path::Path, path::PathBuf};
+
+use serde_json::json;
+
+use crate::support::{Ran, World, text};
+
+/// `zot --provider demo` with these arguments.
+fn demo(world: &World, args: &[&str]) -> Ran {
+    world.zot(&[&["--provider", "demo"], args].concat())
+}
+
+/// An extension that marks what it is asked about, or refuses it. It has a tool `say-NAME` and a command of its name.
+fn marking(world: &World, name: &str, events: &str, manner: &str) -> PathBuf {
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../host/tests/fixtures/mark.py"
+    );
+    let dir = world.path(name);
+    fs::create_dir_all(&dir).expect("made");
+    let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, manner]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    dir
+}
+
+/// The demo with a script of turns.
+fn scripted(world: &World, turns: &[&str], args: &[&str]) -> Ran {
+    let script = script(world, turns);
+    demo(world, &[&["--script", text(&script)], args].concat())
+}
+
+fn script(world: &World, turns: &[&str]) -> PathBuf {
+    let path = world.path("turns.jsonl");
+    fs::write(&path, turns.join("\n")).expect("written");
+    path
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => all.extend(files(&entry.path())),
+            Ok(kind) if kind.is_file() => all.push(entry.path()),
+            _ => {}
+        }
+    }
+    all
+}

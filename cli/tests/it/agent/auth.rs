@@ -1,0 +1,98 @@
+//! `zot auth`.
+
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, process::Stdio};
+
+use crate::support::{
+    Ran, World,
+    model::{Model, Says},
+};
+
+const KEY: &str = "sk-mine-77aa10";
+
+/// `zot auth set` with a key on standard input.
+fn set(world: &World, args: &[&str], key: &str) -> Ran {
+    let mut child = world
+        .zot_command(&[&["auth", "set"], args].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    // It may have refused the provider before it reads.
+    let _ = child.stdin.take().expect("piped").write_all(key.as_bytes());
+    Ran::of(child.wait_with_output().expect("waited"))
+}
+
+#[test]
+fn a_key_is_tried_kept_used_and_forgotten() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Text("yes".into())]);
+    let url = model.url();
+    let ran = set(&world, &["openai", "--base-url", &url], &format!("{KEY}\n"));
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "kept the key of openai\n"),
+        "{ran:#?}"
+    );
+    assert_eq!(model.asked().len(), 1, "it was tried once");
+    assert!(model.asked()[0].head.contains(KEY));
+    let file = world.path("zot/auth.json");
+    let mode = fs::metadata(&file).expect("kept").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let ran = world.zot(&["auth", "list"]);
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "openai  kept here\n"),
+        "{ran:#?}"
+    );
+    // Without a provider named, it is the one there is a key for.
+    let ran = world.zot(&["--base-url", &url, "--model", "small", "-p", "hello"]);
+    assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");
+    assert!(model.asked()[1].head.contains(KEY));
+
+    let ran = world.zot(&["auth", "remove", "openai"]);
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "forgot the key of openai\n")
+    );
+    let ran = world.zot(&["auth", "remove", "openai"]);
+    assert_eq!(ran.code, Some(1));
+    let ran = world.zot(&["auth", "list"]);
+    assert_eq!((ran.code, &*ran.out), (Some(0), ""));
+    assert!(ran.err.contains("hint: zot auth set"), "{}", ran.err);
+}
+
+#[test]
+fn a_key_that_is_not_accepted_is_not_kept() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Status(401, "no such key")]);
+    let url = model.url();
+    let ran = set(&world, &["openai", "--base-url", &url], KEY);
+    assert_eq!((ran.code, &*ran.out), (Some(1), ""));
+    assert!(
+        ran.err.starts_with("error: the key was not kept: ")
+            && ran.err.contains("\nhint: --no-check"),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains(KEY));
+    assert!(!world.path("zot/auth.json").exists());
+    let ran = set(&world, &["openai", "--no-check"], KEY);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert_eq!(model.asked().len(), 1, "not tried");
+}
+
+#[test]
+fn what_is_no_provider_or_no_key_is_refused() {
+    let world = World::new();
+    let ran = set(&world, &["nosuch"], KEY);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("`nosuch`") && ran.err.contains("hint: one of anthropic"),
+        "{}",
+        ran.err
+    );
+    let ran = set(&world, &["openai", "--no-check"], "\n");
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+}

@@ -1,0 +1,210 @@
+//! Extensions in the modes without a screen: each interception in a chain of three, as somebody who writes a guard tries it.
+
+use std::fs;
+
+use serde_json::Value;
+use zot_conform::transcript;
+
+use super::{demo, json, marking, scripted};
+use crate::support::{World, text};
+
+/// Three that mark, or of which the second refuses.
+fn chain(world: &World, events: &str, second: &str) -> Vec<String> {
+    let dirs = [("1", "mark"), ("2", second), ("3", "mark")]
+        .map(|(name, manner)| marking(world, name, events, manner));
+    dirs.iter()
+        .flat_map(|dir| ["-e".to_owned(), text(dir).to_owned()])
+        .collect()
+}
+
+fn with<'a>(chain: &'a [String], args: &[&'a str]) -> Vec<&'a str> {
+    chain
+        .iter()
+        .map(String::as_str)
+        .chain(args.iter().copied())
+        .collect()
+}
+
+#[test]
+fn arguments_are_rewritten_for_the_tool_alone() {
+    let world = World::new();
+    let chain = chain(&world, "tool_call", "mark");
+    let ran = demo(
+        &world,
+        &with(&chain, &["--json", "/call say-1 {\"text\": \"x\"}"]),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let events = json::events(&ran.out);
+    let of = |name: &str| events.iter().find(|it| it["type"] == name).expect("one");
+    assert_eq!(of("tool_call")["args"]["text"], "x");
+    assert_eq!(
+        of("tool_result")["content"][0]["text"],
+        r#"{"text": "x123"}"#
+    );
+    assert_eq!(of("tool_result")["extension"], "1");
+}
+
+#[test]
+fn a_guard_blocks_and_the_model_gets_the_reason() {
+    let world = World::new();
+    let chain = chain(&world, "tool_call", "block");
+    let ran = demo(
+        &world,
+        &with(&chain, &["-p", "/call bash {\"command\": \"touch ran\"}"]),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.out.contains("2 refuses"), "{}", ran.out);
+    assert!(!world.work().join("ran").exists());
+}
+
+#[test]
+fn a_turn_is_refused_with_the_reason() {
+    let world = World::new();
+    let chain = chain(&world, "turn_start", "block");
+    let ran = demo(&world, &with(&chain, &["-p", "hello"]));
+    assert_eq!(
+        (ran.code, &*ran.out, &*ran.err),
+        (Some(1), "", "error: 2 refuses\n")
+    );
+}
+
+#[test]
+fn a_users_message_is_rewritten_or_refused() {
+    let world = World::new();
+    let marks = chain(&world, "user_message", "mark");
+    let ran = demo(
+        &world,
+        &with(&marks, &["--json", "/call say-1 {}\nhunter2"]),
+    );
+    let user = &json::events(&ran.out)[0];
+    assert_eq!(user["content"][0]["text"], "/call say-1 {}\n123");
+    let blocks = chain(&world, "user_message", "block");
+    let ran = demo(&world, &with(&blocks, &["-p", "hello"]));
+    assert_eq!(
+        (ran.code, &*ran.out, &*ran.err),
+        (Some(1), "", "error: 2 refuses\n")
+    );
+}
+
+#[test]
+fn a_result_is_replaced() {
+    let world = World::new();
+    let chain = chain(&world, "tool_result", "mark");
+    let ran = demo(
+        &world,
+        &with(&chain, &["-p", "/call bash {\"command\": \"echo it\"}"]),
+    );
+    assert!(ran.out.contains("it\n123"), "{ran:#?}");
+}
+
+#[test]
+fn a_message_is_blocked_for_the_user_and_its_tools_run() {
+    let world = World::new();
+    let chain = chain(&world, "assistant_message", "block");
+    let turns = [
+        r#"{"text": "secret", "tool_call": {"name": "bash", "args": {"command": "touch ran"}}}"#,
+        r#"{"text": "secret again"}"#,
+    ];
+    let ran = scripted(&world, &turns, &with(&chain, &["-p", "go"]));
+    assert_eq!((ran.code, &*ran.out), (Some(0), "2 refuses\n"), "{ran:#?}");
+    assert!(world.work().join("ran").exists());
+}
+
+#[test]
+fn a_crashed_guard_that_is_to_block_refuses() {
+    let world = World::new();
+    let dir = marking(&world, "guard", "tool_call", "crash");
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    manifest["intercept"] = serde_json::json!({"tool_call": {"on_failure": "block"}});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    let touch = "/call bash {\"command\": \"touch ran\"}";
+    let ran = demo(
+        &world,
+        &["-e", text(&dir), "-p", &format!("{touch}\n{touch}")],
+    );
+    assert!(!world.work().join("ran").exists(), "{ran:#?}");
+    assert!(ran.out.contains("guard"), "{ran:#?}");
+    assert!(
+        ran.err.contains("[guard] "),
+        "the user is told: {}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_project_s_extensions_wait_for_trust() {
+    let world = World::new();
+    let dir = world.work().join(".zot/extensions/local");
+    fs::create_dir_all(dir.parent().expect("one")).expect("made");
+    fs::rename(marking(&world, "local", "", "mark"), &dir).expect("moved");
+    let call = "/call say-local {\"text\": \"x\"}";
+    let ran = demo(&world, &["-p", call]);
+    assert!(ran.out.contains("there is no tool `say-local`"), "{ran:#?}");
+    assert!(
+        ran.err.contains("local") && ran.err.contains("--trust-project"),
+        "{}",
+        ran.err
+    );
+    let ran = demo(&world, &["--trust-project", "-p", call]);
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+    assert!(ran.out.contains(r#"{"text": "x"}"#), "{ran:#?}");
+    let ran = demo(&world, &["--trust-project", "--no-ext", "-p", call]);
+    assert!(ran.out.contains("there is no tool"), "{ran:#?}");
+}
+
+#[test]
+fn what_passes_is_recorded_as_a_transcript() {
+    let world = World::new();
+    let dir = marking(&world, "a", "tool_call", "mark");
+    let record = world.path("a.zt.ndjson");
+    let args = [
+        "-e",
+        text(&dir),
+        "--record",
+        text(&record),
+        "-p",
+        "/call say-a {\"text\": \"x\"}",
+    ];
+    let ran = demo(&world, &args);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.err.contains("recorded `"), "{}", ran.err);
+    let written = fs::read_to_string(&record).expect("a transcript");
+    transcript::parse(&written).expect("one that can be played");
+    for part in ["event_intercept_response", "\"tool_call\"", "say-a"] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    // It does not write over what is there.
+    let again = demo(&world, &args);
+    assert_eq!(again.code, Some(2));
+    assert!(
+        again.err.contains("is there already\nhint: "),
+        "{}",
+        again.err
+    );
+}
+
+#[test]
+fn a_broken_extension_is_told_of_and_holds_up_nobody() {
+    let world = World::new();
+    let dir = world.path("broken");
+    fs::create_dir(&dir).expect("made");
+    fs::write(
+        dir.join("extension.json"),
+        r#"{"name": "broken", "exec": "./none"}"#,
+    )
+    .expect("written");
+    let ran = demo(&world, &["-e", text(&dir), "-p", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.out.contains("demo model"));
+    assert!(
+        ran.err.contains("broken") && ran.err.contains("none"),
+        "{}",
+        ran.err
+    );
+    let ran = demo(
+        &world,
+        &["-e", text(&dir), "--log-level", "off", "-p", "hello"],
+    );
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+}

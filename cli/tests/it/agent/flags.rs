@@ -1,0 +1,217 @@
+//! What each flag does, seen from the model's side: a real HTTP server that keeps what it was asked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{demo, marking};
+use crate::support::{
+    Ran, World,
+    model::{Model, Says},
+    text,
+};
+
+/// One prompt to a model that answers in a word, and what it was asked.
+fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
+    let model = Model::start(vec![Says::Text("yes".into())]);
+    let flags = model.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let ran = world.zot(&[&flags, args, &["-p", "hello"]].concat());
+    assert_eq!(
+        (ran.code, &*ran.out),
+        (Some(0), "yes\n"),
+        "{args:?}: {ran:#?}"
+    );
+    let asked = model.asked();
+    assert_eq!(asked.len(), 1);
+    (ran, asked[0].body.clone())
+}
+
+fn system(body: &Value) -> &str {
+    assert!(
+        ["system", "developer"].contains(&body["messages"][0]["role"].as_str().expect("a role"))
+    );
+    body["messages"][0]["content"].as_str().expect("a text")
+}
+
+fn tools(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = tools
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().expect("a name"));
+    names.collect()
+}
+
+#[test]
+fn which_tools_the_model_is_offered() {
+    let world = World::new();
+    let dir = marking(&world, "a", "", "mark");
+    let ext = ["-e", text(&dir)];
+    let (_, body) = asked(&world, &ext);
+    assert_eq!(
+        tools(&body),
+        ["read", "write", "edit", "bash", "skill", "say-a"]
+    );
+    let (_, body) = asked(&world, &[&ext[..], &["--no-tools"]].concat());
+    assert_eq!(tools(&body), [""; 0]);
+    let (_, body) = asked(&world, &[&ext[..], &["--tools", "bash, say-a"]].concat());
+    assert_eq!(tools(&body), ["bash", "say-a"]);
+    let (ran, body) = asked(&world, &["--tools", "bash,nosuch"]);
+    assert_eq!(tools(&body), ["bash"]);
+    assert!(ran.err.contains("there is no tool `nosuch`"), "{}", ran.err);
+}
+
+#[test]
+fn a_tool_that_is_not_offered_does_not_run() {
+    let world = World::new();
+    let ran = demo(
+        &world,
+        &[
+            "--tools",
+            "read",
+            "-p",
+            "/call bash {\"command\": \"touch ran\"}",
+        ],
+    );
+    assert!(ran.out.contains("there is no tool `bash`"), "{ran:#?}");
+    assert!(!world.work().join("ran").exists());
+}
+
+#[test]
+fn what_the_model_is_told_first() {
+    let world = World::new();
+    fs::create_dir(world.work().join(".git")).expect("made");
+    fs::create_dir_all(world.work().join("sub")).expect("made");
+    fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("written");
+    fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("written");
+    let (_, body) = asked(&world, &["--cwd", "sub"]);
+    let told = system(&body);
+    assert!(told.starts_with("You are zot"), "{told}");
+    let places = ["Use tabs.", "Use spaces."].map(|part| told.find(part));
+    assert!(
+        places[0].is_some() && places[0] < places[1],
+        "the closest last: {told}"
+    );
+    assert!(told.contains("/work/sub. Today is 2"), "{told}");
+    assert!(told.contains("write-zot-extension"), "{told}");
+
+    let (_, body) = asked(&world, &["--no-context-files", "--no-skill"]);
+    let told = system(&body);
+    assert!(
+        !told.contains("Use tabs.") && !told.contains("write-zot-extension"),
+        "{told}"
+    );
+
+    let given = [
+        "--system-prompt",
+        "You are a test.",
+        "--append-system-prompt",
+        "Be brief.",
+        "--append-system-prompt",
+        "Be kind.",
+    ];
+    let (_, body) = asked(&world, &given);
+    let told = system(&body);
+    assert!(
+        told.starts_with("You are a test.") && told.ends_with("Be brief.\n\nBe kind."),
+        "{told}"
+    );
+}
+
+#[test]
+fn skills_of_project_and_user_are_offered_on_request() {
+    let world = World::new();
+    for (place, name) in [
+        (world.work().join(".zot/skills/own"), "own"),
+        (world.path("zot/skills/mine"), "mine"),
+    ] {
+        fs::create_dir_all(&place).expect("made");
+        let body = format!("---\nname: {name}\ndescription: about {name}\n---\nDo it so.\n");
+        fs::write(place.join("SKILL.md"), body).expect("written");
+    }
+    let (_, body) = asked(&world, &[]);
+    assert!(!system(&body).contains("about own"));
+    let (_, body) = asked(&world, &["--with-skills"]);
+    let told = system(&body);
+    assert!(
+        told.contains("- own: about own") && told.contains("- mine: about mine"),
+        "{told}"
+    );
+    let ran = demo(
+        &world,
+        &["--with-skills", "-p", "/call skill {\"name\": \"own\"}"],
+    );
+    assert!(ran.out.contains("Do it so."), "{ran:#?}");
+}
+
+#[test]
+fn configuration_counts_and_flags_win_over_it() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::write(
+        world.path("zot/config.json"),
+        json!({"provider": "demo"}).to_string(),
+    )
+    .expect("written");
+    assert!(world.zot(&["-p", "hello"]).out.contains("demo model"));
+    let (_, body) = asked(&world, &[]);
+    assert_eq!(body["model"], "small");
+}
+
+#[test]
+fn the_jail_holds_files_and_commands() {
+    let world = World::new();
+    fs::write(world.path("outside"), "hidden").expect("written");
+    let outside = world.path("outside");
+    let calls = format!(
+        "/call read {{\"path\": \"../outside\"}}\n/call read {{\"path\": \"{}\"}}\n/call bash {{\"command\": \"cat ../outside\"}}",
+        text(&outside)
+    );
+    let ran = demo(&world, &["-p", &calls]);
+    assert_eq!(ran.out.matches("hidden").count(), 3, "{ran:#?}");
+    let ran = demo(&world, &["--jail", "-p", &calls]);
+    assert!(!ran.out.contains("hidden"), "{ran:#?}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    let world = World::new();
+    for (args, why) in [
+        (&["--no-yolo", "-p", "x"][..], "nobody to answer"),
+        (&["--no-yolo", "--json", "x"], "nobody to answer"),
+        (&["--resume", "-p", "x"], "nobody to do so"),
+        (&["--cwd", "nosuch", "-p", "x"], "--cwd: `nosuch`"),
+        (&["--provider", "nosuch", "-p", "x"], "nosuch"),
+        (&["--max-steps", "0", "-p", "x"], "--max-steps"),
+        (
+            &["--script", "nosuch", "--provider", "openai", "-p", "x"],
+            "--script",
+        ),
+        (&["-p", "--json", "x"], "--json"),
+    ] {
+        let ran = world.zot(&[&["--provider", "demo"][..], args].concat());
+        let ran = if args.contains(&"--provider") {
+            world.zot(args)
+        } else {
+            ran
+        };
+        assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{args:?}: {ran:#?}");
+        assert!(ran.err.contains(why), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_models_that_are_known() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("made");
+    let models =
+        json!({"models": [{"provider": "ollama", "id": "llama9", "context_window": 8000}]});
+    fs::write(world.path("zot/models.json"), models.to_string()).expect("written");
+    let ran = world.zot(&["--list-models"]);
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{ran:#?}");
+    for part in ["PROVIDER", "anthropic", "openai", "demo", "llama9"] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let ran = world.zot(&["--list-models", "--provider", "demo"]);
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+}

@@ -1,0 +1,149 @@
+//! Signals to the program, at rest and at work.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use super::{marking, script};
+use crate::support::{
+    World,
+    model::{Model, Says},
+    process, text, wait_until,
+};
+
+/// A run of `--json` whose lines can be waited for.
+struct Run {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Run {
+    fn of(world: &World, args: &[&str]) -> Self {
+        let mut child = world
+            .zot_command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("zot starts");
+        let out = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, out }
+    }
+
+    /// Reads on until an event of this type.
+    fn until(&mut self, kind: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let read = self.out.read_line(&mut line).expect("a line");
+            assert_ne!(read, 0, "no {kind}");
+            if line.starts_with(&format!("{{\"type\":\"{kind}\"")) {
+                return line;
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([&format!("-{name}"), &self.child.id().to_string()])
+            .status();
+        assert!(status.expect("kill").success());
+    }
+
+    fn code(mut self) -> Option<i32> {
+        self.child.wait().expect("waited").code()
+    }
+}
+
+/// A child in a session of its own, which no signal to a group reaches.
+const STUBBORN: &str = "/call bash {\"command\": \"setsid sh -c 'trap \\\"\\\" TERM INT HUP; sleep 600 & wait' & echo up; sleep 600\"}";
+
+#[test]
+fn one_signal_aborts_and_ends_everything() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let world = World::new();
+        let dir = marking(&world, "a", "tool_call", "mark");
+        let mut run = Run::of(
+            &world,
+            &["--provider", "demo", "-e", text(&dir), "--json", STUBBORN],
+        );
+        run.until("tool_progress");
+        run.signal(name);
+        let result = run.until("tool_result");
+        assert!(result.contains("\"cancelled\""), "{result}");
+        run.until("done");
+        assert_eq!(run.code(), Some(code), "{name}");
+        wait_until("nobody is left", || {
+            process::working_in(world.root()).is_empty()
+        });
+    }
+}
+
+#[test]
+fn while_the_model_is_silent_it_ends_at_once() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Nothing]);
+    let flags = model.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut run = Run::of(&world, &[&flags, &["--json", "x"][..]].concat());
+    run.until("assistant_start");
+    wait_until("it was asked", || !model.asked().is_empty());
+    run.signal("INT");
+    assert!(run.until("turn_end").contains("\"aborted\""));
+    run.until("done");
+    assert_eq!(run.code(), Some(130));
+}
+
+/// An extension that does not end is not waited for any longer than the user wants to.
+#[test]
+fn twice_ends_it_whatever_still_runs() {
+    let world = World::new();
+    let dir = world.path("stubborn");
+    std::fs::create_dir(&dir).expect("made");
+    let program = "trap '' TERM; echo '{\"type\":\"hello\",\"name\":\"stubborn\"}'; echo '{\"type\":\"ready\"}'; while :; do sleep 1000; done";
+    let manifest = serde_json::json!({"name": "stubborn", "exec": "bash", "args": ["-c", program]});
+    std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    let turns = script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
+    let args = [
+        "--provider",
+        "demo",
+        "--script",
+        text(&turns),
+        "-e",
+        text(&dir),
+        "--json",
+        "x",
+    ];
+    let mut run = Run::of(&world, &args);
+    run.until("text_delta");
+    run.signal("INT");
+    run.until("done");
+    run.signal("INT");
+    assert_eq!(run.code(), Some(130));
+    wait_until("nobody is left", || {
+        process::working_in(world.root()).is_empty()
+    });
+}
+
+/// What was started ends with the program, whatever ends it.
+#[test]
+fn killed_with_9_its_extensions_end_too() {
+    let world = World::new();
+    let dir = marking(&world, "a", "", "mark");
+    let turns = script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
+    let args = [
+        "--provider",
+        "demo",
+        "--script",
+        text(&turns),
+        "-e",
+        text(&dir),
+        "--json",
+        "x",
+    ];
+    let mut run = Run::of(&world, &args);
+    run.until("text_delta");
+    assert!(!process::working_in(&dir).is_empty(), "it runs");
+    run.signal("KILL");
+    assert_eq!(run.code(), None);
+    wait_until("it has ended", || process::working_in(&dir).is_empty());
+}

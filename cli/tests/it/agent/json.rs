@@ -1,0 +1,147 @@
+//! `zot --json`.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use serde_json::Value;
+use zot_protocol::{rpc, validate};
+
+use super::{demo, marking};
+use crate::support::{World, process, text, wait_until};
+
+/// The events, each held to its published schema.
+pub(super) fn events(out: &str) -> Vec<Value> {
+    out.lines().map(event).collect()
+}
+
+pub(super) fn event(line: &str) -> Value {
+    let read = validate::frame::<rpc::Event>(line.as_bytes());
+    let known = read.unwrap_or_else(|why| panic!("{why}: {line}"));
+    assert!(!matches!(known, rpc::Event::Unknown(_)), "{line}");
+    serde_json::from_str(line).expect("read before")
+}
+
+fn types(events: &[Value]) -> Vec<&str> {
+    let mut types: Vec<&str> = events
+        .iter()
+        .map(|it| it["type"].as_str().expect("a type"))
+        .collect();
+    types.dedup();
+    types
+}
+
+#[test]
+fn one_event_per_line_in_the_documented_order() {
+    let world = World::new();
+    let ran = demo(&world, &["--json", "/call bash {\"command\": \"echo hi\"}"]);
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+    let events = events(&ran.out);
+    assert_eq!(
+        types(&events),
+        [
+            "user_message",
+            "turn_start",
+            "assistant_start",
+            "tool_use_start",
+            "tool_use_args",
+            "tool_use_end",
+            "usage",
+            "assistant_message",
+            "tool_call",
+            "turn_end",
+            "tool_progress",
+            "tool_result",
+            "turn_start",
+            "assistant_start",
+            "text_delta",
+            "usage",
+            "assistant_message",
+            "turn_end",
+            "done",
+        ]
+    );
+    let stops: Vec<&Value> = events
+        .iter()
+        .filter(|it| it["type"] == "turn_end")
+        .map(|it| &it["stop"])
+        .collect();
+    assert_eq!(stops, ["tool_use", "end_turn"]);
+}
+
+#[test]
+fn a_failed_run_is_told_once_and_exits_1() {
+    let world = World::new();
+    let ran = super::scripted(&world, &[r#"{"error": "overloaded"}"#], &["--json", "hi"]);
+    assert_eq!(ran.code, Some(1));
+    let events = events(&ran.out);
+    let told: Vec<&Value> = events
+        .iter()
+        .filter(|it| it.get("error").is_some())
+        .collect();
+    assert_eq!(told.len(), 1, "{events:#?}");
+    assert_eq!(told[0]["stop"], "error");
+    assert_eq!(events.last().expect("one")["type"], "done");
+}
+
+#[test]
+fn an_extensions_notes_are_events() {
+    let world = World::new();
+    let kit = world.path("kit");
+    std::fs::create_dir(&kit).expect("made");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kit.sh");
+    let manifest = serde_json::json!({"name": "kit", "exec": "bash", "args": [script]});
+    std::fs::write(kit.join("extension.json"), manifest.to_string()).expect("written");
+    let ran = demo(&world, &["--json", "-e", text(&kit), "/call steps {}"]);
+    let events = events(&ran.out);
+    let note = events.iter().find(|it| it["type"] == "ext_notify");
+    let note = note.unwrap_or_else(|| panic!("no note: {ran:#?}"));
+    assert_eq!(
+        (&note["extension"], &note["level"], &note["message"]),
+        (&"kit".into(), &"info".into(), &"a session began".into())
+    );
+    let progress = events.iter().find(|it| it["type"] == "tool_progress");
+    assert!(progress.is_some_and(|it| it["text"] == "half\u{1b}[2J way"));
+    assert_eq!(ran.code, Some(0));
+}
+
+/// What a redactor takes out is in no event, and before its answer there is no text at all.
+#[test]
+fn a_secret_that_is_redacted_is_in_no_line() {
+    let world = World::new();
+    let chain = ["1", "2", "3"].map(|name| marking(&world, name, "assistant_message", "mark"));
+    let chain: Vec<&str> = chain.iter().flat_map(|dir| ["-e", text(dir)]).collect();
+    let turns = [r#"{"text": ["the password is hun", "ter2, ", "really"]}"#];
+    let ran = super::scripted(&world, &turns, &[&["--json"], &*chain, &["tell"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(!ran.out.contains("hun"), "{}", ran.out);
+    let deltas: String = events(&ran.out)
+        .iter()
+        .filter(|it| it["type"] == "text_delta")
+        .map(|it| it["delta"].as_str().expect("a text").to_owned())
+        .collect();
+    assert_eq!(deltas, "the password is , really123");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_and_leaves_nothing() {
+    let world = World::new();
+    let endless = "/call bash {\"command\": \"while echo x; do sleep 0.01; done\"}";
+    let mut child = world
+        .zot_command(&["--provider", "demo", "--json", endless])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("zot starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("a line");
+    assert!(line.contains("user_message"), "{line}");
+    // The pipe is closed by now, and the command's next line is what finds out.
+    assert_eq!(child.wait().expect("waited").code(), Some(141));
+    wait_until("nobody works there", || {
+        process::working_in(&world.work()).is_empty()
+    });
+}

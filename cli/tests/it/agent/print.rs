@@ -1,0 +1,162 @@
+//! `zot -p`.
+
+use std::{fs, io::Write, process::Stdio};
+
+use super::demo;
+use crate::support::{
+    Ran, World,
+    model::{Model, Says},
+    text,
+};
+
+#[test]
+fn the_final_text_and_nothing_else() {
+    let world = World::new();
+    let script = world.path("turns");
+    fs::write(
+        &script,
+        "{\"text\": \"Let me see.\", \"tool_call\": {\"name\": \"bash\", \"args\": {\"command\": \"echo 42\"}}}\n{\"text\": \"It is 42.\"}\n",
+    )
+    .unwrap();
+    let ran = demo(
+        &world,
+        &["--script", text(&script), "-p", "what", "is", "it?"],
+    );
+    assert_eq!(
+        (ran.code, &*ran.out, &*ran.err),
+        (Some(0), "It is 42.\n", "")
+    );
+}
+
+#[test]
+fn what_is_piped_in_is_added() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Text("ok".into())]);
+    let flags = model.flags();
+    let mut child = world
+        .zot_command(&["-p", "explain"])
+        .args(&flags)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all("the diff\n".as_bytes())
+        .unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, &*ran.out), (Some(0), "ok\n"), "{ran:?}");
+    let asked = &model.asked()[0].body;
+    let messages = asked["messages"].as_array().unwrap();
+    assert_eq!(messages.last().unwrap()["content"], "explain\n\nthe diff");
+}
+
+#[test]
+fn no_prompt_is_a_usage_error() {
+    let world = World::new();
+    let ran = demo(&world, &["-p"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.starts_with("error: there is no prompt\nhint: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn without_a_key_it_does_not_guess() {
+    let world = World::new();
+    for mode in ["-p", "--json"] {
+        let ran = world.zot(&[mode, "hello"]);
+        assert_eq!((ran.code, &*ran.out), (Some(1), ""));
+        assert!(
+            ran.err.contains("\nhint: ") && ran.err.contains("--provider demo"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn a_providers_failure_is_one_error_and_exit_1() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Status(401, "who are you")]);
+    let flags = model.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let ran = world.zot(&[&["-p", "x", "--api-key", "sk-wrong"], &*flags].concat());
+    assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{ran:?}");
+    assert_eq!(
+        ran.err,
+        "error: openai does not accept the key: who are you\nhint: zot auth set openai\n"
+    );
+}
+
+#[test]
+fn what_controls_a_terminal_is_not_printed() {
+    let world = World::new();
+    let script = world.path("turns");
+    fs::write(
+        &script,
+        "{\"text\": [\"a\\u001b]0;owned\\u0007b\\u001b[2Jc\\u202ed\"]}\n",
+    )
+    .unwrap();
+    let ran = demo(&world, &["--script", text(&script), "-p", "x"]);
+    assert_eq!(ran.out, "abcd\n");
+}
+
+#[test]
+fn the_limit_of_steps_is_a_failure() {
+    let world = World::new();
+    let ran = demo(
+        &world,
+        &[
+            "--max-steps",
+            "1",
+            "-p",
+            "/call bash {\"command\": \"true\"}",
+        ],
+    );
+    assert_eq!((ran.code, &*ran.out), (Some(1), ""));
+    assert_eq!(ran.err, "error: the limit of 1 model calls is reached\n");
+}
+
+#[test]
+fn a_missing_or_read_only_home_keeps_nobody_from_working() {
+    let world = World::new();
+    fs::write(world.path("file"), "").unwrap();
+    let output = world
+        .zot_command(&["--provider", "demo", "-p", "hello"])
+        .env("ZOT_HOME", world.path("file/home"))
+        .output()
+        .unwrap();
+    let ran = Ran::of(output);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("demo model"));
+    assert!(
+        ran.err.contains("! this session is not kept: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_broken_configuration_is_named_and_the_rest_counts() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).unwrap();
+    fs::write(
+        world.path("zot/config.json"),
+        "{\"provider\": \"demo\", \"reasoning\": 7}",
+    )
+    .unwrap();
+    let ran = world.zot(&["-p", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("/reasoning"), "{}", ran.err);
+    // One that is no configuration at all is kept aside, and the program starts.
+    fs::write(world.path("zot/config.json"), "\0\0\0\0").unwrap();
+    let ran = demo(&world, &["-p", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("config.json"), "{}", ran.err);
+}

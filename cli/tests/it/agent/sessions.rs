@@ -1,0 +1,129 @@
+//! Sessions, from one run of the program to the next.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use super::{demo, files};
+use crate::support::{
+    World,
+    model::{Model, Says},
+    text,
+};
+
+fn sessions(world: &World) -> Vec<PathBuf> {
+    let mut all = files(&world.path("zot/sessions"));
+    all.retain(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    all
+}
+
+/// What a model is sent by `zot … -p more`: the texts of all messages but the system's.
+fn sent(world: &World, args: &[&str]) -> Vec<String> {
+    let model = Model::start(vec![Says::Text("yes".into())]);
+    let flags = model.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let body = model.asked()[0].body.clone();
+    let messages = body["messages"].as_array().expect("a list")[1..].iter();
+    messages.map(said).collect()
+}
+
+fn said(message: &Value) -> String {
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|it| it["text"].as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn a_run_is_kept_and_continued() {
+    let world = World::new();
+    assert_eq!(demo(&world, &["-p", "one"]).code, Some(0));
+    assert_eq!(demo(&world, &["-p", "two"]).code, Some(0));
+    assert_eq!(sessions(&world).len(), 2);
+    let sent = sent(&world, &["-c"]);
+    assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
+    // Begun elsewhere, it is not this directory's.
+    fs::create_dir(world.work().join("other")).expect("made");
+    let ran = demo(&world, &["--cwd", "other", "--continue", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert_eq!(sessions(&world).len(), 3);
+}
+
+#[test]
+fn one_is_resumed_by_the_beginning_of_its_id() {
+    let world = World::new();
+    demo(&world, &["-p", "one"]);
+    let first = sessions(&world)[0].clone();
+    let head = fs::read_to_string(&first).expect("read");
+    let head: Value = serde_json::from_str(head.lines().next().expect("a head")).expect("JSON");
+    let id = head["id"].as_str().expect("an id");
+    demo(&world, &["-p", "two"]);
+    let sent = sent(&world, &[&format!("--resume={id}")]);
+    assert_eq!(sent[0], "one");
+    let ran = demo(&world, &["--resume=nosuch", "-p", "x"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("begins with `nosuch`"), "{}", ran.err);
+}
+
+#[test]
+fn in_a_file_of_ones_own_or_nowhere() {
+    let world = World::new();
+    let file = world.path("mine.jsonl");
+    demo(&world, &["--session", text(&file), "-p", "one"]);
+    let sent = sent(&world, &["--session", text(&file)]);
+    assert_eq!(sent[0], "one");
+    assert_eq!(demo(&world, &["--no-session", "-p", "x"]).code, Some(0));
+    assert!(sessions(&world).is_empty());
+}
+
+#[test]
+fn a_torn_one_is_repaired_and_said() {
+    let world = World::new();
+    demo(&world, &["-p", "one"]);
+    let path = sessions(&world)[0].clone();
+    let mut bytes = fs::read(&path).expect("read");
+    bytes.truncate(bytes.len() - 9);
+    fs::write(&path, bytes).expect("written");
+    let ran = demo(&world, &["--continue", "-p", "two"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(
+        ran.err.starts_with("! ") && ran.err.contains("session"),
+        "{}",
+        ran.err
+    );
+    let ran = demo(&world, &["--continue", "-p", "three"]);
+    assert_eq!((ran.code, &*ran.err), (Some(0), ""));
+}
+
+/// Only one process writes a file; the second is told who the first is.
+#[test]
+fn two_at_once_never_write_one_file() {
+    let world = World::new();
+    let file = world.path("mine.jsonl");
+    let slow = super::script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
+    let mut first = world
+        .zot_command(&[
+            "--provider",
+            "demo",
+            "--script",
+            text(&slow),
+            "--session",
+            text(&file),
+            "--json",
+            "one",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(first.stdout.take().expect("piped"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("a line");
+    let ran = demo(&world, &["--session", text(&file), "-p", "two"]);
+    first.kill().expect("killed");
+    first.wait().expect("waited");
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(ran.err.contains(&first.id().to_string()), "{}", ran.err);
+}
