@@ -315,6 +315,10 @@ impl App {
     }
 
     fn said(&mut self) {
+        // What the agent told before is to be seen before: a call, then the question about it.
+        if let Some(event) = self.events.as_mut().and_then(EventStream::ready) {
+            self.event(Some(event));
+        }
         for said in self.bridge.take() {
             if let Said::Confirm(question) = said {
                 self.questions.insert(question.number, question.answer);

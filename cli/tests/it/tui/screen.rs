@@ -83,6 +83,7 @@ pub(crate) struct Modes {
 /// Keys as terminals send them.
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const ESC: &str = "\x1b";
+pub(crate) const UP: &str = "\x1b[A";
 pub(crate) const DOWN: &str = "\x1b[B";
 pub(crate) const TAB: &str = "\t";
 pub(crate) const CTRL_C: &str = "\x03";
