@@ -134,9 +134,9 @@ impl Screen {
             bytes: Vec::new(),
         }));
         let stop = Arc::new(AtomicBool::new(false));
-        let (watched, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
+        let (to, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
         let fd = pair.master.as_raw_fd().expect("a descriptor");
-        let watcher = thread::spawn(move || watch(reader, fd, &watched, &stopped));
+        let watcher = thread::spawn(move || watch(reader, fd, &to, &stopped));
         Self {
             keys: Some(pair.master.take_writer().expect("a writer")),
             master: Some(pair.master),
