@@ -139,11 +139,6 @@ impl Editor {
         self.buffer.text().is_empty()
     }
 
-    /// How many rows it takes at this width.
-    pub(crate) fn height(&self, width: u16) -> u16 {
-        u16::try_from(self.view(width).height()).unwrap_or(u16::MAX)
-    }
-
     /// The rows that fit into the height, the one with the cursor among them, and the cursor's place in them: column, row.
     pub(crate) fn lines(
         &self,
@@ -174,7 +169,7 @@ impl Editor {
 
     /// Writes a file's path in the place of a token; behind a file there is a space, behind a directory more may follow.
     pub(crate) fn complete_file(&mut self, token: &Token, path: &str) {
-        let written = fit_to_write(&token.with(path));
+        let written = fit_to_write(&Token::for_path(path));
         if self.buffer.text().get(token.range.clone()).is_some() {
             self.buffer.replace(token.range.clone(), &written);
         }

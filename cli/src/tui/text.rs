@@ -10,11 +10,11 @@ mod pieces;
 mod render;
 mod stream;
 mod table;
+mod unfinished;
 mod wrap;
 
 pub(crate) use diff::diff;
 pub(crate) use fit::{clusters, fit, fit_line, width};
-pub(crate) use highlight::code;
 pub(crate) use stream::{Stream, markdown};
 pub(crate) use wrap::{plain, rows, tidy, wrap, wrap_between};
 

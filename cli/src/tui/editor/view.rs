@@ -60,7 +60,7 @@ impl View {
                 self.shown.push_str(&label);
                 self.chips.push(here..self.shown.len());
                 column += width(&label);
-            } else if is_secret || columns > self.columns {
+            } else if is_secret || columns > 0 && self.columns == 1 && !cluster.is_ascii() {
                 self.shown.push('•');
             } else if cluster == "\t" {
                 let spaces = TAB - column % TAB;

@@ -82,6 +82,11 @@ impl Splitter {
         }
     }
 
+    /// Whether the next line is one of code.
+    pub(super) fn is_in_code(&self) -> bool {
+        matches!(self.open, Open::Fence(_))
+    }
+
     /// Nothing follows: gives what is open.
     pub(super) fn end(&mut self, done: &mut Vec<Piece>) {
         match mem::take(&mut self.open) {

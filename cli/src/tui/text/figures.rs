@@ -82,6 +82,6 @@ fn figures() {
     }
     let source = "    let x: Vec<u8> = f(\"text\", 12, 'c', MAX); // remark\n".repeat(20_000);
     let start = Instant::now();
-    super::code(&source, "rs", 100, &theme);
+    super::tests::code(&source, "rs", 100, &theme);
     said("code in colours", source.len(), start.elapsed());
 }

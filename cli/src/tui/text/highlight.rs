@@ -11,17 +11,8 @@ mod reader;
 use ratatui::text::{Line, Span};
 
 pub(super) use self::reader::Reader;
-use super::wrap::{tidy, wrap_between};
+use super::wrap::wrap_between;
 use crate::tui::theme::Theme;
-
-/// Code in the colours of its language, which is a name (`rust`), a file's ending (`rs`) or a file's path.
-pub(crate) fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut reader = Reader::of(language);
-    tidy(source)
-        .lines()
-        .flat_map(|line| code_line(&mut reader, line, width, &Line::default(), theme))
-        .collect()
-}
 
 /// One line of code, which is tidy, behind an indent.
 pub(super) fn code_line(

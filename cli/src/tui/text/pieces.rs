@@ -18,6 +18,8 @@ pub(super) const CODE_INDENT: &str = "  ";
 pub(super) struct Pieces {
     /// Whether there is something above.
     begun: bool,
+    /// Whether that has empty lines in it, so that another is needed to see where it ends.
+    was_apart: bool,
     /// The language of the block of code, and what is open in it.
     reader: Reader,
 }
@@ -60,17 +62,18 @@ impl Pieces {
                 self.below(label, true, lines);
             }
             Piece::Code(line) => {
-                lines.extend(code_line(&mut self.reader, line, width, &indent, theme))
+                lines.extend(code_line(&mut self.reader, line, width, &indent, theme));
             }
         }
     }
 
     /// Adds the lines of a block, an empty one before them.
     fn below(&mut self, drawn: Vec<Line<'static>>, apart: bool, lines: &mut Vec<Line<'static>>) {
-        if self.begun && apart {
+        if self.begun && (apart || self.was_apart) {
             lines.push(Line::default());
         }
         self.begun = true;
+        self.was_apart = drawn.iter().any(|line| line.spans.is_empty());
         lines.extend(drawn);
     }
 }

@@ -99,14 +99,7 @@ impl Writer<'_> {
             Event::Code(code) => self.inline_code(&code),
             Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => self.rule(),
-            Event::TaskListMarker(done) => {
-                let (mark, style) = if done {
-                    ("[✓] ", self.theme.accent)
-                } else {
-                    ("[ ] ", self.theme.muted)
-                };
-                self.spans.push(Span::styled(mark, style));
-            }
+            Event::TaskListMarker(is_done) => self.task(is_done),
             Event::Html(html) => {
                 self.words(html.trim_end_matches('\n'), self.theme.muted);
                 self.line_break();
@@ -116,7 +109,7 @@ impl Writer<'_> {
                 html => self.words(html, self.theme.muted),
             },
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.text(&text)
+                self.text(&text);
             }
         }
     }
@@ -280,7 +273,7 @@ impl Writer<'_> {
                 *number = number.saturating_add(1);
                 marker
             }
-            _ if depth % 2 == 0 => "◦ ".to_owned(),
+            _ if depth.is_multiple_of(2) => "◦ ".to_owned(),
             _ => "• ".to_owned(),
         };
         let rest = Span::raw(" ".repeat(super::width(&marker)));
@@ -288,6 +281,22 @@ impl Writer<'_> {
             first: Some(Span::styled(marker, self.theme.muted)),
             rest,
         });
+    }
+
+    /// The box of a task stands in the place of the bullet.
+    fn task(&mut self, is_done: bool) {
+        let (mark, style) = if is_done {
+            ("[✓] ", self.theme.accent)
+        } else {
+            ("[ ] ", self.theme.muted)
+        };
+        match self.prefixes.last_mut() {
+            Some(prefix) if prefix.first.is_some() => {
+                prefix.first = Some(Span::styled(mark, style));
+                prefix.rest = Span::raw("    ");
+            }
+            _ => self.spans.push(Span::styled(mark, style)),
+        }
     }
 
     fn style(&mut self, change: impl FnOnce(Style) -> Style) {

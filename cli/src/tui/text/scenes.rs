@@ -74,12 +74,13 @@ To do:
     • two
       ◦ inner
         1. deep
-    • [✓] done
-    • [ ] open
+    [✓] done
+    [ ] open
 
     1. first
 
        More of it.
+
     2. second
        ◦ by two only
        ◦ again

@@ -7,6 +7,7 @@ use ratatui::text::Line;
 use super::{
     blocks::{Piece, Splitter},
     pieces::Pieces,
+    unfinished,
     wrap::tidy,
 };
 use crate::tui::theme::Theme;
@@ -54,11 +55,17 @@ impl Stream {
         self.pieces.draw(done, width, theme)
     }
 
-    /// The lines that may still change, as they are now. They follow those of [`Stream::finished`].
+    /// The lines that may still change, as they are now: words that are being written already have the weight they are
+    /// about to get. They follow those of [`Stream::finished`].
     pub(crate) fn open(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut done = self.done.clone();
         let mut splitter = self.splitter.clone();
-        end(&self.last, &mut splitter, &mut done);
+        let last = if splitter.is_in_code() {
+            self.last.clone()
+        } else {
+            unfinished::finished(&self.last)
+        };
+        end(&last, &mut splitter, &mut done);
         self.pieces.clone().draw(done, width, theme)
     }
 

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
 use super::fit::{MORE, clusters, width};
 use crate::clean;
 use ratatui::{
@@ -162,7 +165,24 @@ impl Flat {
             flat.runs
                 .push((flat.text.len(), line.style.patch(span.style)));
         }
+        flat.join();
         flat
+    }
+
+    /// No style ends within what is seen as one character: a terminal would take it for two.
+    fn join(&mut self) {
+        if self.text.is_ascii() {
+            return;
+        }
+        let mut runs = self.runs.iter_mut().peekable();
+        for (at, cluster, _) in clusters(&self.text) {
+            let end = at + cluster.len();
+            while let Some((upto, _)) = runs.next_if(|(upto, _)| *upto <= end) {
+                if *upto > at {
+                    *upto = end;
+                }
+            }
+        }
     }
 
     /// Where there is a single column, what takes two is a sign of it.
@@ -170,9 +190,9 @@ impl Flat {
         let whole = std::mem::take(&mut self.text);
         let mut start = 0;
         for (end, _) in &mut self.runs {
-            for (_, grapheme, columns) in clusters(&whole[start..*end]) {
-                self.text
-                    .push_str(if columns < 2 { grapheme } else { MORE });
+            for grapheme in whole[start..*end].graphemes(true) {
+                let is_narrow = grapheme.width() < 2;
+                self.text.push_str(if is_narrow { grapheme } else { MORE });
             }
             start = *end;
             *end = self.text.len();
@@ -293,6 +313,7 @@ fn closes(grapheme: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ratatui::style::Modifier;
 
     use super::*;
 
@@ -342,6 +363,19 @@ mod tests {
         };
         assert_eq!(of(3, 20), ["one", "two three"]);
         assert_eq!(of(8, 3), ["one two", "thr", "ee"]);
+    }
+
+    #[test]
+    fn no_style_ends_within_a_character() {
+        let line = Line::from(vec![
+            Span::raw("e"),
+            Span::styled("\u{301}x", Modifier::BOLD),
+        ]);
+        let spans: Vec<String> = wrap(&line, 9)[0]
+            .iter()
+            .map(|span| span.content.to_string())
+            .collect();
+        assert_eq!(spans, ["e\u{301}", "x"]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Token {
     }
 
     /// What is written for a path: in quotes if it has to be. A space follows a file, nothing a directory.
-    pub(in crate::tui::editor) fn with(&self, path: &str) -> String {
+    pub(in crate::tui::editor) fn for_path(path: &str) -> String {
         let end = if path.ends_with('/') { "" } else { " " };
         if path.contains(char::is_whitespace) {
             let close = if path.ends_with('/') { "" } else { "\"" };
@@ -105,10 +105,9 @@ mod tests {
 
     #[test]
     fn a_path_is_quoted_where_it_must_be() {
-        let token = Token::at("@x", 2).expect("a token");
-        assert_eq!(token.with("a/b.rs"), "@a/b.rs ");
-        assert_eq!(token.with("a/"), "@a/");
-        assert_eq!(token.with("my file"), "@\"my file\" ");
-        assert_eq!(token.with("my dir/"), "@\"my dir/");
+        assert_eq!(Token::for_path("a/b.rs"), "@a/b.rs ");
+        assert_eq!(Token::for_path("a/"), "@a/");
+        assert_eq!(Token::for_path("my file"), "@\"my file\" ");
+        assert_eq!(Token::for_path("my dir/"), "@\"my dir/");
     }
 }

@@ -51,6 +51,8 @@ pub(super) enum Names {
     Equals,
     /// Tags.
     Markup,
+    /// Lines by their first character.
+    Diff,
 }
 
 const fn quote(open: &'static str, close: &'static str, escapes: bool, lines: bool) -> Quote {
@@ -352,6 +354,15 @@ static LANGUAGES: &[Language] = &[
         keywords: "",
         kinds: "",
         names_are: Names::Markup,
+    },
+    Language {
+        names: "diff patch",
+        comment: &[],
+        block: None,
+        quotes: &[],
+        keywords: "",
+        kinds: "",
+        names_are: Names::Diff,
     },
 ];
 

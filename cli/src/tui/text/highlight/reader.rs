@@ -17,6 +17,8 @@ pub(crate) enum Part {
     Keyword,
     Function,
     Kind,
+    Added,
+    Removed,
 }
 
 impl Part {
@@ -29,6 +31,8 @@ impl Part {
             Self::Keyword => theme.syntax.keyword,
             Self::Function => theme.syntax.function,
             Self::Kind => theme.syntax.kind,
+            Self::Added => theme.added,
+            Self::Removed => theme.removed,
         }
     }
 }
@@ -65,6 +69,9 @@ impl Reader {
             return vec![(0..line.len(), Part::Plain)];
         };
         let language = known.language;
+        if language.names_are == Names::Diff {
+            return vec![(0..line.len(), part_of_diff(line))];
+        }
         let mut scan = Scan {
             known,
             language,
@@ -87,6 +94,15 @@ impl Reader {
             self.within = Within::Code;
         }
         scan.parts
+    }
+}
+
+fn part_of_diff(line: &str) -> Part {
+    match line.as_bytes() {
+        [b'+', ..] => Part::Added,
+        [b'-', ..] => Part::Removed,
+        [b'@', b'@', ..] => Part::Comment,
+        _ => Part::Plain,
     }
 }
 
@@ -489,6 +505,7 @@ mod tests {
                 "x = 1 --[[ a\nb ]] -- c",
                 "N:1 C:--[[ a C:b ]] C:-- c",
             ),
+            ("diff", "@@ 1\n-a\n+b\n c", "C:@@ 1 R:-a A:+b"),
             ("none", "let x = 1", ""),
         ] {
             assert_eq!(parts(language, source), expected, "{language}: {source}");
