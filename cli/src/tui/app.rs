@@ -71,6 +71,8 @@ struct App {
     dirty: bool,
     drawn: Instant,
     ticked: Instant,
+    /// When extensions were last listened to.
+    heard: Instant,
     /// Why it ends.
     end: Option<End>,
 }
@@ -223,6 +225,7 @@ impl App {
             dirty: false,
             drawn: now,
             ticked: now,
+            heard: now,
             end: None,
         }
     }
@@ -255,7 +258,8 @@ impl App {
                 }
             }
             started = joined(&mut self.starting) => self.started(started),
-            () = bridge.arrived() => self.said(),
+            // Once a frame: nobody could see more of a flood.
+            () = bridge.arrived(), if self.heard.elapsed() >= FRAME => self.said(),
             message = inbox.recv() => {
                 if let Some(message) = message {
                     self.happened(message);
@@ -287,7 +291,12 @@ impl App {
         } else {
             far
         };
-        frame.min(tick)
+        let heard = if self.heard.elapsed() < FRAME {
+            self.heard + FRAME
+        } else {
+            far
+        };
+        frame.min(tick).min(heard)
     }
 
     fn happened(&mut self, message: Message) {
@@ -315,6 +324,11 @@ impl App {
     }
 
     fn said(&mut self) {
+        self.heard = Instant::now();
+        // What the agent told before is to be seen before: a call, then the question about it.
+        if let Some(event) = self.events.as_mut().and_then(EventStream::ready) {
+            self.event(Some(event));
+        }
         for said in self.bridge.take() {
             if let Said::Confirm(question) = said {
                 self.questions.insert(question.number, question.answer);

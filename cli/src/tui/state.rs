@@ -32,6 +32,8 @@ pub(crate) use turn::{Call, Turn};
 
 /// How long a first ctrl+c counts.
 const LEAVING: Duration = Duration::from_secs(2);
+/// Who is typing when a question comes up has not read it: so long it takes no answer but Esc, and offers none.
+const DEAF: Duration = Duration::from_millis(700);
 /// So many results can be unfolded afterwards.
 const FOLDED: usize = 20;
 
@@ -133,6 +135,8 @@ pub(crate) struct Question {
     pub(crate) tool: String,
     pub(crate) args: Object,
     pub(crate) selected: usize,
+    /// When it may be answered.
+    pub(crate) from: Instant,
 }
 
 /// What is asked, or looked at, in the place of the editor.
@@ -167,15 +171,18 @@ pub(crate) struct Trust {
     pub(crate) selected: usize,
     /// What for.
     pub(crate) then: Then,
+    /// When it may be answered.
+    pub(crate) from: Instant,
 }
 
 impl Trust {
-    pub(crate) fn new(strangers: Vec<Stranger>, then: Then) -> Self {
+    pub(crate) fn new(strangers: Vec<Stranger>, then: Then, now: Instant) -> Self {
         Self {
             open: strangers.into(),
             answers: Vec::new(),
             selected: 0,
             then,
+            from: now + DEAF,
         }
     }
 }
@@ -278,6 +285,28 @@ impl State {
         !self.ready || self.turn.is_some() || self.doing.is_some()
     }
 
+    /// When a question that comes up now may be answered.
+    pub(crate) fn answerable(&self) -> Instant {
+        if self.editor.is_empty() {
+            self.now
+        } else {
+            self.now + DEAF
+        }
+    }
+
+    /// Whether a question is there that may not be answered yet.
+    fn is_deaf(&self) -> bool {
+        let trust = match &self.dialog {
+            Some(Dialog::Trust(trust)) => Some(trust.from),
+            _ => None,
+        };
+        let question = self.questions.front().map(|question| question.from);
+        trust
+            .into_iter()
+            .chain(question)
+            .any(|from| self.now < from)
+    }
+
     /// Whether the user decides something that the agent is to be idle for.
     pub(crate) fn is_choosing(&self) -> bool {
         matches!(self.dialog, Some(Dialog::Picker(_) | Dialog::Trust(_)))
@@ -295,6 +324,7 @@ impl State {
                 _ => false,
             }
             || self.popup.is_looking
+            || self.is_deaf()
             || self.starting() > 0
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             if strangers.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
             } else {
-                state.dialog = Some(Dialog::Trust(Trust::new(strangers, then)));
+                state.dialog = Some(Dialog::Trust(Trust::new(strangers, then, now)));
             }
         }
         Message::Started(conversation) => {

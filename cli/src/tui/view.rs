@@ -130,7 +130,9 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
     let rows = usize::from(room);
     let (mut lines, cursor) = match (state.focus(), &state.dialog) {
         (Focus::Question, _) => (question(state, rows), None),
-        (Focus::Dialog, Some(Dialog::Trust(it))) => (trust::lines(it, width, rows, theme), None),
+        (Focus::Dialog, Some(Dialog::Trust(it))) => {
+            (trust::lines(it, state.now, width, rows, theme), None)
+        }
         (Focus::Dialog, Some(Dialog::Picker(it))) => (picker::lines(it, width, rows, theme), None),
         (Focus::Dialog, Some(Dialog::Login(it))) => login::lines(it, state.now, width, theme),
         (
@@ -165,6 +167,7 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
 fn question(state: &State, rows: usize) -> Vec<Line<'static>> {
     let others = state.questions.len().saturating_sub(1);
     let question = state.questions.front();
-    let lines = question.map(|it| confirm::lines(it, others, state.size.width, rows, &state.theme));
+    let lines = question
+        .map(|it| confirm::lines(it, others, state.now, state.size.width, rows, &state.theme));
     lines.unwrap_or_default()
 }

@@ -27,20 +27,24 @@ pub(super) fn asked(
     if !state.status.asks || state.agreed.contains(&tool) {
         return effects.push(Effect::Answer(number, true));
     }
+    let from = state.answerable();
     state.questions.push_back(Question {
         number,
         tool,
         args,
         selected: 0,
+        from,
     });
 }
 
 pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let now = state.now;
     let Some(question) = state.questions.front_mut() else {
         return;
     };
     let answer = match key.code {
+        code if now < question.from && code != KeyCode::Esc => return,
         KeyCode::Up | KeyCode::BackTab => {
             question.selected = around(question.selected, -1, ANSWERS.len());
             return;
@@ -152,11 +156,13 @@ fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
 
 /// Yes and no are remembered. Esc is neither: the extension is not started, and asked about again.
 fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<Effect>) {
+    let now = state.now;
     let Some(Dialog::Trust(trust)) = &mut state.dialog else {
         return;
     };
     let answer = match key.code {
         _ if closes => None,
+        _ if now < trust.from => return,
         KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::BackTab => {
             trust.selected = 1 - trust.selected;
             return;

@@ -1,5 +1,7 @@
 //! Whether a tool may be run, with what it is to be given.
 
+use std::time::Instant;
+
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 
@@ -17,6 +19,7 @@ const MOST: usize = 16 * 1024;
 pub(crate) fn lines(
     question: &Question,
     others: usize,
+    now: Instant,
     width: u16,
     room: usize,
     theme: &Theme,
@@ -47,6 +50,10 @@ pub(crate) fn lines(
         lines.push(Line::default());
     }
     for (at, answer) in ANSWERS.iter().enumerate() {
+        if now < question.from {
+            lines.push(Line::default());
+            continue;
+        }
         let chosen = at == question.selected;
         let line = Line::from(vec![
             Span::styled(if chosen { "› " } else { "  " }, theme.accent),

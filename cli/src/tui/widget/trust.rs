@@ -1,5 +1,7 @@
 //! Whether an extension that came with the project may be started.
 
+use std::time::Instant;
+
 use ratatui::text::{Line, Span};
 
 use super::rule;
@@ -11,7 +13,13 @@ use crate::{
 const WARNING: &str = "It came with this project, and is a program that runs on your machine.";
 const ANSWERS: [&str; 2] = ["no, do not start it", "yes, start it from now on"];
 
-pub(crate) fn lines(trust: &Trust, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines(
+    trust: &Trust,
+    now: Instant,
+    width: u16,
+    room: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let Some(stranger) = trust.open.front() else {
         return Vec::new();
     };
@@ -49,6 +57,10 @@ pub(crate) fn lines(trust: &Trust, width: u16, room: usize, theme: &Theme) -> Ve
     lines.extend(about.take(fits));
     lines.push(Line::default());
     for (at, answer) in ANSWERS.iter().enumerate() {
+        if now < trust.from {
+            lines.push(Line::default());
+            continue;
+        }
         let chosen = at == trust.selected;
         let line = Line::from(vec![
             Span::styled(if chosen { "› " } else { "  " }, theme.accent),

@@ -83,6 +83,7 @@ pub(crate) struct Modes {
 /// Keys as terminals send them.
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const ESC: &str = "\x1b";
+pub(crate) const UP: &str = "\x1b[A";
 pub(crate) const DOWN: &str = "\x1b[B";
 pub(crate) const TAB: &str = "\t";
 pub(crate) const CTRL_C: &str = "\x03";
@@ -133,9 +134,9 @@ impl Screen {
             bytes: Vec::new(),
         }));
         let stop = Arc::new(AtomicBool::new(false));
-        let (watched, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
+        let (to, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
         let fd = pair.master.as_raw_fd().expect("a descriptor");
-        let watcher = thread::spawn(move || watch(reader, fd, &watched, &stopped));
+        let watcher = thread::spawn(move || watch(reader, fd, &to, &stopped));
         Self {
             keys: Some(pair.master.take_writer().expect("a writer")),
             master: Some(pair.master),

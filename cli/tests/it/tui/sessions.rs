@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     puppet,
-    screen::{DOWN, ENTER, ESC, Screen},
+    screen::{DOWN, ENTER, ESC, Screen, UP},
 };
 use crate::support::{World, text};
 
@@ -121,7 +121,7 @@ fn what_was_sent_is_there_the_next_time() {
     said(&world, "remembered by the editor");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
-    screen.keys("\x1b[A");
+    screen.keys(UP);
     screen.wait_for("› remembered by the editor");
     screen.leave_by_force();
 }

@@ -155,6 +155,25 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
 }
 
 #[test]
+fn who_is_typing_when_a_question_comes_up_answers_nothing() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &["--no-yolo"]);
+    screen.wait_for("ext 1/1");
+    let script = "sleep 1; touch made.txt";
+    screen.keys(&format!("/call bash {{\"command\": \"{script}\"}}"));
+    screen.wait_for("made.txt");
+    // The rest of a sentence, half of it before the question is there.
+    screen.keys("\ryes and always");
+    screen.wait_for("── Run bash? ──");
+    screen.wait_for("n  no");
+    assert!(!world.work().join("made.txt").exists());
+    screen.keys("n");
+    screen.wait_for("declined this call of `bash`");
+    screen.leave_by_force();
+}
+
+#[test]
 fn the_jail_is_closed_and_opened() {
     let world = World::new();
     fs::write(world.path("outside.txt"), "secret").expect("written");
