@@ -9,12 +9,15 @@ use crate::support::World;
 
 /// What stands there, without what differs from run to run.
 fn scene(name: &str, world: &World, screen: &Screen) {
-    let rows = screen.rows();
+    // As if the screen were full: how far it was scrolled depends on what was drawn in between.
+    let all = screen.all();
+    let rows: Vec<&str> = all.lines().map(str::trim_end).collect();
     let end = rows
         .iter()
         .rposition(|row| !row.is_empty())
         .map_or(0, |at| at + 1);
-    let text = rows[..end].join("\n");
+    let start = end.saturating_sub(screen.rows().len());
+    let text = rows[start..end].join("\n");
     let root = world.root().to_str().expect("a text");
     let text = text
         .replace(root, "…")
