@@ -1,4 +1,4 @@
-//! Rows of figures: what, its goal, the figure, pass or miss.
+//! Rows of figures: what, its goal, the figure, pass or miss, and its floor; in the columns that `.ci/bench` collects.
 
 use super::Bench;
 
@@ -28,17 +28,14 @@ pub(crate) fn print(bench: &Bench, rows: &[Row]) {
     } else {
         "zot rpc, as a user has it"
     };
-    println!(
-        "{how:<52} {:>9} {:>9} {:>12} {:>12}",
-        "goal", "figure", "zot", "floor"
-    );
+    println!("{how:<60}  {:>14}  {:>14}", "goal", "figure");
     for row in rows {
-        row.print(&(row.measure)(bench));
+        row.print(&(row.measure)(bench), bench.pinned);
     }
 }
 
 impl Row {
-    fn print(&self, rounds: &[Round]) {
+    fn print(&self, rounds: &[Round], pinned: bool) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (zot, floor) = (middle(|round| round.0), middle(|round| round.1));
         let ratio = middle(|(zot, floor)| zot / floor);
@@ -77,10 +74,8 @@ impl Row {
             }
         };
         let verdict = if passes { "pass" } else { "MISS" };
-        println!(
-            "{:<52} {goal:>9} {figure:>9} {zot:>12} {floor:>12}  {verdict}",
-            self.what
-        );
+        let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
+        println!("{what:<60}  {goal:>14}  {figure:>14}  {verdict}  {zot}, floor {floor}");
     }
 }
 
