@@ -1,31 +1,73 @@
 //! Text of an extension's making, fit for a terminal: nothing in it moves the cursor, renames the window or turns the
 //! reading direction around.
 
+use unicode_width::UnicodeWidthChar;
+
+/// More marks than this on one character are no writing: they hide what is around them, and a terminal keeps them all
+/// in one cell.
+const MOST_MARKS: usize = 16;
+
 /// Several lines: their colours and other control sequences are gone, line breaks and tabs stay.
 pub(crate) fn text(text: &str) -> String {
+    // Nearly all that is read is of this kind.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return text.to_owned();
+    }
     let mut clean = String::with_capacity(text.len());
+    let mut marks = Marks::default();
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\n' | '\t' => clean.push(char),
-            '\x1b' => match chars.next_if(|next| *next != '\n') {
+            '\x1b' => match chars.next_if(|next| !matches!(next, '\n' | '\x1b')) {
                 Some('[') => skip_control_sequence(&mut chars),
                 // A text for the terminal: its title, the clipboard.
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
+                Some(' '..='/') => skip_choice(&mut chars),
                 _ => {}
             },
             '\u{9b}' => skip_control_sequence(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
             char if char.is_control() || is_unseen(char) => {}
+            char if marks.are_too_many_with(char) => {}
             char => clean.push(char),
         }
     }
     clean
 }
 
+/// The marks on the character before: accents, joiners and what they join.
+#[derive(Default)]
+struct Marks {
+    count: usize,
+    joins: bool,
+}
+
+impl Marks {
+    fn are_too_many_with(&mut self, char: char) -> bool {
+        if char.width() != Some(0) {
+            if !std::mem::take(&mut self.joins) {
+                self.count = 0;
+            }
+            return false;
+        }
+        self.count += 1;
+        let too_many = self.count > MOST_MARKS;
+        self.joins = char == '\u{200d}' && !too_many;
+        too_many
+    }
+}
+
 /// One line: what would begin another is a space.
 pub(crate) fn line(line: &str) -> String {
-    text(line).replace(['\n', '\t'], " ")
+    let clean = text(line);
+    if clean.contains(['\n', '\t']) {
+        return clean.replace(['\n', '\t'], " ");
+    }
+    clean
 }
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
@@ -39,26 +81,46 @@ fn skip_control_sequence(chars: &mut Chars<'_>) {
     }
 }
 
-/// Up to its terminator; one that never comes ends with the line.
-fn skip_string(chars: &mut Chars<'_>) {
-    while let Some(char) = chars.next_if(|char| *char != '\n') {
-        match char {
-            '\x07' | '\u{9c}' => return,
-            '\x1b' => {
-                chars.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
+/// The rest of a choice, of a character set for example: up to its last character.
+fn skip_choice(chars: &mut Chars<'_>) {
+    while let Some(char) = chars.next_if(|char| (' '..='~').contains(char)) {
+        if ('0'..='~').contains(&char) {
+            return;
         }
     }
 }
 
-/// Turns the direction, or looks like nothing. Joiners stay: emoji need them.
-fn is_unseen(char: char) -> bool {
+/// Up to its terminator; one that never comes ends with the line, or where another sequence begins.
+fn skip_string(chars: &mut Chars<'_>) {
+    loop {
+        match chars.peek() {
+            None | Some('\n') => return,
+            Some('\x1b') => {
+                let mut ahead = chars.clone();
+                ahead.next();
+                if ahead.next() == Some('\\') {
+                    *chars = ahead;
+                }
+                return;
+            }
+            Some(char) => {
+                let is_end = matches!(char, '\x07' | '\u{9c}');
+                chars.next();
+                if is_end {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Turns the direction, or looks like nothing: a reader would not know that it is there. Joiners stay: emoji need them.
+pub(crate) fn is_unseen(char: char) -> bool {
     matches!(
         char,
-        '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}'
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
+            | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
     )
 }
 
@@ -67,8 +129,10 @@ pub(crate) fn json(value: &serde_json::Value) -> String {
     let mut clean = String::new();
     for char in value.to_string().chars() {
         if char.is_control() || is_unseen(char) {
-            // Whatever is not ASCII stands in a string. All of these are below U+10000.
-            clean.push_str(&format!("\\u{:04x}", u32::from(char)));
+            // Whatever is not ASCII stands in a string.
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                clean.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             clean.push(char);
         }
@@ -88,8 +152,19 @@ mod tests {
             ("\x1b]0;never ends\nnext", "\nnext"),
             ("\u{9b}2Ja\u{9d}x\u{9c}b\x07\x08\x7f", "ab"),
             ("a\u{202e}b\u{200b}c 👩‍🚀 ü", "abc 👩‍🚀 ü"),
-            ("\x1b(Bx\x1b", "Bx"),
+            ("\x1b(Bx\x1b", "x"),
             ("\x1b[", ""),
+            ("\x1b\x1b[31ma\x1b]0;t\x1b[1mb", "ab"),
+            ("\x1b#8\x1bc\x1b7a", "a"),
+            (
+                "\x1bPq#0~\x1b\\a\x1b_apc\x1b\\b\x1b^pm\x07c\x1bXsos\u{9c}d",
+                "abcd",
+            ),
+            (
+                "\u{90}dcs\u{9c}a\u{9f}apc\u{9c}b\u{9e}pm\u{9c}c\u{98}sos\u{9c}d",
+                "abcd",
+            ),
+            ("a\u{e0041}\u{3164}b\u{2066}c", "abc"),
         ] {
             assert_eq!(text(dirty), clean, "{dirty:?}");
         }
@@ -97,10 +172,37 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_kept_as_long_as_somebody_writes_them() {
+        for kept in ["e\u{301}\u{323}", "👨‍👩‍👧‍👦", "क्ष्म्य", "שָׁלוֹם", "🏳️‍🌈", "สวัสดี"]
+        {
+            assert_eq!(text(kept), kept);
+        }
+        let zalgo = format!("a{}b", "\u{301}".repeat(5000));
+        assert_eq!(text(&zalgo).chars().count(), MOST_MARKS + 2);
+        let chain = "👩\u{200d}".repeat(100);
+        assert!(!text(&chain).contains(&"👩\u{200d}".repeat(MOST_MARKS + 1)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_controls_or_hides_is_left(dirty in "[\\x00-\\x7f\\u{80}-\\u{9f}\\u{2028}-\\u{202e}\\u{2066}-\\u{2069}a-zü👩 ]{0,60}") {
+            for clean in [text(&dirty).replace(['\n', '\t'], ""), line(&dirty), json(&dirty.as_str().into())] {
+                proptest::prop_assert!(!clean.contains(|it: char| it.is_control() || is_unseen(it)), "{clean:?}");
+            }
+        }
+
+        #[test]
+        fn what_is_clean_stays_as_it_is(dirty in "\\PC{0,40}") {
+            let clean = text(&dirty);
+            proptest::prop_assert_eq!(text(&clean), clean);
+        }
+    }
+
+    #[test]
     fn json_stays_what_it_is() {
-        let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}\u{202e} ü"});
+        let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}\u{202e}\u{e0041} ü"});
         let shown = json(&value);
-        assert_eq!(shown, r#"{"a":"\u001b[2J\u009b\u202e ü"}"#);
+        assert_eq!(shown, r#"{"a":"\u001b[2J\u009b\u202e\udb40\udc41 ü"}"#);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&shown).ok(),
             Some(value)

@@ -3,6 +3,7 @@
 mod auth;
 mod completions;
 mod ext;
+mod interactive;
 mod json;
 mod man;
 mod models;
@@ -12,10 +13,7 @@ mod schema;
 
 pub(crate) use completions::VARIABLE as COMPLETE;
 
-use crate::{
-    args::{Agent, Args, Command},
-    exit::Usage,
-};
+use crate::args::{Agent, Args, Command};
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
@@ -39,7 +37,6 @@ fn agent(args: &Agent) -> anyhow::Result<()> {
     } else if args.rpc {
         rpc::run(&args.flags)
     } else {
-        let message = "the interactive mode is not there yet\nhint: zot -p PROMPT, or zot --help";
-        Err(Usage::new(message).into())
+        interactive::run(args)
     }
 }

@@ -15,6 +15,7 @@ mod registers;
 mod rpc;
 mod running;
 mod secrets;
+mod tui;
 mod waiting;
 
 use std::process::ExitCode;

@@ -83,7 +83,7 @@ impl Style {
 }
 
 /// <https://no-color.org>: any value that is not empty.
-fn may_colour() -> bool {
+pub(crate) fn may_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

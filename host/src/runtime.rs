@@ -32,7 +32,10 @@ mod config;
 mod hooks;
 mod look;
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, PoisonError},
+};
 
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +44,7 @@ use zot_protocol::{EndReason, NoteLevel, SessionEnd, rpc};
 use crate::{
     Host,
     agent::{Agent, Events, Prompt, State},
+    extension::{Launch, discover::TrustProject},
     provider::Resolved,
     session::{Opened, SessionError, Sessions},
 };
@@ -57,6 +61,8 @@ struct Inner {
     agent: Arc<Agent>,
     config: RuntimeConfig,
     sessions: Sessions,
+    /// Which of the project's extensions may be started.
+    trust: std::sync::Mutex<TrustProject>,
     /// What is being done, if anything.
     active: watch::Sender<Option<CancellationToken>>,
     /// Whether the extensions had their time to start.
@@ -121,6 +127,7 @@ impl Runtime {
         relay.attach(&agent);
         let runtime = Self(Arc::new(Inner {
             agent,
+            trust: std::sync::Mutex::new(config.trust.clone()),
             config,
             sessions,
             active: watch::Sender::new(None),
@@ -142,11 +149,17 @@ impl Runtime {
         agent.told(written);
     }
 
+    /// What there is to start, looked for when it is asked.
+    fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
+        let trust = self.0.trust.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.config.find(trust.clone())
+    }
+
     /// Starts the extensions.
     fn load(&self) {
-        let inner = Arc::clone(&self.0);
+        let (inner, find) = (Arc::clone(&self.0), self.find());
         tokio::spawn(async move {
-            inner.agent.host.reload(inner.config.find()).await;
+            inner.agent.host.reload(find).await;
             inner.agent.warn_of_missing_tools();
             inner.agent.host.start_session();
             inner.loaded.send_replace(true);

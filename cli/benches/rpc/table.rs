@@ -1,6 +1,9 @@
 //! Rows of figures: what, its goal, the figure, pass or miss, and its floor; in the columns that `.ci/bench` collects.
 
-use super::Bench;
+use super::{
+    Bench,
+    row::{self, median},
+};
 
 /// A figure and its floor, of one round: seconds, or bytes.
 pub(crate) type Round = (f64, f64);
@@ -28,7 +31,7 @@ pub(crate) fn print(bench: &Bench, rows: &[Row]) {
     } else {
         "zot rpc, as a user has it"
     };
-    println!("{how:<60}  {:>14}  {:>14}", "goal", "figure");
+    row::head(how);
     for row in rows {
         row.print(&(row.measure)(bench), bench.pinned);
     }
@@ -73,13 +76,8 @@ impl Row {
                 )
             }
         };
-        let verdict = if passes { "pass" } else { "MISS" };
         let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
-        println!("{what:<60}  {goal:>14}  {figure:>14}  {verdict}  {zot}, floor {floor}");
+        let remark = format!("{zot}, floor {floor}");
+        row::line(&what, &goal, &figure, passes, &remark);
     }
-}
-
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

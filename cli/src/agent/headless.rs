@@ -111,7 +111,7 @@ impl Headless {
 }
 
 /// Exits without waiting for anybody; what was started is killed.
-async fn leave(reaper: Option<&Subreaper>, code: u8) -> ! {
+pub(crate) async fn leave(reaper: Option<&Subreaper>, code: u8) -> ! {
     if let Some(reaper) = reaper {
         reaper.kill_everything().await;
     }

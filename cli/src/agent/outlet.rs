@@ -144,6 +144,11 @@ impl Outlet {
         let stdout = io::stdout();
         while self.written < self.told.len() {
             if !has(&stdout, PollFlags::OUT | CLOSED) {
+                // A reader that is always a little behind must not make this grow for ever.
+                if self.written >= BATCH {
+                    self.told.drain(..self.written);
+                    self.written = 0;
+                }
                 return Ok(true);
             }
             let end = self.told.len().min(self.written + PIECE);

@@ -35,10 +35,6 @@ pub(crate) enum Mode {
 }
 
 /// What an agent is made of, before it runs.
-#[expect(
-    dead_code,
-    reason = "the interactive mode, which wants more of it, is being built"
-)]
 pub(crate) struct Start {
     /// The agent. Its hooks are for the mode to put in.
     pub(crate) config: RuntimeConfig,
@@ -55,6 +51,8 @@ pub(crate) struct Start {
     pub(crate) record: Option<Arc<Record>>,
     /// Who could answer, for another choice later on.
     pub(crate) wanted: Wanted,
+    /// The colours of the interactive mode, by their name.
+    pub(crate) theme: Option<String>,
 }
 
 impl Start {
@@ -127,6 +125,7 @@ impl Start {
             log_level: flags.log_level,
             record,
             wanted,
+            theme: settings.config.theme,
         })
     }
 }

@@ -13,6 +13,7 @@ mod rpc;
 mod run_call;
 mod schema;
 mod support;
+mod tui;
 
 use std::process::{Command, Output};
 

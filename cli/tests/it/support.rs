@@ -8,6 +8,7 @@ pub(crate) mod model;
 pub(crate) mod package;
 pub(crate) mod process;
 pub(crate) mod snapshot;
+pub(crate) mod svg;
 pub(crate) mod terminal;
 pub(crate) mod traced;
 

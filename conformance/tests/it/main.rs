@@ -5,7 +5,6 @@ mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
-mod documents;
 mod examples;
 mod figures;
 mod fixture;

@@ -11,7 +11,7 @@ use crate::{
     agent::Settings,
     extension::{
         Builtins, Launch,
-        discover::{discover, shown},
+        discover::{TrustProject, discover, shown},
     },
     provider::credentials,
     tool::{self, Toolbox, ToolboxConfig},
@@ -70,8 +70,11 @@ pub(super) fn settings(config: &RuntimeConfig) -> Settings {
 
 impl RuntimeConfig {
     /// What there is to start, looked for when it is asked.
-    pub(super) fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
-        let (search, home) = (self.search(), self.home.clone());
+    pub(super) fn find(
+        &self,
+        trust: TrustProject,
+    ) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
+        let (search, home) = (self.search(trust), self.home.clone());
         let (hooks, interactive) = (Arc::clone(&self.hooks), self.interactive);
         move || {
             let found = discover(&search);

@@ -1,10 +1,13 @@
 //! What can be changed of a runtime while it does nothing else.
 
+use std::sync::PoisonError;
+
 use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
 
 use super::{Busy, Runtime, build};
 use crate::{
     agent::State,
+    extension::discover::TrustProject,
     provider::{Model, Resolved, catalogue::Source},
     session::{Choice, Opened},
 };
@@ -116,10 +119,15 @@ impl Runtime {
         Ok(())
     }
 
+    /// The user has agreed to other extensions of the project. It counts from the next reload on.
+    pub fn set_trust(&self, trust: TrustProject) {
+        *self.0.trust.lock().unwrap_or_else(PoisonError::into_inner) = trust;
+    }
+
     /// Ends all extensions and starts what is there now.
     pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Busy> {
         let (_active, _) = self.occupy()?;
-        let stats = self.0.agent.host.reload(self.0.config.find()).await;
+        let stats = self.0.agent.host.reload(self.find()).await;
         self.0.agent.state.lock().await.system = None;
         Ok(stats)
     }

@@ -12,7 +12,7 @@ use crate::{
     },
     home::Home,
     hooks::{Hooks, NoHooks},
-    provider::{Catalogue, Resolved},
+    provider::{Catalogue, Model, Resolved},
     session::Choice,
     tool::Skills,
 };
@@ -100,17 +100,22 @@ impl RuntimeConfig {
         self.model = Some(model);
     }
 
+    /// What is known of the model that answers; `None` once an agent was made of it.
+    pub fn model(&self) -> Option<&Model> {
+        self.model.as_ref().map(|resolved| &resolved.model)
+    }
+
     pub(super) fn take_model(&mut self) -> Resolved {
         self.model.take().expect("an agent is made of it once")
     }
 
-    pub(super) fn search(&self) -> Search {
+    pub(super) fn search(&self, trust: TrustProject) -> Search {
         Search {
             home: self.home.clone(),
             cwd: self.cwd.clone(),
             explicit: self.explicit.clone(),
             no_ext: self.no_ext,
-            trust: self.trust.clone(),
+            trust,
         }
     }
 }

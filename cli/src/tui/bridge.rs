@@ -1,0 +1,261 @@
+//! What extensions want of the screen, between their threads and the loop that draws: kept in order, and never more than
+//! can be shown. A million notes are twenty notes and a count.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use tokio::sync::{Notify, oneshot};
+use zot_host::{Confirmed, Hooks};
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
+
+/// As many notes of an extension are shown.
+pub(crate) const NOTES: usize = 20;
+/// So many other things of extensions may wait: more than a loop leaves lying in a whole second.
+const WAITING: usize = 1_000;
+
+/// Something that an extension, or the host about one, wants to be seen.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Note {
+        extension: String,
+        level: NoteLevel,
+        message: String,
+    },
+    /// So many notes of an extension came too fast to be shown.
+    Skipped {
+        extension: String,
+        count: u64,
+    },
+    Notice(NoteLevel, String),
+    ClearNotes(String),
+    OpenPanel(String, OpenPanel),
+    RenderPanel(String, PanelRender),
+    ClosePanel(String, PanelClose),
+    Gone(String),
+    /// A prompt to be queued.
+    Submit(String),
+    Confirm(Question),
+    /// The question with this number needs no answer any more.
+    Withdrawn(u64),
+}
+
+/// Whether a tool may be run.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) number: u64,
+    pub(crate) tool: String,
+    pub(crate) args: Object,
+    pub(crate) answer: oneshot::Sender<Confirmed>,
+}
+
+/// The hooks of the interactive agent.
+#[derive(Debug, Default)]
+pub(crate) struct Bridge {
+    queue: Mutex<VecDeque<Said>>,
+    arrived: Notify,
+    /// Whether tool calls are asked about.
+    asks: AtomicBool,
+    questions: AtomicU64,
+}
+
+impl Bridge {
+    /// `asks`: whether each tool call is asked about.
+    pub(crate) fn new(asks: bool) -> Self {
+        Self {
+            asks: AtomicBool::new(asks),
+            ..Self::default()
+        }
+    }
+
+    /// From here on, tool calls are asked about, or not.
+    pub(crate) fn set_asks(&self, asks: bool) {
+        self.asks.store(asks, Ordering::SeqCst);
+    }
+
+    /// Resolves when something has been said.
+    pub(crate) async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    /// All that has been said since.
+    pub(crate) fn take(&self) -> VecDeque<Said> {
+        std::mem::take(&mut *self.queue())
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Said>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, said: Said) {
+        {
+            let mut queue = self.queue();
+            // Whoever asks this much waits for nobody to see it.
+            if queue.len() >= WAITING && !matches!(said, Said::Confirm(_) | Said::Withdrawn(_)) {
+                queue.pop_front();
+            }
+            queue.push_back(said);
+        }
+        self.arrived.notify_one();
+    }
+
+    /// Adds a note, in the place of the oldest one of that extension where there are enough.
+    fn add_note(queue: &mut VecDeque<Said>, extension: &str, level: NoteLevel, message: &str) {
+        let of_extension =
+            |said: &Said| matches!(said, Said::Note { extension: by, .. } if by == extension);
+        if queue.iter().filter(|said| of_extension(said)).count() >= NOTES
+            && let Some(oldest) = queue.iter().position(of_extension)
+        {
+            queue.remove(oldest);
+            let counted = queue.iter_mut().find_map(|said| match said {
+                Said::Skipped {
+                    extension: by,
+                    count,
+                } if by == extension => Some(count),
+                _ => None,
+            });
+            match counted {
+                Some(count) => *count += 1,
+                None => queue.push_front(Said::Skipped {
+                    extension: extension.to_owned(),
+                    count: 1,
+                }),
+            }
+        }
+        queue.push_back(Said::Note {
+            extension: extension.to_owned(),
+            level,
+            message: cut(message),
+        });
+    }
+}
+
+/// A note is a line; what nobody could read is not kept.
+fn cut(message: &str) -> String {
+    const MOST: usize = 4 * 1024;
+    message[..message.floor_char_boundary(MOST)].to_owned()
+}
+
+impl Hooks for Bridge {
+    fn note(&self, extension: &str, level: NoteLevel, message: &str) {
+        Self::add_note(&mut self.queue(), extension, level, message);
+        self.arrived.notify_one();
+    }
+
+    fn notice(&self, level: NoteLevel, message: &str) {
+        self.say(Said::Notice(level, message.to_owned()));
+    }
+
+    fn clear_notes(&self, extension: &str) {
+        {
+            let mut queue = self.queue();
+            queue.retain(|said| match said {
+                Said::Note { extension: by, .. } | Said::Skipped { extension: by, .. } => {
+                    by != extension
+                }
+                Said::ClearNotes(by) => by != extension,
+                _ => true,
+            });
+        }
+        self.say(Said::ClearNotes(extension.to_owned()));
+    }
+
+    fn open_panel(&self, extension: &str, panel: OpenPanel) {
+        self.say(Said::OpenPanel(extension.to_owned(), panel));
+    }
+
+    fn render_panel(&self, extension: &str, render: PanelRender) {
+        // What is absent stays as it is, so only a drawing of everything takes the place of one that nobody has seen.
+        if render.title.is_some() && render.lines.is_some() && render.footer.is_some() {
+            self.queue().retain(|said| {
+                !matches!(said, Said::RenderPanel(by, it) if by == extension && it.panel_id == render.panel_id)
+            });
+        }
+        self.say(Said::RenderPanel(extension.to_owned(), render));
+    }
+
+    fn close_panel(&self, extension: &str, close: PanelClose) {
+        self.say(Said::ClosePanel(extension.to_owned(), close));
+    }
+
+    fn gone(&self, extension: &str) {
+        self.say(Said::Gone(extension.to_owned()));
+    }
+
+    fn submit(&self, _: &str, text: &str) {
+        self.say(Said::Submit(text.to_owned()));
+    }
+
+    fn confirm<'h>(
+        &'h self,
+        tool: &'h str,
+        args: &'h Object,
+    ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
+        if !self.asks.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Confirmed::Yes));
+        }
+        Box::pin(async move {
+            let number = self.questions.fetch_add(1, Ordering::SeqCst);
+            let (answer, answered) = oneshot::channel();
+            self.say(Said::Confirm(Question {
+                number,
+                tool: tool.to_owned(),
+                args: args.clone(),
+                answer,
+            }));
+            let _asked = Asked {
+                bridge: self,
+                number,
+            };
+            // Where nobody answers, nobody agreed.
+            answered.await.unwrap_or(Confirmed::No)
+        })
+    }
+}
+
+/// A question that somebody waits for; dropped, nobody does.
+struct Asked<'b> {
+    bridge: &'b Bridge,
+    number: u64,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.bridge.say(Said::Withdrawn(self.number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_notes_is_twenty_and_a_count() {
+        let bridge = Bridge::new(false);
+        for number in 0..10_000 {
+            bridge.note("noisy", NoteLevel::Info, &number.to_string());
+        }
+        bridge.note("other", NoteLevel::Info, "here");
+        let said = bridge.take();
+        assert_eq!(said.len(), NOTES + 2);
+        assert!(matches!(&said[0], Said::Skipped { count: 9_980, .. }));
+        assert!(matches!(&said[NOTES], Said::Note { message, .. } if message == "9999"));
+    }
+
+    #[test]
+    fn notes_that_are_taken_back_are_not_seen() {
+        let bridge = Bridge::new(false);
+        bridge.note("a", NoteLevel::Info, "1");
+        bridge.note("b", NoteLevel::Info, "2");
+        bridge.clear_notes("a");
+        let said = bridge.take();
+        assert!(matches!(&said[0], Said::Note { extension, .. } if extension == "b"));
+        assert!(matches!(&said[1], Said::ClearNotes(by) if by == "a"));
+        assert_eq!(said.len(), 2);
+    }
+}

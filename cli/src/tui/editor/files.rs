@@ -1,0 +1,170 @@
+//! The files that `@` offers: looked for in the background, few enough to be kept, and found by any of their letters.
+
+mod index;
+mod token;
+
+use std::path::{Path, PathBuf};
+
+use nucleo_matcher::{
+    Config, Matcher, Utf32Str,
+    pattern::{CaseMatching, Normalization, Pattern},
+};
+
+use self::index::Index;
+pub(crate) use self::token::Token;
+
+/// The files of a project.
+pub(crate) struct Files {
+    root: PathBuf,
+    index: Index,
+    /// While a new index is made: what the last one had.
+    last: Option<Index>,
+    matcher: Matcher,
+}
+
+/// One of them that fits a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// Relative to the project; a directory ends with `/`. Holds no control character.
+    pub(crate) path: String,
+    /// The characters (not bytes) of it that the query named, in order.
+    pub(crate) hits: Vec<u32>,
+}
+
+impl Files {
+    /// Begins to look below a directory. Dropping it ends the search.
+    pub(crate) fn of(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            index: Index::of(root),
+            last: None,
+            matcher: Matcher::new(Config::DEFAULT.match_paths()),
+        }
+    }
+
+    /// Looks again: files come and go. What was found before is offered until that is done.
+    pub(crate) fn refresh(&mut self) {
+        if !self.is_looking() {
+            let before = std::mem::replace(&mut self.index, Index::of(&self.root));
+            self.last = Some(before);
+        }
+    }
+
+    /// Whether it is still looking, so that a later call may find more.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.index.is_looking()
+    }
+
+    /// The best, best first. Without a query: what is nearest to the root.
+    pub(crate) fn find(&mut self, query: &str, most: usize) -> Vec<Match> {
+        if !self.is_looking() {
+            self.last = None;
+        }
+        let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+        let index = self.last.as_ref().unwrap_or(&self.index);
+        let paths = index.paths();
+        let mut buffer = Vec::new();
+        let mut ranked: Vec<(u32, usize, &str)> = paths
+            .iter()
+            .filter_map(|path| {
+                let score = pattern.score(Utf32Str::new(path, &mut buffer), &mut self.matcher)?;
+                let depth = path.trim_end_matches('/').matches('/').count();
+                Some((score, depth, &**path))
+            })
+            .collect();
+        let order = |a: &(u32, usize, &str), b: &(u32, usize, &str)| {
+            (b.0.cmp(&a.0)).then_with(|| (a.1, a.2.len(), a.2).cmp(&(b.1, b.2.len(), b.2)))
+        };
+        if ranked.len() > most {
+            ranked.select_nth_unstable_by(most, order);
+            ranked.truncate(most);
+        }
+        ranked.sort_unstable_by(order);
+        let matcher = &mut self.matcher;
+        ranked
+            .into_iter()
+            .map(|(_, _, path)| {
+                let mut hits = Vec::new();
+                pattern.indices(Utf32Str::new(path, &mut buffer), matcher, &mut hits);
+                hits.sort_unstable();
+                hits.dedup();
+                Match {
+                    path: path.to_owned(),
+                    hits,
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    fn project(paths: &[&str]) -> (tempfile::TempDir, Files) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for path in paths {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, "target/\n").expect("written");
+        }
+        let files = Files::of(folder.path());
+        (folder, files)
+    }
+
+    impl Files {
+        fn all(&mut self, query: &str) -> Vec<String> {
+            let start = Instant::now();
+            while self.is_looking() {
+                assert!(start.elapsed() < Duration::from_secs(60), "never done");
+                std::thread::yield_now();
+            }
+            self.find(query, 5)
+                .into_iter()
+                .map(|found| found.path)
+                .collect()
+        }
+    }
+
+    #[test]
+    fn the_projects_own_files_are_found_by_some_of_their_letters() {
+        let (folder, mut files) = project(&[
+            ".gitignore",
+            ".git/config",
+            "src/main.rs",
+            "src/deep/er/mainly.rs",
+            "target/main.rs",
+            "README.md",
+            "a\u{1b}b",
+            "mosaic/rain.rs",
+        ]);
+        assert_eq!(files.all("main")[0], "src/main.rs");
+        assert_eq!(files.all("smrs")[0], "src/main.rs");
+        assert_eq!(files.all("readme"), ["README.md"]);
+        assert_eq!(files.all(".git"), [".gitignore"]);
+        assert_eq!(files.all("src/d")[0], "src/deep/");
+        assert_eq!(files.all("nothing like it"), [""; 0]);
+        assert_eq!(
+            files.all(""),
+            ["src/", "mosaic/", "README.md", ".gitignore", "src/deep/"]
+        );
+        assert_eq!(files.find("READ", 1)[0].hits, [0, 1, 2, 3]);
+
+        fs::write(folder.path().join("new.txt"), "").expect("written");
+        files.refresh();
+        assert_eq!(files.all("new"), ["new.txt"]);
+    }
+
+    #[test]
+    fn what_was_found_is_offered_while_it_looks_again() {
+        let (_folder, mut files) = project(&["a.txt"]);
+        assert_eq!(files.all("a"), ["a.txt"]);
+        files.refresh();
+        assert_eq!(files.find("a", 5).len(), 1);
+    }
+}

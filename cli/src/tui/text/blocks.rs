@@ -1,0 +1,333 @@
+//! Where a Markdown text can be taken apart, found line by line.
+//!
+//! A piece is decided by the lines before its end and by nothing behind it. So the pieces, and what is drawn of them, are
+//! the same however the text arrives, and a piece that is out never changes.
+
+use std::mem;
+
+/// More than this is not kept open: what follows is a piece of its own.
+const LONGEST: usize = 16 * 1024;
+
+/// A part of a Markdown text that can be drawn by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Paragraphs, headings, quotes, tables.
+    Blocks(Blocks),
+    /// One item of an outermost list, with all that is in it.
+    Item(Item),
+    /// The beginning of a block of code, with what is said about it: its language first.
+    Fence(String),
+    /// A line of code.
+    Code(String),
+}
+
+/// One or more whole blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Blocks {
+    pub(super) source: String,
+    /// Whether it is the rest of the piece before, which had become too long.
+    pub(super) is_rest: bool,
+}
+
+impl From<&str> for Blocks {
+    fn from(source: &str) -> Self {
+        Self {
+            source: source.to_owned(),
+            is_rest: false,
+        }
+    }
+}
+
+/// One item of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Item {
+    /// As it is written, its marker included.
+    pub(super) source: String,
+    /// Its number, whatever the marker says: the list counts.
+    pub(super) number: Option<u64>,
+    /// Whether it follows another item without an empty line between them.
+    pub(super) is_tight: bool,
+}
+
+/// What is open at the end of the last line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Splitter {
+    open: Open,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Open {
+    #[default]
+    Nothing,
+    /// Lines until an empty one.
+    Blocks(Blocks),
+    Item(OpenItem),
+    Fence(Fence),
+}
+
+impl Splitter {
+    /// Takes a whole line, without its end, and gives the pieces that are done with it.
+    pub(super) fn line(&mut self, line: &str, done: &mut Vec<Piece>) {
+        match mem::take(&mut self.open) {
+            Open::Nothing => self.begin(line, None, done),
+            Open::Blocks(blocks) => self.in_blocks(blocks, line, done),
+            Open::Item(item) => self.in_item(item, line, done),
+            Open::Fence(fence) => {
+                if !fence.is_closed_by(line) {
+                    let indent = indent_of(line).min(fence.indent);
+                    done.push(Piece::Code(line[indent..].to_owned()));
+                    self.open = Open::Fence(fence);
+                }
+            }
+        }
+    }
+
+    /// Whether the next line is one of code.
+    pub(super) fn is_in_code(&self) -> bool {
+        matches!(self.open, Open::Fence(_))
+    }
+
+    /// Nothing follows: gives what is open.
+    pub(super) fn end(&mut self, done: &mut Vec<Piece>) {
+        match mem::take(&mut self.open) {
+            Open::Nothing | Open::Fence(_) => {}
+            Open::Blocks(blocks) => done.push(Piece::Blocks(blocks)),
+            Open::Item(open) => done.push(Piece::Item(open.item)),
+        }
+    }
+
+    /// A line with nothing open before it but perhaps a list.
+    fn begin(&mut self, line: &str, list: Option<List>, done: &mut Vec<Piece>) {
+        if is_blank(line) {
+            return;
+        }
+        if let Some((fence, info)) = Fence::of(line) {
+            done.push(Piece::Fence(info.to_owned()));
+            self.open = Open::Fence(fence);
+        } else if is_heading(line) || is_rule(line) {
+            done.push(Piece::Blocks(line.into()));
+        } else if let Some(marker) = Marker::of(line) {
+            self.open = Open::Item(OpenItem::of(line, marker, list));
+        } else {
+            self.open = Open::Blocks(line.into());
+        }
+    }
+
+    fn in_blocks(&mut self, mut open: Blocks, line: &str, done: &mut Vec<Piece>) {
+        if is_blank(line) {
+            done.push(Piece::Blocks(open));
+        } else if ends_paragraph(line) {
+            done.push(Piece::Blocks(open));
+            self.begin(line, None, done);
+        } else if open.source.len() + line.len() > LONGEST {
+            done.push(Piece::Blocks(open));
+            self.open = Open::Blocks(Blocks {
+                is_rest: true,
+                ..line.into()
+            });
+        } else {
+            open.source.push('\n');
+            open.source.push_str(line);
+            self.open = Open::Blocks(open);
+        }
+    }
+
+    fn in_item(&mut self, mut open: OpenItem, line: &str, done: &mut Vec<Piece>) {
+        if open.item.source.len() <= LONGEST && open.takes(line) {
+            self.open = Open::Item(open);
+            return;
+        }
+        let list = open.list();
+        done.push(Piece::Item(open.item));
+        self.begin(line, Some(list), done);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct OpenItem {
+    item: Item,
+    marker: Marker,
+    /// Columns that all further lines lack to be within the item.
+    shift: usize,
+    /// Whether the last line was empty.
+    gap: bool,
+}
+
+/// What the next item must know of the one before it.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    char: char,
+    number: Option<u64>,
+    gap: bool,
+}
+
+impl OpenItem {
+    fn of(line: &str, marker: Marker, list: Option<List>) -> Self {
+        // The same list goes on if it is marked in the same way.
+        let before = list.filter(|list| list.char == marker.char);
+        let counted = before.and_then(|list| list.number);
+        Self {
+            item: Item {
+                source: line.to_owned(),
+                number: counted.map_or(marker.number, |number| Some(number.saturating_add(1))),
+                is_tight: before.is_some_and(|list| !list.gap),
+            },
+            marker,
+            shift: 0,
+            gap: false,
+        }
+    }
+
+    fn list(&self) -> List {
+        List {
+            char: self.marker.char,
+            number: self.item.number,
+            gap: self.gap,
+        }
+    }
+
+    /// Adds the line if it belongs to the item.
+    fn takes(&mut self, line: &str) -> bool {
+        if is_blank(line) {
+            self.item.source.push('\n');
+            self.gap = true;
+            return true;
+        }
+        let indent = indent_of(line);
+        let marker = Marker::of(line);
+        // Models nest bullets below `1.` by two columns, where three are asked for.
+        let nests =
+            |marker: Marker| marker.number.is_none() && (2..self.marker.content).contains(&indent);
+        if self.shift == 0 && self.marker.number.is_some() && marker.is_some_and(nests) {
+            self.shift = self.marker.content - indent;
+        }
+        let is_within = indent + self.shift >= self.marker.content;
+        // A paragraph goes on without the indent.
+        let goes_on = !self.gap
+            && marker.is_none()
+            && !ends_paragraph(line)
+            && !is_rule(line)
+            && !line.trim_start().starts_with('>');
+        if !is_within && !goes_on {
+            return false;
+        }
+        self.item.source.push('\n');
+        self.item
+            .source
+            .extend(std::iter::repeat_n(' ', self.shift));
+        self.item.source.push_str(line);
+        self.gap = false;
+        true
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fence {
+    char: char,
+    length: usize,
+    indent: usize,
+}
+
+impl Fence {
+    /// The fence that a line begins, and what is said behind it.
+    fn of(line: &str) -> Option<(Self, &str)> {
+        let indent = indent_of(line);
+        let rest = &line[indent..];
+        let char = rest
+            .chars()
+            .next()
+            .filter(|char| matches!(char, '`' | '~'))?;
+        let info = rest.trim_start_matches(char);
+        let length = rest.len() - info.len();
+        let is_one = indent < 4 && length >= 3 && !(char == '`' && info.contains('`'));
+        let fence = Self {
+            char,
+            length,
+            indent,
+        };
+        is_one.then(|| (fence, info.trim()))
+    }
+
+    fn is_closed_by(self, line: &str) -> bool {
+        Self::of(line).is_some_and(|(it, info)| {
+            it.char == self.char && it.length >= self.length && info.is_empty()
+        })
+    }
+}
+
+/// What begins an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Marker {
+    /// The bullet, or what follows the number.
+    char: char,
+    number: Option<u64>,
+    /// The column at which the text of the item begins.
+    content: usize,
+    is_empty: bool,
+}
+
+impl Marker {
+    fn of(line: &str) -> Option<Self> {
+        let indent = indent_of(line);
+        let rest = &line[indent..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let char = rest[digits..].chars().next()?;
+        let number = match (digits, char) {
+            (0, '-' | '*' | '+') => None,
+            (1..=9, '.' | ')') => Some(rest[..digits].parse().ok()?),
+            _ => return None,
+        };
+        let text = &rest[digits + 1..];
+        let spaces = indent_of(text);
+        let is_empty = is_blank(text);
+        if indent > 3 || !(is_empty || spaces > 0) {
+            return None;
+        }
+        // Beyond four, the spaces are those of code within the item.
+        let gap = if is_empty || spaces > 4 { 1 } else { spaces };
+        Some(Self {
+            char,
+            number,
+            content: indent + digits + 1 + gap,
+            is_empty,
+        })
+    }
+}
+
+/// Whether a line begins something else although a paragraph is open. A number other than 1 is one in a sentence.
+fn ends_paragraph(line: &str) -> bool {
+    let item = Marker::of(line)
+        .is_some_and(|marker| !marker.is_empty && matches!(marker.number, None | Some(1)));
+    item && !is_rule(line) || Fence::of(line).is_some() || is_heading(line)
+}
+
+fn is_blank(line: &str) -> bool {
+    line.bytes().all(|byte| byte == b' ')
+}
+
+fn indent_of(line: &str) -> usize {
+    line.bytes().take_while(|byte| *byte == b' ').count()
+}
+
+fn is_heading(line: &str) -> bool {
+    let rest = &line[indent_of(line)..];
+    let text = rest.trim_start_matches('#');
+    indent_of(line) < 4
+        && (1..=6).contains(&(rest.len() - text.len()))
+        && (text.is_empty() || text.starts_with(' '))
+}
+
+/// A line across the page. Behind a paragraph, dashes make a heading of it.
+fn is_rule(line: &str) -> bool {
+    let mut marks = line.bytes().filter(|byte| *byte != b' ');
+    let Some(mark @ (b'-' | b'*' | b'_')) = marks.next() else {
+        return false;
+    };
+    let mut count = 1;
+    indent_of(line) < 4
+        && marks.all(|byte| {
+            count += 1;
+            byte == mark
+        })
+        && count >= 3
+}

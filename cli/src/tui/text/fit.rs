@@ -1,0 +1,130 @@
+//! Texts cut to a width, with a sign that something is missing.
+
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What stands for the rest.
+pub(super) const MORE: &str = "…";
+
+/// The columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    clusters(text).map(|(_, _, columns)| columns).sum()
+}
+
+/// What is seen as one character, with where it begins and the columns it takes: two at most. What would take more, as
+/// some scripts can write without end, is taken apart.
+pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
+    // Each byte of most texts is a character.
+    let (simple, other) = if text.is_ascii() {
+        (text, "")
+    } else {
+        ("", text)
+    };
+    let simple = (0..simple.len()).map(move |at| (at, &simple[at..=at], 1));
+    simple.chain(other.grapheme_indices(true).flat_map(|(at, grapheme)| {
+        let columns = grapheme.width();
+        let (whole, apart) = if columns <= 2 {
+            (Some((at, grapheme, columns)), "")
+        } else {
+            (None, grapheme)
+        };
+        let apart = apart.char_indices().map(move |(offset, char)| {
+            let char = &apart[offset..offset + char.len_utf8()];
+            (at + offset, char, char.width())
+        });
+        whole.into_iter().chain(apart)
+    }))
+}
+
+/// A text in at most so many columns. What would begin another line is a space.
+pub(crate) fn fit(text: &str, columns: u16) -> String {
+    let text = crate::clean::line(text);
+    if width(&text) <= usize::from(columns) {
+        return text;
+    }
+    cut_to(&text, columns)
+}
+
+/// A line in at most so many columns.
+pub(crate) fn fit_line(line: &Line<'_>, columns: u16) -> Line<'static> {
+    let cleaned = |span: &Span<'_>| {
+        Span::styled(
+            crate::clean::line(&span.content),
+            line.style.patch(span.style),
+        )
+    };
+    let mut spans: Vec<Span<'static>> = line.spans.iter().map(cleaned).collect();
+    let mut left = columns;
+    let mut is_cut = false;
+    let whole: usize = spans.iter().map(|span| width(&span.content)).sum();
+    if whole > usize::from(columns) {
+        spans.retain_mut(|span| {
+            if is_cut {
+                return false;
+            }
+            match u16::try_from(width(&span.content)) {
+                Ok(wide) if wide < left => left -= wide,
+                _ => {
+                    span.content = cut_to(&span.content, left).into();
+                    is_cut = true;
+                }
+            }
+            true
+        });
+    }
+    Line::from(spans)
+}
+
+/// The beginning of a text, and the sign, in so many columns.
+fn cut_to(text: &str, columns: u16) -> String {
+    let Some(room) = usize::from(columns).checked_sub(1) else {
+        return String::new();
+    };
+    let mut used = 0;
+    let end = clusters(text).find(|(_, _, columns)| {
+        used += columns;
+        used > room
+    });
+    let end = end.map_or(text.len(), |(at, _, _)| at);
+    format!("{}{MORE}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_ends_with_a_sign() {
+        assert_eq!(fit("short", 5), "short");
+        assert_eq!(fit("longer", 5), "long…");
+        assert_eq!(fit("漢字", 4), "漢字");
+        assert_eq!(fit("漢字漢", 4), "漢…");
+        assert_eq!(fit("a\nb", 9), "a b");
+        assert_eq!(fit("abc", 1), "…");
+        assert_eq!(fit("abc", 0), "");
+    }
+
+    #[test]
+    fn a_line_is_cut_in_the_span_that_reaches_its_end() {
+        let line = Line::from(vec!["ab".into(), "cd".into(), "ef".into()]);
+        assert_eq!(fit_line(&line, 6).to_string(), "abcdef");
+        assert_eq!(fit_line(&line, 5).to_string(), "abcd…");
+        assert_eq!(fit_line(&line, 4).to_string(), "abc…");
+        assert_eq!(fit_line(&line, 2).to_string(), "a…");
+    }
+
+    #[test]
+    fn what_is_wider_than_two_columns_is_taken_apart() {
+        let seen: Vec<_> = clusters("aᄀᄀᄀ👩‍🚀").collect();
+        assert!(seen.iter().all(|(_, _, columns)| *columns <= 2), "{seen:?}");
+        assert_eq!(
+            seen.iter().map(|(_, text, _)| *text).collect::<String>(),
+            "aᄀᄀᄀ👩‍🚀"
+        );
+        assert_eq!(width("aᄀᄀᄀ👩‍🚀"), 9);
+    }
+}

@@ -1,0 +1,187 @@
+//! Tables that fit: columns as wide as they need, the widest give way first, and where even that is too much, each row
+//! as a list of its cells.
+
+use pulldown_cmark::Alignment;
+use ratatui::text::{Line, Span};
+
+use super::wrap::{wrap, wrap_between};
+use crate::tui::theme::Theme;
+
+/// Between two columns.
+const BETWEEN: usize = 3;
+/// A column narrower than this cannot be read.
+const NARROWEST: usize = 6;
+
+type Cell = Vec<Span<'static>>;
+
+/// A table on its way. Its first row is the head.
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
+        Self {
+            alignments,
+            rows: Vec::new(),
+        }
+    }
+
+    /// The next row begins.
+    pub(super) fn row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    /// The next cell of the row.
+    pub(super) fn cell(&mut self, cell: Cell) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(cell);
+        }
+    }
+
+    /// Its lines in so many columns.
+    pub(super) fn lines(self, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let natural: Vec<usize> = (0..self.alignments.len())
+            .map(|column| self.cells(column).map(width_of).max().unwrap_or(0).max(1))
+            .collect();
+        match widths(&natural, room) {
+            Some(widths) => self.grid(&widths, theme),
+            None => self.records(room, theme),
+        }
+    }
+
+    fn cells(&self, column: usize) -> impl Iterator<Item = &Cell> {
+        self.rows.iter().filter_map(move |row| row.get(column))
+    }
+
+    fn grid(self, widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for (number, row) in self.rows.into_iter().enumerate() {
+            let is_head = number == 0;
+            let cells: Vec<Vec<Line<'static>>> = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| {
+                    let mut cell = Line::from(row.get(column).cloned().unwrap_or_default());
+                    if is_head {
+                        cell = cell.style(theme.strong);
+                    }
+                    wrap(&cell, u16::try_from(*width).unwrap_or(u16::MAX))
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for at in 0..height {
+                let mut spans = Vec::new();
+                for (column, cell) in cells.iter().enumerate() {
+                    if column > 0 {
+                        spans.push(Span::styled(" │ ", theme.muted));
+                    }
+                    let line = cell.get(at).cloned().unwrap_or_default();
+                    let is_last = column + 1 == widths.len();
+                    align(
+                        line,
+                        widths[column],
+                        self.alignments[column],
+                        is_last,
+                        &mut spans,
+                    );
+                }
+                lines.push(Line::from(spans));
+            }
+            if is_head {
+                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                lines.push(Line::from(Span::styled(rule.join("─┼─"), theme.muted)));
+            }
+        }
+        lines
+    }
+
+    /// Each row by itself, its cells below each other behind the names of their columns.
+    fn records(self, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let mut rows = self.rows.into_iter();
+        let head = rows.next().unwrap_or_default();
+        let room = u16::try_from(room).unwrap_or(u16::MAX);
+        let mut lines = Vec::new();
+        let mut is_first = true;
+        for row in rows {
+            if !std::mem::take(&mut is_first) {
+                lines.push(Line::default());
+            }
+            for (column, cell) in row.into_iter().enumerate() {
+                let mut spans: Cell = head.get(column).cloned().unwrap_or_default();
+                for span in &mut spans {
+                    span.style = span.style.patch(theme.strong);
+                }
+                if !spans.is_empty() {
+                    spans.push(Span::styled(": ", theme.muted));
+                }
+                spans.extend(cell);
+                lines.extend(wrap_between(
+                    &Line::from(spans),
+                    room,
+                    &Line::default(),
+                    &Line::from("  "),
+                ));
+            }
+        }
+        if is_first {
+            let names = head
+                .into_iter()
+                .flat_map(|cell| cell.into_iter().chain([Span::raw(" ")]));
+            lines.extend(wrap(&Line::from(names.collect::<Vec<_>>()), room));
+        }
+        lines
+    }
+}
+
+/// The columns' widths; `None` if no grid fits.
+fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
+    let frame = BETWEEN * natural.len().saturating_sub(1);
+    let room = room.checked_sub(frame)?;
+    let needed: usize = natural.iter().map(|width| (*width).min(NARROWEST)).sum();
+    if needed > room {
+        return None;
+    }
+    // The widest are lowered to one height, as high as fits: what the narrow ones leave is shared by the others.
+    let mut sorted = natural.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    let mut most = usize::MAX;
+    for (at, width) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - at);
+        if *width > share {
+            most = share;
+            break;
+        }
+        left -= width;
+    }
+    Some(natural.iter().map(|width| (*width).min(most)).collect())
+}
+
+fn width_of(cell: &Cell) -> usize {
+    cell.iter().map(Span::width).sum()
+}
+
+/// Adds a line of a cell, filled up to its column's width; the last column needs nothing behind it.
+fn align(
+    line: Line<'static>,
+    width: usize,
+    alignment: Alignment,
+    is_last: bool,
+    spans: &mut Vec<Span<'static>>,
+) {
+    let free = width.saturating_sub(line.width());
+    let before = match alignment {
+        Alignment::Right => free,
+        Alignment::Center => free / 2,
+        Alignment::Left | Alignment::None => 0,
+    };
+    if before > 0 {
+        spans.push(Span::raw(" ".repeat(before)));
+    }
+    spans.extend(line.spans);
+    if free > before && !is_last {
+        spans.push(Span::raw(" ".repeat(free - before)));
+    }
+}

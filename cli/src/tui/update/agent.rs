@@ -1,0 +1,197 @@
+//! What the agent tells while it works.
+
+use zot_protocol::{StopReason, ToolStatus, rpc};
+
+use crate::{
+    clean,
+    tui::{
+        state::{Call, Item, Level, Ran, State, Turn},
+        widget::item::inner,
+    },
+};
+
+/// So much of a result can be shown.
+const RESULT: usize = 256 * 1024;
+
+/// Something of the prompt that is being worked on.
+pub(super) fn event(state: &mut State, event: rpc::Event) {
+    match event {
+        rpc::Event::UserMessage(message) => {
+            if let Some(turn) = &mut state.turn {
+                turn.prompt = None;
+            }
+            let (text, images) = shown(&message.content);
+            let lines: Vec<String> = Some(text)
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .chain(images)
+                .collect();
+            state.output.push(Item::User(lines.join("\n")));
+        }
+        rpc::Event::TurnStart(start) => now(state, |turn| {
+            turn.step = start.step;
+            turn.what = "thinking";
+        }),
+        rpc::Event::TextDelta(delta) => now(state, |turn| {
+            turn.what = "answering";
+            turn.stream.push(&clean::text(&delta.delta));
+        }),
+        rpc::Event::ToolUseStart(start) => now(state, |turn| {
+            turn.what = "calling";
+            turn.calls
+                .push(Call::new(start.id, clean::line(&start.name)));
+        }),
+        rpc::Event::ToolUseArgs(args) => now(state, |turn| {
+            if let Some(call) = turn.call(&args.id) {
+                call.write(&args.delta);
+            }
+        }),
+        rpc::Event::AssistantMessage(_) => end_text(state),
+        rpc::Event::ToolCall(call) => now(state, |turn| {
+            turn.what = "working";
+            if turn.call(&call.id).is_none() {
+                let new = Call::new(call.id.clone(), clean::line(&call.name));
+                turn.calls.push(new);
+            }
+            if let Some(known) = turn.call(&call.id) {
+                known.args = Some(call.args);
+            }
+        }),
+        rpc::Event::ToolProgress(progress) => now(state, |turn| {
+            if let Some(call) = turn.call(&progress.id) {
+                call.progressed(&clean::text(&progress.text));
+            }
+        }),
+        rpc::Event::ToolResult(result) => self::result(state, result),
+        rpc::Event::Usage(usage) => {
+            let turn = usage.turn;
+            state.status.used = turn.input + turn.cache_read + turn.cache_write + turn.output;
+            state.status.cost = usage.cumulative.cost_usd;
+        }
+        rpc::Event::TurnEnd(end) => turn_end(state, end),
+        rpc::Event::Error(error) => {
+            end_text(state);
+            state.tell(Level::Error, clean::text(&error.message));
+        }
+        rpc::Event::CompactDone(done) => {
+            end_text(state);
+            state.status.used = done.summary.len() as u64 / 4;
+            state.output.push(Item::Summary(clean::text(&done.summary)));
+        }
+        _ => {}
+    }
+}
+
+fn now(state: &mut State, change: impl FnOnce(&mut Turn)) {
+    if let Some(turn) = &mut state.turn {
+        change(turn);
+    }
+}
+
+/// Nothing more comes of a text.
+fn end_text(state: &mut State) {
+    let Some(turn) = &mut state.turn else {
+        return;
+    };
+    let lines = turn.stream.finish(inner(state.size.width), &state.theme);
+    if !lines.is_empty() {
+        let first = !turn.has_shown;
+        state.output.push(Item::Streamed { lines, first });
+    }
+    turn.has_shown = false;
+}
+
+fn result(state: &mut State, result: rpc::ToolResult) {
+    let Some(turn) = &mut state.turn else {
+        return;
+    };
+    let Some(at) = turn.calls.iter().position(|call| call.id == result.id) else {
+        return;
+    };
+    let call = turn.calls.remove(at);
+    let (text, images) = shown(&result.content);
+    let status = result.status.unwrap_or(if result.is_error {
+        ToolStatus::Failed
+    } else {
+        ToolStatus::Completed
+    });
+    let ran = Ran {
+        name: call.name,
+        args: call.args.unwrap_or_default(),
+        extension: result.extension.map(|name| clean::line(&name)),
+        status,
+        text,
+        images,
+    };
+    if ran.is_folded() {
+        state.fold(ran.clone());
+    }
+    state.output.push(Item::Ran(ran));
+}
+
+fn turn_end(state: &mut State, end: rpc::TurnEnd) {
+    end_text(state);
+    // Calls that were begun and not made: the answer was cut off.
+    if end.stop != StopReason::ToolUse {
+        now(state, |turn| turn.calls.clear());
+    }
+    match end.stop {
+        StopReason::Error => {
+            let why = end.error.unwrap_or_else(|| "the turn failed".to_owned());
+            state.tell(Level::Error, clean::text(&why));
+        }
+        StopReason::Length => {
+            state.tell(
+                Level::Warning,
+                "the answer ends where the model's limit was reached",
+            );
+        }
+        _ => {}
+    }
+}
+
+/// The agent is through with a prompt.
+pub(super) fn ended(state: &mut State) {
+    end_text(state);
+    let Some(turn) = state.turn.take() else {
+        return;
+    };
+    if turn.cancelled {
+        state.tell(Level::Muted, "cancelled");
+    }
+}
+
+/// The text of blocks, and a line for each image.
+pub(crate) fn shown(blocks: &[rpc::Block]) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut images = Vec::new();
+    for block in blocks {
+        match block {
+            rpc::Block::Text(block) => {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&block.text);
+                if text.len() > RESULT {
+                    text.truncate(text.floor_char_boundary(RESULT));
+                    text.push_str("\n…");
+                }
+            }
+            rpc::Block::Image(image) => {
+                let mime = clean::line(&image.mime_type);
+                images.push(format!("image · {mime} · {}", size(image.bytes)));
+            }
+            _ => {}
+        }
+    }
+    (clean::text(&text), images)
+}
+
+/// As people speak of bytes.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

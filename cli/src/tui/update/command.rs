@@ -1,0 +1,321 @@
+//! What the user sends: prompts, built-in commands, commands of extensions.
+
+use std::path::PathBuf;
+
+use zot_host::provider::{credentials, demo};
+
+use crate::tui::{
+    builtin::Builtin,
+    message::{Effect, Then},
+    state::{Choice, Dialog, Doing, Item, Level, Picked, Picker, Queued, State, Turn},
+};
+
+/// The keys, for `/help`.
+const KEYS: [(&str, &str); 12] = [
+    ("enter", "send; while the agent works, queue"),
+    ("alt+enter", "a new line"),
+    ("esc", "cancel the turn and the queue; put notes away"),
+    ("ctrl+c", "empty the editor, cancel; twice: leave"),
+    ("ctrl+d", "leave, where nothing is written"),
+    ("up, down", "what was written before"),
+    ("tab", "complete a command or a file"),
+    ("@", "pick a file"),
+    ("/", "pick a command"),
+    ("ctrl+o", "all of the last folded result"),
+    ("ctrl+l", "draw everything anew"),
+    ("ctrl+z", "back to the shell; `fg` returns"),
+];
+
+/// A line that was sent.
+pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
+    let text = text.trim_end();
+    if text.trim().is_empty() {
+        return;
+    }
+    if let Some((name, args)) = command_of(text) {
+        if let Some(builtin) = Builtin::of(name) {
+            return builtin_sent(state, builtin, args, effects);
+        }
+        if let Some(command) = state
+            .commands
+            .iter()
+            .find(|it| it.name.eq_ignore_ascii_case(name))
+        {
+            let name = command.name.clone();
+            return command_sent(state, name, args, effects);
+        }
+        // The demo's own way to call a tool.
+        let is_call = name == "call" && state.status.provider == demo::NAME;
+        if !is_call && is_name(name) {
+            state.editor.set(text);
+            let hint = if state.starting() > 0 {
+                "extensions are still starting"
+            } else {
+                "/help lists them"
+            };
+            let text = format!("there is no command /{name}\nhint: {hint}");
+            return state.tell(Level::Error, text);
+        }
+    }
+    state.notes.clear();
+    state.queue.push_back(Queued::Prompt(text.to_owned()));
+}
+
+/// The name and what follows it.
+fn command_of(text: &str) -> Option<(&str, &str)> {
+    let line = text.strip_prefix('/')?;
+    let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    Some((name, args.trim()))
+}
+
+/// Whether somebody meant a command by it, and not a path.
+fn is_name(text: &str) -> bool {
+    let of_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.' | ':');
+    !text.is_empty() && text.chars().all(of_name)
+}
+
+fn command_sent(state: &mut State, name: String, args: &str, effects: &mut Vec<Effect>) {
+    if let Some(command) = &state.command {
+        let text = format!("{} is still running; esc cancels it", command.what);
+        return state.tell(Level::Warning, text);
+    }
+    state.command = Some(Doing {
+        what: format!("/{name}"),
+        since: state.now,
+    });
+    effects.push(Effect::Command {
+        name,
+        args: args.to_owned(),
+    });
+}
+
+fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
+    if !state.ready && builtin.needs_agent() {
+        // It is there in a moment.
+        let queued = Queued::Builtin(builtin, args.to_owned());
+        return state.queue.push_back(queued);
+    }
+    if builtin.waits() && state.is_busy() {
+        let text = format!("/{} waits for the turn to end", builtin.name());
+        state.tell(Level::Muted, text);
+        state
+            .queue
+            .push_back(Queued::Builtin(builtin, args.to_owned()));
+        return;
+    }
+    run(state, builtin, args, effects);
+}
+
+/// Runs a built-in command. Whatever it has to wait for is over.
+pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
+    let mut begin = |state: &mut State, what: &str, effect: Effect| {
+        state.doing = Some(Doing {
+            what: what.to_owned(),
+            since: state.now,
+        });
+        effects.push(effect);
+    };
+    match builtin {
+        Builtin::Help => help(state),
+        Builtin::Model if args.is_empty() => begin(state, "models", Effect::ListModels),
+        Builtin::Model => begin(state, "model", set_model(args)),
+        Builtin::Clear => {
+            state.notes.clear();
+            begin(state, "clearing", Effect::Clear);
+        }
+        Builtin::Compact => {
+            state.turn = Some(Turn::new("compacting", None, state.now));
+            effects.push(Effect::Compact);
+        }
+        Builtin::Sessions => begin(state, "sessions", Effect::ListSessions),
+        Builtin::Session => match session(args) {
+            Ok(effect) => begin(state, "session", effect),
+            Err(usage) => state.tell(Level::Error, usage),
+        },
+        Builtin::Skills => begin(state, "skills", Effect::ShowSkills),
+        Builtin::ReloadExt => begin(
+            state,
+            "reloading extensions",
+            Effect::FindStrangers(Then::Reload),
+        ),
+        Builtin::Ext => {
+            state.dialog = Some(Dialog::Extensions {
+                selected: 0,
+                views: Vec::new(),
+                looked: state.now,
+            });
+            effects.push(Effect::Inspect);
+        }
+        Builtin::Login => login(state, args),
+        Builtin::Logout => logout(state, args, effects),
+        Builtin::Jail => effects.push(Effect::SetJail(true)),
+        Builtin::Unjail => effects.push(Effect::SetJail(false)),
+        Builtin::Yolo => yolo(state, effects),
+        Builtin::Exit => effects.push(Effect::Leave),
+    }
+}
+
+fn help(state: &mut State) {
+    let of_builtin = |builtin: Builtin| {
+        let name = format!("/{} {}", builtin.name(), builtin.args());
+        (name.trim_end().to_owned(), builtin.about().to_owned())
+    };
+    state.output.push(Item::Listing {
+        title: "Keys".to_owned(),
+        rows: KEYS
+            .map(|(key, about)| (key.to_owned(), about.to_owned()))
+            .to_vec(),
+    });
+    state.output.push(Item::Listing {
+        title: "Commands".to_owned(),
+        rows: Builtin::ALL.into_iter().map(of_builtin).collect(),
+    });
+    let mut rest = state.commands.as_slice();
+    while let Some(first) = rest.first() {
+        let (own, others) = rest.split_at(
+            rest.iter()
+                .position(|it| it.extension != first.extension)
+                .unwrap_or(rest.len()),
+        );
+        let rows = own
+            .iter()
+            .map(|it| (format!("/{}", it.name), it.description.clone()))
+            .collect();
+        state.output.push(Item::Listing {
+            title: format!("Commands of {}", first.extension),
+            rows,
+        });
+        rest = others;
+    }
+}
+
+/// `NAME`, or `PROVIDER NAME`, or `PROVIDER/NAME`.
+fn set_model(args: &str) -> Effect {
+    let known = |name: &str| ["anthropic", "openai", "ollama", demo::NAME].contains(&name);
+    let split = args
+        .split_once(char::is_whitespace)
+        .or_else(|| args.split_once('/'));
+    match split {
+        Some((provider, id)) if known(provider) => Effect::SetModel {
+            provider: Some(provider.to_owned()),
+            id: id.trim().to_owned(),
+        },
+        _ => Effect::SetModel {
+            provider: None,
+            id: args.to_owned(),
+        },
+    }
+}
+
+fn session(args: &str) -> Result<Effect, String> {
+    let (what, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let rest = rest.trim();
+    let usage = || "usage: /session fork [N] | export FILE | import FILE".to_owned();
+    match (what, rest) {
+        ("fork", "") => Ok(Effect::Fork(None)),
+        ("fork", number) => match number.parse() {
+            Ok(at) => Ok(Effect::Fork(Some(at))),
+            Err(_) => Err(usage()),
+        },
+        ("export", file) if !file.is_empty() => Ok(Effect::Export(PathBuf::from(file))),
+        ("import", file) if !file.is_empty() => Ok(Effect::Import(PathBuf::from(file))),
+        _ => Err(usage()),
+    }
+}
+
+/// A list of the providers that have keys, or the one that was named.
+fn provider(
+    state: &mut State,
+    name: &str,
+    title: &str,
+    of: fn(String) -> Picked,
+) -> Option<String> {
+    if name.is_empty() {
+        let choices = credentials::providers().map(|name| Choice {
+            label: name.to_owned(),
+            detail: credentials::variable_of(name)
+                .unwrap_or_default()
+                .to_owned(),
+            picked: of(name.to_owned()),
+        });
+        let picker = Picker::new(title, choices.collect(), 0);
+        state.dialog = Some(Dialog::Picker(picker));
+        return None;
+    }
+    if credentials::providers().any(|known| known == name) {
+        return Some(name.to_owned());
+    }
+    let known: Vec<&str> = credentials::providers().collect();
+    let text = format!(
+        "`{}` is not a provider with a key\nhint: one of {}",
+        name.escape_debug(),
+        known.join(", ")
+    );
+    state.tell(Level::Error, text);
+    None
+}
+
+fn login(state: &mut State, args: &str) {
+    if let Some(provider) = provider(state, args, "Whose key?", Picked::Login) {
+        state.dialog = Some(Dialog::login(provider));
+    }
+}
+
+fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
+    if let Some(provider) = provider(state, args, "Whose key is to be forgotten?", Picked::Logout) {
+        effects.push(Effect::Logout(provider));
+    }
+}
+
+fn yolo(state: &mut State, effects: &mut Vec<Effect>) {
+    let asks = !state.status.asks;
+    state.status.asks = asks;
+    state.agreed.clear();
+    effects.push(Effect::SetAsks(asks));
+    let text = if asks {
+        "each tool call is asked about"
+    } else {
+        "tools run without asking"
+    };
+    state.tell(Level::Done, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_no_commands() {
+        assert_eq!(command_of("/model  x y "), Some(("model", "x y")));
+        assert!(is_name("reload-ext"));
+        assert!(!is_name("etc/hosts"));
+        assert!(!is_name(""));
+    }
+
+    #[test]
+    fn models_by_name_and_by_provider() {
+        for (args, provider, id) in [
+            ("opus", None, "opus"),
+            ("openai gpt", Some("openai"), "gpt"),
+            ("ollama/llama", Some("ollama"), "llama"),
+            ("meta/llama", None, "meta/llama"),
+        ] {
+            let Effect::SetModel {
+                provider: found,
+                id: found_id,
+            } = set_model(args)
+            else {
+                panic!("another effect");
+            };
+            assert_eq!((found.as_deref(), &*found_id), (provider, id), "{args}");
+        }
+    }
+
+    #[test]
+    fn sessions_are_forked_exported_and_imported() {
+        assert!(matches!(session("fork"), Ok(Effect::Fork(None))));
+        assert!(matches!(session("fork 3"), Ok(Effect::Fork(Some(3)))));
+        assert!(matches!(session("export a b.md"), Ok(Effect::Export(file)) if file == *"a b.md"));
+        assert!(session("export").is_err() && session("fork x").is_err() && session("").is_err());
+    }
+}

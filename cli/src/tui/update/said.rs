@@ -1,0 +1,118 @@
+//! What extensions say, and what their commands answer. **All of it is cleaned here, before it becomes part of the state.**
+
+use zot_protocol::{Action, CommandResponse};
+
+use super::room_of;
+use crate::{
+    clean,
+    tui::{
+        bridge::Said,
+        message::Effect,
+        state::{Item, Level, Note, Panel, Queued, State},
+    },
+};
+
+/// So many prompts may wait; an extension that submits more has lost count.
+const QUEUE: usize = 100;
+
+pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
+    match said {
+        Said::Note {
+            extension,
+            level,
+            message,
+        } => state.notes.add(Note {
+            extension: Some(clean::line(&extension)),
+            level,
+            message: clean::line(&message),
+        }),
+        Said::Skipped { extension, count } => {
+            state.notes.skip(clean::line(&extension), count);
+        }
+        Said::Notice(level, message) => state.notes.add(Note {
+            extension: None,
+            level,
+            message: clean::line(&message),
+        }),
+        Said::ClearNotes(extension) => state.notes.clear_of(&clean::line(&extension)),
+        Said::OpenPanel(extension, open) => self::open(state, extension, &open.panel, effects),
+        Said::RenderPanel(extension, render) => {
+            let mut panels = state.panels.iter_mut();
+            let panel = panels.find(|it| it.extension == extension && it.id == render.panel_id);
+            if let Some(panel) = panel {
+                panel.render(&render);
+            }
+        }
+        Said::ClosePanel(extension, close) => state
+            .panels
+            .retain(|panel| panel.extension != extension || panel.id != close.panel_id),
+        Said::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
+        Said::Submit(text) => {
+            let text = clean::text(&text);
+            if !text.trim().is_empty() && state.queue.len() < QUEUE {
+                state.queue.push_back(Queued::Prompt(text));
+            }
+        }
+        Said::Withdrawn(number) => state.questions.retain(|it| it.number != number),
+        // Whoever holds its answer has made a message of it.
+        Said::Confirm(_) => {}
+    }
+}
+
+fn open(
+    state: &mut State,
+    extension: String,
+    panel: &zot_protocol::Panel,
+    effects: &mut Vec<Effect>,
+) {
+    let panel = Panel::new(extension, panel);
+    let same = |it: &Panel| it.extension == panel.extension && it.id == panel.id;
+    state.panels.retain(|it| !same(it));
+    effects.push(room_of(&panel, state.size));
+    state.panels.push(panel);
+}
+
+/// An extension's command has been answered, or never will be.
+pub(super) fn answered(
+    state: &mut State,
+    extension: String,
+    answer: Result<CommandResponse, String>,
+    effects: &mut Vec<Effect>,
+) {
+    state.command = None;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(why) => return state.tell(Level::Error, clean::text(&why)),
+    };
+    if let Some(error) = answer.error.filter(|error| !error.is_empty()) {
+        let text = format!("[{extension}] {error}");
+        return state.tell(Level::Error, clean::line(&text));
+    }
+    match answer.action.unwrap_or_default() {
+        Action::Prompt => {
+            let text = clean::text(&answer.prompt.unwrap_or_default());
+            if !text.trim().is_empty() {
+                state.notes.clear();
+                state.queue.push_back(Queued::Prompt(text));
+            }
+        }
+        Action::Insert => {
+            let text = clean::text(&answer.insert.unwrap_or_default());
+            state.editor.insert(&text);
+            state.refresh_popup();
+        }
+        Action::Display => {
+            let text = clean::text(&answer.display.unwrap_or_default());
+            state.output.push(Item::Display {
+                extension: clean::line(&extension),
+                text,
+            });
+        }
+        Action::OpenPanel => {
+            if let Some(panel) = answer.open_panel {
+                open(state, extension, &panel, effects);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,173 @@
+//! The screen as a function of the state.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
+    text::Line,
+};
+
+use super::{
+    state::{Dialog, Focus, Item, State},
+    widget::{
+        confirm, editor, extensions, item, login, notes, panel, picker, popup, queue, spinner,
+        status, tool, trust,
+    },
+};
+
+/// From this height on there are empty lines between the parts.
+const ROOMY: u16 = 12;
+/// From this height on there is a bar at the bottom.
+const BAR: u16 = 4;
+
+/// Takes what is finished out of the state, as lines for the terminal's scrollback.
+pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
+    let width = state.size.width;
+    let mut lines = Vec::new();
+    for item in std::mem::take(&mut state.output) {
+        let told = matches!(item, Item::Told { .. });
+        let joins = matches!(item, Item::Banner(_) | Item::Streamed { first: false, .. })
+            || told && state.told_last;
+        if !joins {
+            lines.push(Line::default());
+        }
+        lines.extend(item::lines(&item, width, &state.theme));
+        state.told_last = told;
+    }
+    if let Some(turn) = &mut state.turn {
+        let streamed = turn.stream.finished(item::inner(width), &state.theme);
+        if !streamed.is_empty() {
+            if !turn.has_shown {
+                lines.push(Line::default());
+            }
+            turn.has_shown = true;
+            state.told_last = false;
+            lines.extend(item::indented(streamed, width));
+        }
+    }
+    lines
+}
+
+/// What is not finished: the live area, at most as high as the terminal.
+pub(crate) fn live(state: &State) -> Buffer {
+    let size = state.size;
+    let (bottom, cursor) = bottom(state);
+    let room = usize::from(size.height).saturating_sub(bottom.len());
+    let mut lines = top(state, room);
+    let above = lines.len();
+    lines.extend(bottom);
+    // Where it does not fit, the end of it counts.
+    let over = lines.len().saturating_sub(size.height.max(1).into());
+    lines.drain(..over);
+    let height = u16::try_from(lines.len().max(1)).unwrap_or(size.height);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, size.width, height));
+    for (y, line) in (0..height).zip(&lines) {
+        buffer.set_line(0, y, line, size.width);
+        buffer.set_style(Rect::new(0, y, size.width, 1), Style::new());
+    }
+    if let Some((x, y)) = cursor {
+        let y = (usize::from(y) + above).saturating_sub(over);
+        let x = x.min(size.width.saturating_sub(1));
+        let y = u16::try_from(y).unwrap_or(0).min(height - 1);
+        let reversed = Style::new().add_modifier(Modifier::REVERSED);
+        buffer[(x, y)].set_style(reversed);
+    }
+    buffer
+}
+
+/// What goes on, above what the user has in hand.
+fn top(state: &State, room: usize) -> Vec<Line<'static>> {
+    let (width, theme) = (state.size.width, &state.theme);
+    let roomy = state.size.height >= ROOMY;
+    let mut parts: Vec<Vec<Line<'static>>> = Vec::new();
+    let mut joins = false;
+    if let Some(turn) = &state.turn {
+        if let Some(prompt) = &turn.prompt {
+            parts.push(item::lines(&Item::User(prompt.clone()), width, theme));
+        }
+        let open = turn.stream.open(item::inner(width), theme);
+        // The rest of a text whose beginning is the terminal's stands right below it.
+        joins = turn.has_shown && !open.is_empty();
+        parts.push(item::indented(open, width));
+        let time = state.now.duration_since(turn.since);
+        let calls = turn.calls.iter().enumerate();
+        let calls = calls.flat_map(|(at, call)| tool::running(call, at == 0, time, width, theme));
+        parts.push(calls.collect());
+        parts.push(vec![spinner::of_turn(turn, state.now, width, theme)]);
+    }
+    if let Some(doing) = &state.doing {
+        parts.push(vec![spinner::of_doing(doing, "", state.now, width, theme)]);
+    }
+    if let Some(command) = &state.command {
+        let hint = " · esc cancels";
+        parts.push(vec![spinner::of_doing(
+            command, hint, state.now, width, theme,
+        )]);
+    }
+    parts.push(queue::lines(&state.queue, width, theme));
+    parts.push(notes::lines(&state.notes, width, (room / 2).max(1), theme));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        if roomy && !std::mem::take(&mut joins) {
+            lines.push(Line::default());
+        }
+        lines.extend(part);
+    }
+    if roomy {
+        lines.push(Line::default());
+    }
+    let over = lines.len().saturating_sub(room);
+    lines.drain(..over);
+    lines
+}
+
+/// What the user has in hand, the bar below it, and the cursor.
+fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
+    let (size, theme) = (state.size, &state.theme);
+    let width = size.width;
+    let bar = size.height >= BAR;
+    let room = size.height.saturating_sub(u16::from(bar)).max(1);
+    let rows = usize::from(room);
+    let (mut lines, cursor) = match (state.focus(), &state.dialog) {
+        (Focus::Question, _) => (question(state, rows), None),
+        (Focus::Dialog, Some(Dialog::Trust(it))) => {
+            (trust::lines(it, state.now, width, rows, theme), None)
+        }
+        (Focus::Dialog, Some(Dialog::Picker(it))) => (picker::lines(it, width, rows, theme), None),
+        (Focus::Dialog, Some(Dialog::Login(it))) => login::lines(it, state.now, width, theme),
+        (
+            Focus::Dialog,
+            Some(Dialog::Extensions {
+                selected, views, ..
+            }),
+        ) => (
+            extensions::lines(views, *selected, width, rows, theme),
+            None,
+        ),
+        (Focus::Panel, _) => {
+            let panel = state.panels.last();
+            let lines = panel.map(|it| panel::lines(it, size, room, theme));
+            (lines.unwrap_or_default(), None)
+        }
+        (Focus::Editor | Focus::Dialog, _) => {
+            let most = (room * 2 / 3).max(1);
+            let (mut lines, cursor) = editor::lines(&state.editor, width, most, theme);
+            // A list that fills the screen would push all that was said out of sight.
+            let left = rows.saturating_sub(lines.len()).min((rows / 2).max(4));
+            lines.extend(popup::lines(&state.popup, width, left, theme));
+            (lines, Some(cursor))
+        }
+    };
+    if bar {
+        lines.push(status::line(state, width));
+    }
+    (lines, cursor)
+}
+
+fn question(state: &State, rows: usize) -> Vec<Line<'static>> {
+    let others = state.questions.len().saturating_sub(1);
+    let question = state.questions.front();
+    let lines = question
+        .map(|it| confirm::lines(it, others, state.now, state.size.width, rows, &state.theme));
+    lines.unwrap_or_default()
+}

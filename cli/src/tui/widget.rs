@@ -1,0 +1,54 @@
+//! What is to be seen, one file each: from a part of the state to lines of the screen, and nothing else.
+
+pub(crate) mod confirm;
+pub(crate) mod editor;
+pub(crate) mod extensions;
+pub(crate) mod item;
+pub(crate) mod login;
+pub(crate) mod notes;
+pub(crate) mod panel;
+pub(crate) mod picker;
+pub(crate) mod popup;
+pub(crate) mod queue;
+pub(crate) mod rule;
+pub(crate) mod spinner;
+pub(crate) mod status;
+pub(crate) mod tool;
+pub(crate) mod trust;
+
+use std::time::Duration;
+
+/// The rows of a long list that are in view, with the chosen one among them.
+pub(crate) fn window(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
+    let room = room.min(count);
+    let start = at.saturating_sub(room / 2).min(count - room);
+    start..start + room
+}
+
+/// `4s`, `1m 04s`.
+pub(crate) fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds => format!("{}m {:02}s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_row_is_in_view() {
+        assert_eq!(window(0, 20, 5), 0..5);
+        assert_eq!(window(10, 20, 5), 8..13);
+        assert_eq!(window(19, 20, 5), 15..20);
+        assert_eq!(window(1, 2, 5), 0..2);
+        assert_eq!(window(3, 0, 5), 0..0);
+    }
+
+    #[test]
+    fn times_as_people_say_them() {
+        assert_eq!(elapsed(Duration::from_millis(4_900)), "4s");
+        assert_eq!(elapsed(Duration::from_secs(64)), "1m 04s");
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether a tool may be run, with what it is to be given.
+
+use std::time::Instant;
+
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+
+use super::rule;
+use crate::{
+    clean,
+    tui::{state::Question, text, theme::Theme, update::ANSWERS},
+};
+
+/// The letters that answer, too.
+const LETTERS: [&str; 4] = ["y", "t", "a", "n"];
+/// So much of an argument is looked at.
+const MOST: usize = 16 * 1024;
+
+pub(crate) fn lines(
+    question: &Question,
+    others: usize,
+    now: Instant,
+    width: u16,
+    room: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let title = format!("Run {}?", clean::line(&question.tool));
+    let remark = match others {
+        0 => String::new(),
+        others => format!("{others} more"),
+    };
+    let mut lines = vec![rule::titled(&title, &remark, width, theme)];
+    let body = preview(question, width, theme);
+    let roomy = room >= ANSWERS.len() + 6;
+    let fits = room
+        .saturating_sub(ANSWERS.len() + 2 + usize::from(roomy))
+        .max(1);
+    let hidden = body.len().saturating_sub(fits);
+    let shown = if hidden > 0 {
+        fits.saturating_sub(1)
+    } else {
+        fits
+    };
+    lines.extend(body.into_iter().take(shown));
+    if hidden > 0 {
+        let text = format!("  … {} more lines", hidden + 1);
+        lines.push(Line::styled(text::fit(&text, width), theme.muted));
+    }
+    if roomy {
+        lines.push(Line::default());
+    }
+    for (at, answer) in ANSWERS.iter().enumerate() {
+        if now < question.from {
+            lines.push(Line::default());
+            continue;
+        }
+        let chosen = at == question.selected;
+        let line = Line::from(vec![
+            Span::styled(if chosen { "› " } else { "  " }, theme.accent),
+            Span::styled(format!("{}  ", LETTERS[at]), theme.muted),
+            Span::styled(*answer, if chosen { theme.selected } else { theme.text }),
+        ]);
+        lines.push(text::fit_line(&line, width));
+    }
+    lines.push(rule::plain(width, theme));
+    lines
+}
+
+/// Each argument under its name; texts as they are, anything else as JSON.
+fn preview(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for (name, value) in &question.args {
+        let name = clean::line(name);
+        let value = match value {
+            Value::String(text) => clean::text(&text[..text.floor_char_boundary(MOST)]),
+            value => {
+                let json = clean::json(value);
+                json[..json.floor_char_boundary(MOST)].to_owned()
+            }
+        };
+        if value.contains('\n') {
+            lines.push(Line::styled(
+                text::fit(&format!("  {name}"), width),
+                theme.muted,
+            ));
+            let indent = Line::from("    ");
+            for line in value.lines() {
+                lines.extend(text::wrap_between(
+                    &Line::styled(line.replace('\t', "    "), theme.text),
+                    width,
+                    &indent,
+                    &indent,
+                ));
+            }
+        } else {
+            let line = Line::from(vec![
+                Span::styled(format!("{name}  "), theme.muted),
+                Span::styled(value.replace('\t', " "), theme.text),
+            ]);
+            lines.extend(text::wrap_between(
+                &line,
+                width,
+                &Line::from("  "),
+                &Line::from("    "),
+            ));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::styled("  without arguments", theme.muted));
+    }
+    lines
+}

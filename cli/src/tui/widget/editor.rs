@@ -1,0 +1,50 @@
+//! Where the user writes: between two rules, behind a mark.
+
+use ratatui::text::{Line, Span};
+
+use super::rule;
+use crate::tui::{editor::Editor, theme::Theme};
+
+/// What stands there while nothing does.
+const HINT: &str = "ask, / for commands, @ for files";
+const MARK: &str = "› ";
+
+/// Lines, and the cursor's place in them: column, row.
+pub(crate) fn lines(
+    editor: &Editor,
+    width: u16,
+    room: u16,
+    theme: &Theme,
+) -> (Vec<Line<'static>>, (u16, u16)) {
+    let framed = room >= 3 && width >= 4;
+    let mark = if width >= 8 { MARK } else { "" };
+    let indent = if mark.is_empty() { 0 } else { 2 };
+    let inner = width.saturating_sub(indent).max(1);
+    let most = if framed { room - 2 } else { room }.max(1);
+    let (rows, (x, y)) = editor.lines(inner, most, theme);
+    let mut lines = Vec::new();
+    if framed {
+        lines.push(rule::plain(width, theme));
+    }
+    for (at, row) in rows.into_iter().enumerate() {
+        let mark = match (mark.is_empty(), at) {
+            (true, _) => "",
+            (false, 0) => mark,
+            (false, _) => "  ",
+        };
+        let mut spans = vec![Span::styled(mark, theme.accent)];
+        spans.extend(row.spans);
+        lines.push(Line::from(spans).style(row.style));
+    }
+    if editor.is_empty() && width >= 40 {
+        lines.truncate(usize::from(framed));
+        lines.push(Line::from(vec![
+            Span::styled(mark, theme.accent),
+            Span::styled(HINT, theme.muted),
+        ]));
+    }
+    if framed {
+        lines.push(rule::plain(width, theme));
+    }
+    (lines, (x + indent, y + u16::from(framed)))
+}

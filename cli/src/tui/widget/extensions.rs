@@ -1,0 +1,125 @@
+//! How the extensions fare, in load order, and the end of one's log.
+
+use std::time::Duration;
+
+use ratatui::text::{Line, Span};
+use zot_protocol::rpc::ExtensionState;
+
+use super::{rule, window};
+use crate::{
+    clean,
+    tui::{state::ExtensionView, text, theme::Theme},
+};
+
+const KEYS: &str = "↑↓ choose · esc close";
+/// So many lines of a log.
+const LOG: usize = 5;
+
+pub(crate) fn lines(
+    views: &[ExtensionView],
+    selected: usize,
+    width: u16,
+    room: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let ready = views
+        .iter()
+        .filter(|it| it.info.state == ExtensionState::Ready);
+    let remark = format!("{}/{} ready", ready.count(), views.len());
+    let mut lines = vec![rule::titled("Extensions", &remark, width, theme)];
+    if views.is_empty() {
+        let none = text::fit("  none · zot ext install, or --ext DIR", width);
+        lines.push(Line::styled(none, theme.muted));
+    }
+    let column = views
+        .iter()
+        .map(|it| text::width(&clean::line(&it.info.name)));
+    let column = column.max().unwrap_or(0).min(24);
+    let details = detail(views.get(selected), width, theme);
+    let fits = room.saturating_sub(3 + details.len()).max(1);
+    for index in window(selected, views.len(), fits) {
+        let line = overview(&views[index], index == selected, column, theme);
+        lines.push(text::fit_line(&line, width));
+    }
+    lines.extend(details);
+    lines.truncate(room.saturating_sub(2).max(1));
+    lines.push(Line::styled(text::fit(KEYS, width), theme.muted));
+    lines.push(rule::plain(width, theme));
+    lines
+}
+
+fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) -> Line<'static> {
+    let info = &view.info;
+    let (mark, state, style) = match info.state {
+        ExtensionState::Ready => ("✓", "ready", theme.accent),
+        ExtensionState::Starting => ("…", "starting", theme.muted),
+        ExtensionState::Failed => ("✗", "failed", theme.error),
+        _ => ("–", "unknown", theme.muted),
+    };
+    let name = clean::line(&info.name);
+    let pad = column.saturating_sub(text::width(&name)) + 2;
+    let mut rest = format!("{:pad$}{state:<9}", "");
+    if let Some(median) = view.median {
+        rest.push_str(&format!("{} / {}  ", time(median), time(view.worst)));
+    }
+    if view.failed > 0 {
+        rest.push_str(&format!("{} failures  ", view.failed));
+    }
+    rest.push_str(&clean::line(&info.version));
+    Line::from(vec![
+        Span::styled(if chosen { "› " } else { "  " }, theme.accent),
+        Span::styled(format!("{mark} "), style),
+        Span::styled(name, if chosen { theme.selected } else { theme.text }),
+        Span::styled(rest, theme.muted),
+    ])
+}
+
+fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(view) = view else {
+        return Vec::new();
+    };
+    let info = &view.info;
+    let mut lines = vec![Line::default()];
+    let mut add = |label: &str, text: String, style| {
+        if !text.is_empty() {
+            let line = Line::from(vec![
+                Span::styled(format!("  {label:<11}"), theme.muted),
+                Span::styled(clean::line(&text), style),
+            ]);
+            lines.push(text::fit_line(&line, width));
+        }
+    };
+    add("error", info.error.clone().unwrap_or_default(), theme.error);
+    let commands: Vec<String> = info.commands.iter().map(|it| format!("/{it}")).collect();
+    add("commands", commands.join(" "), theme.text);
+    add("tools", info.tools.join(" "), theme.text);
+    add("intercepts", info.intercepts.join(" "), theme.text);
+    if let Some(median) = view.median {
+        let text = format!(
+            "median {} · worst {} · asked {} · blocked {} · rewrote {} · failed {}",
+            time(median),
+            time(view.worst),
+            view.asked,
+            view.blocked,
+            view.rewritten,
+            view.failed
+        );
+        add("latency", text, theme.text);
+    }
+    let log = &view.log[view.log.len().saturating_sub(LOG)..];
+    for (at, line) in log.iter().enumerate() {
+        let label = if at == 0 { "log" } else { "" };
+        add(label, line.clone(), theme.muted);
+    }
+    lines
+}
+
+/// `0.4 ms`, `12 ms`, `1.5 s`.
+fn time(time: Duration) -> String {
+    let micros = time.as_micros();
+    match micros {
+        0..10_000 => format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100),
+        10_000..1_000_000 => format!("{} ms", micros / 1_000),
+        _ => format!("{}.{} s", micros / 1_000_000, micros % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,121 @@
+//! What is finished, as the terminal's scrollback gets it.
+
+use ratatui::text::{Line, Span};
+
+use super::tool;
+use crate::tui::{
+    state::{Item, Level},
+    text,
+    theme::Theme,
+};
+
+/// The model's text stands so far from the edge.
+pub(crate) const INDENT: u16 = 2;
+
+/// The width of the model's text.
+pub(crate) fn inner(width: u16) -> u16 {
+    if width > 20 { width - INDENT } else { width }
+}
+
+/// Lines of the model's text, in their place.
+pub(crate) fn indented(lines: Vec<Line<'static>>, width: u16) -> Vec<Line<'static>> {
+    if inner(width) == width {
+        return lines;
+    }
+    let indent = |line: Line<'static>| {
+        let mut spans = vec![Span::raw("  ")];
+        spans.extend(line.spans);
+        Line::from(spans).style(line.style)
+    };
+    lines.into_iter().map(indent).collect()
+}
+
+/// Its lines, without an empty one before.
+pub(crate) fn lines(item: &Item, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    match item {
+        Item::Banner(lines) => banner(lines, width, theme),
+        Item::User(said) => user(said, width, theme),
+        Item::Answer(said) => indented(text::markdown(said, inner(width), theme), width),
+        Item::Streamed { lines, .. } => indented(lines.clone(), width),
+        Item::Ran(ran) => tool::ran(ran, width, theme),
+        Item::Whole(ran) => tool::whole(ran, width, theme),
+        Item::Display { extension, text } => {
+            let head = Line::styled(text::fit(&format!("◆ {extension}"), width), theme.accent);
+            let body = text::plain(text, inner(width), theme.text);
+            std::iter::once(head).chain(indented(body, width)).collect()
+        }
+        Item::Told { level, text } => told(*level, text, width, theme),
+        Item::Listing { title, rows } => listing(title, rows, width, theme),
+        Item::Summary(summary) => {
+            let head = Line::styled("– compacted to this summary", theme.muted);
+            let body = text::plain(summary, inner(width), theme.muted);
+            std::iter::once(head).chain(indented(body, width)).collect()
+        }
+        Item::Divider(title) => vec![super::rule::titled("", title, width, theme)],
+    }
+}
+
+fn banner(lines: &[String], width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut banner = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let style = if at == 0 { theme.strong } else { theme.muted };
+        banner.extend(text::wrap(&Line::styled(line.clone(), style), width));
+    }
+    banner
+}
+
+fn user(said: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for (at, line) in text::tidy(said).lines().enumerate() {
+        let mark = if at == 0 { "› " } else { "  " };
+        lines.extend(text::wrap_between(
+            &Line::styled(line.to_owned(), theme.strong),
+            width,
+            &Line::styled(mark, theme.accent),
+            &Line::from("  "),
+        ));
+    }
+    lines
+}
+
+fn told(level: Level, said: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let (mark, mark_style, style) = match level {
+        Level::Muted => ("– ", theme.muted, theme.muted),
+        Level::Done => ("✓ ", theme.accent, theme.text),
+        Level::Warning => ("! ", theme.strong, theme.text),
+        Level::Error => ("✗ ", theme.error, theme.error),
+    };
+    let mut lines = Vec::new();
+    for (at, line) in text::tidy(said).lines().enumerate() {
+        let first = if at == 0 {
+            Line::styled(mark, mark_style)
+        } else {
+            Line::from("  ")
+        };
+        // A hint is how it goes on, not what is wrong.
+        let style = if at == 0 { style } else { theme.muted };
+        let line = Line::styled(line.to_owned(), style);
+        lines.extend(text::wrap_between(&line, width, &first, &Line::from("  ")));
+    }
+    lines
+}
+
+fn listing(
+    title: &str,
+    rows: &[(String, String)],
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let column = rows.iter().map(|(name, _)| text::width(name)).max();
+    let column = column.unwrap_or(0).min(usize::from(width) / 2);
+    let mut lines = vec![Line::styled(text::fit(title, width), theme.strong)];
+    for (name, about) in rows {
+        let pad = column.saturating_sub(text::width(name)) + 2;
+        let line = Line::from(vec![
+            Span::styled(format!("  {name}"), theme.accent),
+            Span::styled(format!("{:pad$}{about}", ""), theme.text),
+        ]);
+        lines.push(text::fit_line(&line, width));
+    }
+    lines
+}

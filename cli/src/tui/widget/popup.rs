@@ -1,0 +1,67 @@
+//! What can be completed, below the editor.
+
+use ratatui::text::{Line, Span};
+
+use super::window;
+use crate::tui::{
+    state::{Popup, PopupRow},
+    text,
+    theme::Theme,
+};
+
+/// The rows that fit, and how many are below them.
+pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let names = popup.rows.iter().filter_map(name);
+    let column = names.map(|it| text::width(&it)).max().unwrap_or(0).min(28);
+    let at = popup.at();
+    let count = popup.rows.len();
+    let room = if count > room {
+        room.saturating_sub(1)
+    } else {
+        room
+    };
+    let view = window(at, count, room);
+    let below = count - view.end;
+    let rows = view.map(|index| {
+        let row = &popup.rows[index];
+        text::fit_line(&line(row, index == at, column, theme), width)
+    });
+    let mut lines: Vec<Line<'static>> = rows.collect();
+    if below > 0 && !lines.is_empty() {
+        lines.push(Line::styled(format!("  … {below} more"), theme.muted));
+    }
+    lines
+}
+
+fn name(row: &PopupRow) -> Option<String> {
+    match row {
+        PopupRow::Builtin(builtin) => Some(format!("/{}", builtin.name())),
+        PopupRow::Command { name, .. } => Some(format!("/{name}")),
+        PopupRow::Divider(_) | PopupRow::File(_) => None,
+    }
+}
+
+fn line(row: &PopupRow, chosen: bool, column: usize, theme: &Theme) -> Line<'static> {
+    let mark = if chosen { "› " } else { "  " };
+    let style = if chosen { theme.selected } else { theme.text };
+    let about = match row {
+        PopupRow::Divider(extension) => {
+            return Line::styled(format!("  ── {extension} ──"), theme.muted);
+        }
+        PopupRow::File(file) => {
+            return Line::from(vec![
+                Span::styled(mark, theme.accent),
+                Span::styled(file.path.clone(), style),
+            ]);
+        }
+        PopupRow::Builtin(builtin) => builtin.about().to_owned(),
+        PopupRow::Command { description, .. } => description.clone(),
+    };
+    let name = name(row).unwrap_or_default();
+    let pad = column.saturating_sub(text::width(&name)) + 2;
+    Line::from(vec![
+        Span::styled(mark, theme.accent),
+        Span::styled(name, style),
+        Span::styled(format!("{:pad$}{about}", ""), theme.muted),
+    ])
+}

@@ -1,0 +1,17 @@
+//! The interactive agent on a real terminal, as a user has it.
+
+mod commands;
+mod first;
+mod hostile;
+mod notes;
+mod panel;
+mod pictures;
+mod puppet;
+mod restored;
+mod scenes;
+mod screen;
+mod sessions;
+mod size;
+mod tools;
+mod trust;
+mod turns;

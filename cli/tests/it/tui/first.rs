@@ -1,0 +1,153 @@
+//! What is there first, and what is typed.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{
+    puppet,
+    screen::{CTRL_C, DOWN, ENTER, ESC, Screen, TAB},
+};
+use crate::support::World;
+
+#[test]
+fn the_editor_is_there_beside_an_extension_that_never_says_hello() {
+    let world = World::new();
+    puppet::write(
+        &world.installed("mute"),
+        &json!({"name": "mute", "exec": "sleep", "args": ["1000"]}),
+        "note",
+        "",
+    );
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("› ask, / for commands");
+    screen.wait_for("ext 0/1");
+    screen.keys("typed at once");
+    screen.wait_for("› typed at once");
+    screen.keys(CTRL_C);
+    screen.wait_without("typed at once");
+    screen.leave();
+}
+
+#[test]
+fn without_a_key_the_demo_answers_and_says_so() {
+    let world = World::new();
+    let mut screen = Screen::start(&world, (80, 24), &[]);
+    screen.wait_for("there is no key, so the demo model answers");
+    screen.wait_for("/login anthropic");
+    screen.wait_for("demo · ");
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn the_prompt_of_the_command_line_is_in_the_editor() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &["what", "is", "this"]);
+    screen.wait_for("› what is this");
+    screen.keys(ENTER);
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    screen.keys("/s");
+    screen.wait_for("/skills");
+    let rows = screen.rows();
+    let at = |text: &str| {
+        let found = rows.iter().position(|row| row.contains(text));
+        found.unwrap_or_else(|| panic!("no {text}\n{}", rows.join("\n")))
+    };
+    assert!(at("/sessions") < at("── puppet ──"));
+    assert!(at("── puppet ──") < at("/show"));
+    assert!(rows[at("/show")].contains("what show does"));
+    screen.keys("how");
+    screen.wait_without("/sessions");
+    screen.keys(TAB);
+    screen.keys("x");
+    screen.wait_for("› /show x");
+    screen.keys(ENTER);
+    screen.wait_for("shown by a command");
+    // Esc puts the list away, and keeps what was typed.
+    screen.keys("/he");
+    screen.wait_for("keys and commands");
+    screen.keys(ESC);
+    screen.wait_until("the list is gone", |text| {
+        text.contains("› /he") && !text.contains("/help   ")
+    });
+    screen.keys(CTRL_C);
+    screen.wait_without("› /he");
+    // The arrows choose, and Enter runs.
+    screen.keys("/e");
+    screen.wait_for("/exit");
+    screen.keys(DOWN);
+    screen.wait_for("› /exit");
+    screen.keys(ENTER);
+    assert_eq!(screen.ended(), 0);
+    screen.assert_restored();
+}
+
+#[test]
+fn help_lists_the_commands_of_extensions_too() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::start(&world, (100, 60), &["--provider", "demo"]);
+    screen.wait_for("ext 1/1");
+    screen.send("/help");
+    screen.wait_for("Commands of puppet");
+    for name in ["/reload-ext", "/unjail", "/show", "ctrl+o"] {
+        assert!(screen.all().contains(name), "{name}");
+    }
+    screen.leave();
+}
+
+#[test]
+fn a_file_is_picked() {
+    let world = World::new();
+    fs::create_dir(world.work().join("src")).expect("made");
+    fs::write(world.work().join("src/parser.rs"), "").expect("written");
+    fs::write(world.work().join("README.md"), "").expect("written");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.keys("look at @pars");
+    screen.wait_for("› src/parser.rs");
+    screen.keys(TAB);
+    screen.wait_for("› look at @src/parser.rs");
+    screen.keys(CTRL_C);
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn many_pasted_lines_are_one_chip_and_all_of_them_are_sent() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    let lines: Vec<String> = (0..30).map(|number| format!("line {number}")).collect();
+    screen.keys(&format!("\x1b[200~{}\x1b[201~", lines.join("\n")));
+    screen.wait_until("a chip", |text| {
+        !text.contains("line 20") && !text.contains("› ask,")
+    });
+    screen.keys(ENTER);
+    screen.wait_for("I am the demo model");
+    assert!(screen.all().contains("line 29"));
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn without_a_terminal_there_is_no_interactive_mode() {
+    let world = World::new();
+    let ran = world.zot(&["--provider", "demo"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("needs a terminal"), "{}", ran.err);
+    assert_eq!(ran.out, "");
+}

@@ -1,0 +1,57 @@
+//! Notes of extensions, and how they go.
+
+use super::{
+    puppet,
+    screen::{ESC, Screen},
+};
+use crate::support::World;
+
+#[test]
+fn notes_go_with_the_next_prompt_with_esc_and_with_clear() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+
+    screen.send("/note success it worked");
+    screen.wait_for("✓ [puppet] it worked");
+    screen.send("/note error it broke");
+    screen.wait_for("✗ [puppet] it broke");
+    screen.wait_for("[puppet] it worked");
+    screen.send("a prompt");
+    screen.wait_for("I am the demo model");
+    screen.wait_without("[puppet]");
+
+    screen.send("/note warn careful");
+    screen.wait_for("! [puppet] careful");
+    screen.keys(ESC);
+    screen.wait_without("careful");
+
+    screen.send("/note info by the way");
+    screen.wait_for("· [puppet] by the way");
+    screen.send("/clear");
+    screen.wait_without("by the way");
+    screen.wait_for("a new conversation");
+
+    screen.send("/note info taken back");
+    screen.wait_for("taken back");
+    screen.send("/unnote");
+    screen.wait_without("taken back");
+    screen.leave();
+    // One-shot: none of them is in the scrollback.
+    assert!(!screen.all().contains("[puppet]"), "{}", screen.all());
+}
+
+#[test]
+fn of_many_notes_the_last_are_seen_and_the_rest_counted() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::start(&world, (80, 60), &["--provider", "demo"]);
+    screen.wait_for("ext 1/1");
+    screen.send("/notes 1000");
+    screen.wait_for("[puppet] note 999");
+    screen.wait_for("980 before");
+    screen.wait_for("[puppet] note 980");
+    assert!(!screen.text().contains("note 979"));
+    screen.leave();
+}

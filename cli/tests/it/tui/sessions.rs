@@ -1,0 +1,226 @@
+//! Sessions, models and keys, from within.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    thread,
+};
+
+use super::{
+    puppet,
+    screen::{DOWN, ENTER, ESC, Screen, UP},
+};
+use crate::support::{World, text};
+
+fn said(world: &World, words: &str) {
+    let mut screen = Screen::demo(world, &[]);
+    screen.wait_idle();
+    screen.send(words);
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_session_is_picked_forked_exported_and_imported() {
+    let world = World::new();
+    said(&world, "the first conversation");
+    said(&world, "the second conversation");
+
+    let mut screen = Screen::demo(&world, &["--resume"]);
+    screen.wait_for("── Session ──");
+    screen.wait_for("› the second conversation");
+    screen.keys(DOWN);
+    screen.wait_for("› the first conversation");
+    screen.keys(ENTER);
+    screen.wait_for("continued · 2 messages");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+
+    screen.send("/session fork 1");
+    screen.wait_for("forked · 1 messages");
+    screen.wait_idle();
+    screen.send("/session export out.md");
+    screen.wait_for("✓ exported to");
+    let page = fs::read_to_string(world.work().join("out.md")).expect("a page");
+    assert!(page.contains("the first conversation"), "{page}");
+    screen.send("/session export out.jsonl");
+    screen.wait_for("out.jsonl");
+    screen.wait_until("twice", |text| text.matches("✓ exported to").count() == 2);
+    screen.send("/session import out.jsonl");
+    screen.wait_for("imported · 1 messages");
+    screen.wait_idle();
+    // It does nothing by itself.
+    screen.send("/session");
+    screen.keys("nonsense");
+    screen.wait_for("› /session nonsense");
+    screen.leave_by_force();
+}
+
+#[test]
+fn the_last_session_is_gone_on_with() {
+    let world = World::new();
+    said(&world, "remember this");
+    let mut screen = Screen::demo(&world, &["--continue"]);
+    screen.wait_for("continued · 2 messages");
+    screen.wait_for("› remember this");
+    screen.send("/clear");
+    screen.wait_for("a new conversation");
+    screen.wait_idle();
+    screen.send("/sessions");
+    screen.wait_for("── Session ──");
+    screen.keys(ESC);
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn another_model_answers() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("/model");
+    screen.wait_for("── Model ──");
+    screen.wait_for("› demo");
+    screen.keys(ESC);
+    screen.wait_idle();
+    screen.send("/model nonsense");
+    screen.wait_for("✗ demo has no model `nonsense`");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_conversation_is_compacted() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.send("/compact");
+    screen.wait_for("– compacted to this summary");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn skills_are_listed() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("/skills");
+    screen.wait_for("write-zot-extension");
+    screen.leave();
+}
+
+#[test]
+fn what_was_sent_is_there_the_next_time() {
+    let world = World::new();
+    said(&world, "remembered by the editor");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.keys(UP);
+    screen.wait_for("› remembered by the editor");
+    screen.leave_by_force();
+}
+
+#[test]
+fn frames_are_recorded() {
+    let world = World::new();
+    puppet::install(&world);
+    let file = world.path("frames.zt.ndjson");
+    let mut screen = Screen::demo(&world, &["--record", text(&file)]);
+    screen.wait_for("ext 1/1");
+    screen.send("/show me");
+    screen.wait_for("shown by a command");
+    screen.leave();
+    assert!(screen.text().contains("recorded `"), "{}", screen.text());
+    let frames = fs::read_to_string(&file).expect("a transcript");
+    assert!(frames.contains("command_invoked"), "{frames}");
+}
+
+#[test]
+fn ext_shows_how_they_fare() {
+    let world = World::new();
+    puppet::install(&world);
+    puppet::install_example(&world, "guard");
+    let mut screen = Screen::start(&world, (100, 30), &["--provider", "demo"]);
+    screen.wait_for("ext 2/2");
+    screen.send("/call bash {\"command\": \"true\"}");
+    screen.wait_for("✓ bash");
+    screen.wait_idle();
+    screen.send("/ext");
+    screen.wait_for("── Extensions ──");
+    screen.wait_for("2/2 ready");
+    screen.wait_for("› ✓ guard");
+    screen.wait_for("intercepts");
+    screen.wait_for("asked 1");
+    screen.wait_for("median");
+    screen.keys(DOWN);
+    screen.wait_for("› ✓ puppet");
+    screen.wait_for("/show");
+    screen.wait_for("1.2.3");
+    screen.keys(ESC);
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_key_is_not_echoed_and_kept_once_it_was_tried() {
+    let world = World::new();
+    let server = takes_one_key("sk-canary-1234");
+    let mut screen = Screen::start(
+        &world,
+        (80, 24),
+        &[
+            "--provider",
+            "openai",
+            "--base-url",
+            &server,
+            "--model",
+            "m",
+        ],
+    );
+    screen.wait_idle();
+    screen.send("/login openai");
+    screen.wait_for("── Key of openai ──");
+    screen.keys("sk-wrong");
+    screen.wait_for("••••••••");
+    screen.keys(ENTER);
+    screen.wait_for("✗ the key was not kept");
+    screen.keys("sk-canary-1234");
+    screen.wait_for("••••");
+    screen.keys(ENTER);
+    screen.wait_for("✓ kept the key of openai");
+    screen.send("/logout openai");
+    screen.wait_for("✓ forgot the key of openai");
+    screen.leave();
+    screen.assert_never("sk-");
+    screen.assert_never("canary");
+}
+
+/// A server that knows one key.
+fn takes_one_key(key: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let wanted = format!("bearer {key}").to_lowercase();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = String::new();
+            let mut reader = BufReader::new(&stream);
+            while !head.ends_with("\r\n\r\n") && matches!(reader.read_line(&mut head), Ok(1..)) {}
+            let status = if head.to_lowercase().contains(&wanted) {
+                "200 OK"
+            } else {
+                "401 Unauthorized"
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{{\"data\":[]}}"
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    format!("http://127.0.0.1:{port}/v1")
+}

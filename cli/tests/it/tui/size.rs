@@ -1,0 +1,131 @@
+//! Windows of all sizes.
+
+use serde_json::json;
+
+use super::{
+    puppet,
+    screen::{CTRL_C, ENTER, Screen},
+};
+use crate::support::World;
+
+#[test]
+fn down_to_twenty_by_five_and_back() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.resize(20, 5);
+    screen.keys("in a small window");
+    screen.wait_for("window");
+    assert!(screen.rows().len() == 5);
+    screen.resize(80, 24);
+    screen.wait_for("› in a small window");
+    screen.wait_until("one editor, one bar", |text| {
+        text.matches("› in a small window").count() == 1 && text.matches("demo · ").count() == 1
+    });
+    screen.keys(ENTER);
+    screen.wait_until("answered", |text| text.contains("I am the demo model"));
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn while_text_streams() {
+    let world = World::new();
+    let words: Vec<String> = (0..2_000).map(|number| format!("word{number} ")).collect();
+    let mut parts = Vec::new();
+    for chunk in words.chunks(10) {
+        parts.push(json!({"text": chunk}));
+        parts.push(json!({"delay_ms": 2}));
+    }
+    let script = puppet::script(&world, &[json!(parts)]);
+    let mut screen = Screen::demo(&world, &["--script", &script]);
+    screen.wait_idle();
+    screen.send("go");
+    for (at, (columns, rows)) in [(40, 10), (20, 5), (132, 50), (80, 24)].iter().enumerate() {
+        let word = format!("word{}", 100 + at * 200);
+        screen.wait_until(&word, |_| screen.has_written(&word, 0));
+        screen.resize(*columns, *rows);
+    }
+    screen.wait_for("word1999");
+    screen.wait_idle();
+    // Nothing of it is lost, whatever the windows were.
+    let all = written(&screen);
+    for number in 0..2_000 {
+        let word = format!("word{number} ");
+        let at_end = format!("word{number}\r");
+        let is_there = |it: &str| all.contains(it);
+        assert!(
+            is_there(&word) || is_there(&at_end) || is_there(&format!("word{number}\x1b")),
+            "{word}"
+        );
+    }
+    screen.leave();
+}
+
+/// All that was sent to the terminal: what is there already is cut off by this one when it shrinks.
+fn written(screen: &Screen) -> String {
+    String::from_utf8_lossy(&screen.bytes()).into_owned()
+}
+
+#[test]
+fn one_by_one_and_none_at_all() {
+    let world = World::new();
+    for size in [(1, 1), (2, 2), (0, 0)] {
+        let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
+        screen.wait_until("something", |_| screen.written() > 0);
+        screen.keys("hello");
+        screen.keys(ENTER);
+        screen.wait_until("an answer", |_| screen.all().contains('I'));
+        screen.resize(80, 24);
+        screen.wait_idle();
+        screen.keys(CTRL_C);
+        screen.keys(CTRL_C);
+        assert_eq!(screen.ended(), 0);
+        screen.assert_restored();
+    }
+}
+
+#[test]
+fn wide_and_combining_characters_stay_in_their_columns() {
+    let world = World::new();
+    let mut screen = Screen::start(&world, (20, 12), &["--provider", "demo"]);
+    screen.wait_for("›");
+    screen.keys("日本語日本語日本語日本語");
+    screen.wait_for("日本語");
+    screen.keys("e\u{301}👩‍🚀x");
+    screen.wait_for("x");
+    for row in screen.rows() {
+        let width: usize = row.chars().map(|char| unicode_width_of(char)).sum();
+        assert!(width <= 24, "{row:?}");
+    }
+    screen.keys(CTRL_C);
+    screen.keys(CTRL_C);
+    assert_eq!(screen.ended(), 0);
+}
+
+fn unicode_width_of(char: char) -> usize {
+    if ('\u{2e80}'..'\u{a000}').contains(&char) {
+        2
+    } else {
+        usize::from(!('\u{300}'..'\u{370}').contains(&char))
+    }
+}
+
+#[test]
+fn without_colours_where_none_are_wanted() {
+    let world = World::new();
+    let args = ["--provider", "demo"];
+    let mut screen = Screen::with(&world, (80, 24), &args, &[("NO_COLOR", "1")]);
+    screen.wait_idle();
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.leave();
+    let bytes = String::from_utf8_lossy(&screen.bytes()).into_owned();
+    let colour =
+        regex::Regex::new(r"\x1b\[[0-9;]*;?(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]").expect("valid");
+    assert!(!colour.is_match(&bytes), "{:?}", colour.find(&bytes));
+}

@@ -1,0 +1,192 @@
+//! Tool calls: their boxes, what comes while they run, what is refused, and what is asked first.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{
+    puppet,
+    screen::{CTRL_O, DOWN, ENTER, ESC, Screen},
+};
+use crate::support::{World, text};
+
+#[test]
+fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    let go = world.path("go");
+    screen.send(&format!(
+        "/call steps {{\"text\": \"all done\", \"until\": \"{}\"}}",
+        text(&go)
+    ));
+    screen.wait_for("│ step 3 of 3");
+    screen.wait_for("working · ");
+    screen.wait_for("step 1 · esc cancels");
+    fs::write(&go, "").expect("written");
+    screen.wait_for("✓ steps [puppet]");
+    screen.wait_for("│ all done");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn what_a_guard_refuses_is_said_to_be_blocked() {
+    let world = World::new();
+    puppet::install_example(&world, "guard");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    screen.send("/call bash {\"command\": \"rm -rf /\"}");
+    screen.wait_for("✗ bash blocked  rm -rf /");
+    screen.wait_for("! [guard] refused");
+    screen.wait_idle();
+    screen.send("/call bash {\"command\": \"echo harm''less\"}");
+    screen.wait_for("✓ bash  echo harm''less");
+    screen.wait_for("│ harmless");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_long_result_is_folded_and_ctrl_o_unfolds_it() {
+    let world = World::new();
+    let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
+    screen.wait_idle();
+    let script = puppet::script(
+        &world,
+        &[
+            json!({"tool_call": {"name": "bash", "args": {"command": "seq -f 'row %g' 20"}}}),
+            json!({"text": "Counted."}),
+        ],
+    );
+    screen.leave();
+    let args = ["--provider", "demo", "--script", &script];
+    let mut screen = Screen::start(&world, (80, 50), &args);
+    screen.wait_idle();
+    screen.send("count");
+    screen.wait_for("Counted.");
+    screen.wait_for("│ row 6");
+    screen.wait_for("│ … 14 lines · ctrl+o");
+    assert!(!screen.text().contains("row 7"));
+    screen.keys(CTRL_O);
+    screen.wait_for("│ row 20");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn an_edit_is_a_diff() {
+    let world = World::new();
+    fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("written");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send(
+        "/call edit {\"path\":\"a.txt\",\"edits\":[{\"old_text\":\"two\",\"new_text\":\"zwei\"}]}",
+    );
+    screen.wait_for("✓ edit  a.txt");
+    screen.wait_until("the lines of a diff", |text| {
+        let row = |mark: &str, word: &str| {
+            text.lines()
+                .any(|row| row.contains('│') && row.contains(mark) && row.contains(word))
+        };
+        row("-", "two") && row("+", "zwei")
+    });
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn each_call_is_asked_about_until_the_user_has_had_enough() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &["--no-yolo"]);
+    screen.wait_for(" · asks");
+    let call = |word: &str| format!("/call bash {{\"command\": \"echo {word} > {word}.txt\"}}");
+    let made = |word: &str| world.work().join(format!("{word}.txt")).exists();
+
+    screen.send(&call("one"));
+    screen.wait_for("── Run bash? ──");
+    screen.wait_for("command  echo one > one.txt");
+    assert!(!made("one"), "not before the answer");
+    screen.keys("n");
+    screen.wait_for("declined this call of `bash`");
+    screen.wait_idle();
+    assert!(!made("one"));
+
+    screen.send(&call("two"));
+    screen.wait_for("── Run bash? ──");
+    screen.keys(ENTER);
+    screen.wait_for("✓ bash  echo two");
+    screen.wait_idle();
+    assert!(made("two"));
+
+    // Always this tool, by the arrows.
+    screen.send(&call("three"));
+    screen.wait_for("── Run bash? ──");
+    screen.keys(DOWN);
+    screen.wait_for("› t  always this tool");
+    screen.keys(ENTER);
+    screen.wait_for("✓ bash  echo three");
+    screen.wait_idle();
+    screen.send(&call("four"));
+    screen.wait_for("✓ bash  echo four");
+    screen.wait_idle();
+
+    // Another tool is another question; always is for all.
+    screen.send("/call write {\"path\": \"x.txt\", \"content\": \"a\\nb\"}");
+    screen.wait_for("── Run write? ──");
+    screen.wait_for("    b");
+    screen.keys("a");
+    screen.wait_for("✓ write  x.txt");
+    screen.wait_without(" · asks");
+    screen.wait_idle();
+
+    screen.send("/yolo");
+    screen.wait_for("✓ each tool call is asked about");
+    screen.send(&call("five"));
+    screen.wait_for("── Run bash? ──");
+    screen.keys(ESC);
+    screen.wait_until("declined again", |text| {
+        text.matches("declined").count() >= 1
+    });
+    screen.wait_idle();
+    assert!(!made("five"));
+    screen.leave();
+}
+
+#[test]
+fn who_is_typing_when_a_question_comes_up_answers_nothing() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &["--no-yolo"]);
+    screen.wait_for("ext 1/1");
+    let script = "sleep 1; touch made.txt";
+    screen.keys(&format!("/call bash {{\"command\": \"{script}\"}}"));
+    screen.wait_for("made.txt");
+    // The rest of a sentence, half of it before the question is there.
+    screen.keys("\ryes and always");
+    screen.wait_for("── Run bash? ──");
+    screen.wait_for("n  no");
+    assert!(!world.work().join("made.txt").exists());
+    screen.keys("n");
+    screen.wait_for("declined this call of `bash`");
+    screen.leave_by_force();
+}
+
+#[test]
+fn the_jail_is_closed_and_opened() {
+    let world = World::new();
+    fs::write(world.path("outside.txt"), "secret").expect("written");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("/jail");
+    screen.wait_for("✓ the tools are confined");
+    screen.wait_for(" · jailed");
+    screen.send("/call read {\"path\": \"../outside.txt\"}");
+    screen.wait_for("✗ read failed");
+    screen.wait_idle();
+    screen.send("/unjail");
+    screen.wait_for("✓ the tools may leave");
+    screen.wait_without(" · jailed");
+    screen.leave();
+}

@@ -1,0 +1,98 @@
+//! Extensions that came with the project are asked about.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{
+    puppet,
+    screen::{ESC, Screen},
+};
+use crate::support::World;
+
+fn with_project(world: &World) {
+    puppet::write(
+        &world.work().join(".zot/extensions/puppet"),
+        &json!({
+            "name": "puppet", "exec": "python3", "args": ["puppet.py"], "description": "does as it is told"
+        }),
+        "puppet.py",
+        include_str!("puppet.py"),
+    );
+}
+
+#[test]
+fn it_is_asked_once_and_again_when_it_has_changed() {
+    let world = World::new();
+    with_project(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("── Start the extension puppet? ──");
+    screen.wait_for("does as it is told");
+    screen.wait_for("python3 puppet.py");
+    screen.wait_for("it declares no permissions");
+    assert!(!screen.ever("ext 1/1"));
+    screen.wait_for("y  yes, start it from now on");
+    screen.keys("y");
+    screen.wait_for("ext 1/1");
+    screen.leave();
+
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    assert!(!screen.ever("Start the extension"));
+    screen.leave();
+
+    let file = world.work().join(".zot/extensions/puppet/puppet.py");
+    let text = fs::read_to_string(&file).expect("read");
+    fs::write(&file, text + "\n# changed\n").expect("written");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("── Start the extension puppet? ──");
+    screen.wait_for("changed since it was last asked about");
+    screen.wait_for("n  no, do not start it");
+    screen.keys("n");
+    screen.wait_idle();
+    assert!(!screen.text().contains("ext 1"), "{}", screen.text());
+    screen.leave();
+
+    // A no is remembered too.
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    assert!(!screen.ever("Start the extension"));
+    screen.leave();
+}
+
+#[test]
+fn esc_is_no_answer_and_a_reload_asks_again() {
+    let world = World::new();
+    with_project(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("── Start the extension puppet? ──");
+    screen.keys(ESC);
+    screen.wait_idle();
+    screen.send("/reload-ext");
+    screen.wait_for("── Start the extension puppet? ──");
+    screen.wait_for("y  yes, start it from now on");
+    screen.keys("y");
+    screen.wait_for("✓ extensions: 0 stopped, 1 started, 1 ready");
+    screen.wait_for("ext 1/1");
+    screen.leave();
+}
+
+#[test]
+fn who_types_ahead_agrees_to_nothing() {
+    let world = World::new();
+    with_project(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    // Before there is anything to be seen.
+    screen.keys("y");
+    screen.keys("\r");
+    screen.wait_for("── Start the extension puppet? ──");
+    screen.wait_for("y  yes, start it from now on");
+    screen.keys(ESC);
+    screen.wait_until("no extension", |text| {
+        text.contains("demo · ") && !text.contains("Start the extension")
+    });
+    assert!(!screen.ever("ext 1/1"));
+    screen.leave_by_force();
+}

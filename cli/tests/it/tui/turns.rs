@@ -1,0 +1,147 @@
+//! A turn as it goes on: what is hidden, what waits, what is cancelled.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{
+    puppet,
+    screen::{CTRL_C, ESC, Screen},
+};
+use crate::support::{World, text};
+
+const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
+
+#[test]
+fn what_is_redacted_is_on_no_screen_ever() {
+    let world = World::new();
+    puppet::install_example(&world, "redact");
+    let script = puppet::script(
+        &world,
+        &[json!([
+            {"text": ["Use AKIA", "ABCDEFGH", "IJKLMNOP"]}, {"delay_ms": 200}, {"text": " for it."}
+        ])],
+    );
+    let mut screen = Screen::demo(&world, &["--script", &script]);
+    screen.wait_for("ext 1/1");
+    screen.send("which key?");
+    screen.wait_for("Use [redacted] for it.");
+    screen.wait_idle();
+    screen.leave();
+    screen.assert_never(SECRET);
+    screen.assert_never("AKIA");
+
+    // Nor when the session is taken up again: its file has what the model said.
+    let mut screen = Screen::demo(&world, &["--continue"]);
+    screen.wait_for("Use [redacted] for it.");
+    screen.wait_idle();
+    screen.leave();
+    screen.assert_never("AKIA");
+}
+
+#[test]
+fn text_is_seen_while_it_comes_and_esc_keeps_what_came() {
+    let world = World::new();
+    let script = puppet::script(
+        &world,
+        &[json!([{"text": "Half a sen"}, {"delay_ms": 600_000}, {"text": "tence."}])],
+    );
+    let mut screen = Screen::demo(&world, &["--script", &script]);
+    screen.wait_idle();
+    screen.send("go");
+    screen.wait_for("Half a sen");
+    screen.wait_for("answering · ");
+    screen.keys(ESC);
+    screen.wait_for("– cancelled");
+    screen.wait_idle();
+    assert!(screen.all().contains("Half a sen"));
+    screen.leave();
+}
+
+#[test]
+fn a_tool_is_aborted() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("/call bash {\"command\": \"sleep 1000\"}");
+    screen.wait_for("working · ");
+    screen.keys(CTRL_C);
+    screen.wait_for("– bash cancelled  sleep 1000");
+    screen.wait_for("– cancelled");
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn what_is_sent_while_busy_waits_in_order() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
+    screen.wait_for("ext 1/1");
+    let go = world.path("go");
+    screen.send(&format!("/call wait {{\"until\": \"{}\"}}", text(&go)));
+    screen.wait_for("working · ");
+    screen.send("/call say {\"text\": \"second\"}");
+    screen.wait_for("… /call say {\"text\": \"second\"}");
+    screen.send("/call say {\"text\": \"third\"}");
+    screen.wait_for("… /call say {\"text\": \"third\"}");
+    fs::write(&go, "").expect("written");
+    screen.wait_for("│ third");
+    screen.wait_idle();
+    let all = screen.all();
+    let at = |word: &str| all.find(word).unwrap_or_else(|| panic!("no {word}\n{all}"));
+    assert!(at("│ the end") < at("│ second") && at("│ second") < at("│ third"));
+    screen.leave();
+}
+
+#[test]
+fn esc_cancels_the_queue_and_gives_it_back() {
+    let world = World::new();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.send("/call bash {\"command\": \"sleep 1000\"}");
+    screen.wait_for("working · ");
+    screen.send("and then this");
+    screen.wait_for("… and then this");
+    screen.keys(ESC);
+    screen.wait_for("– cancelled");
+    screen.wait_for("› and then this");
+    assert!(!screen.text().contains("… and then this"));
+    screen.keys(CTRL_C);
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_reload_while_busy_waits_and_says_so() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    let go = world.path("go");
+    screen.send(&format!("/call wait {{\"until\": \"{}\"}}", text(&go)));
+    screen.wait_for("working · ");
+    screen.send("/reload-ext");
+    screen.wait_for("– /reload-ext waits for the turn to end");
+    assert!(!screen.text().contains("1 stopped"));
+    fs::write(&go, "").expect("written");
+    screen.wait_for("✓ extensions: 1 stopped, 1 started, 1 ready");
+    let all = screen.all();
+    assert!(all.find("the end") < all.find("1 stopped"), "{all}");
+    screen.send("/show after");
+    screen.wait_for("shown by a command");
+    screen.leave();
+}
+
+#[test]
+fn a_failure_of_the_provider_is_said_once() {
+    let world = World::new();
+    let script = puppet::script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
+    let mut screen = Screen::demo(&world, &["--script", &script]);
+    screen.wait_idle();
+    screen.send("go");
+    screen.wait_for("overloaded");
+    screen.wait_idle();
+    assert_eq!(screen.all().matches("overloaded").count(), 1);
+    screen.leave();
+}
