@@ -117,7 +117,7 @@ pub(crate) async fn run(start: Start, prompt: &str) -> anyhow::Result<()> {
     let mut app = App::new(start, prompt, terminal, messages);
     app.draw();
     // Only now: whatever it takes, the user sees that it has begun.
-    let mut inputs = terminal::read_input().context("cannot read from the terminal")?;
+    let (mut inputs, reading) = terminal::read_input().context("cannot read from the terminal")?;
     let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
     app.perform(Effect::FindStrangers(Then::Start));
     while app.end.is_none() {
@@ -130,6 +130,7 @@ pub(crate) async fn run(start: Start, prompt: &str) -> anyhow::Result<()> {
         )
         .await;
     }
+    drop(reading);
     app.close(signals, reaper.ok(), record).await
 }
 

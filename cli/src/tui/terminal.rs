@@ -159,12 +159,12 @@ impl Terminal {
     /// Gives the terminal back for a while, as the shell wants it.
     pub(crate) fn suspend(&mut self) {
         self.writer.drain(PATIENCE);
-        self.raw.leave();
+        self.raw.suspend();
     }
 
     /// Takes it back.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
-        self.raw = Raw::enter()?;
+        self.raw.resume()?;
         self.shown.clear();
         self.resized();
         Ok(())
@@ -173,7 +173,7 @@ impl Terminal {
     /// Gives it back. The live area goes, and what was finished stays.
     pub(crate) fn leave(self) {
         self.writer.drain(PATIENCE);
-        self.raw.leave();
+        drop(self.raw);
     }
 }
 

@@ -1,6 +1,9 @@
 //! Keys and pastes, from a thread of its own.
 
-use std::{io, thread};
+use std::{
+    io::{self, PipeReader, PipeWriter},
+    thread,
+};
 
 use ratatui::crossterm::event::KeyEvent;
 use rustix::{
@@ -28,28 +31,38 @@ pub(crate) enum Input {
     Closed,
 }
 
+/// Reads for as long as this is there: what is typed after that is for the shell.
+pub(crate) struct Reading {
+    _stop: PipeWriter,
+}
+
 /// Reads until there is nobody any more. Signals, and with them changes of the size, come another way.
-pub(crate) fn read() -> io::Result<mpsc::Receiver<Input>> {
+pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {
     let (to, inputs) = mpsc::channel(WAITING);
+    let (stop, _stop) = io::pipe()?;
     thread::Builder::new()
         .name("keys".to_owned())
         .spawn(move || {
-            let _ = forward(&to);
+            let _ = forward(&to, &stop);
             let _ = to.blocking_send(Input::Closed);
         })?;
-    Ok(inputs)
+    Ok((inputs, Reading { _stop }))
 }
 
 /// Hands on what is typed. It ends when there is nobody who types, or nobody who wants it.
-fn forward(to: &mpsc::Sender<Input>) -> io::Result<()> {
+fn forward(to: &mpsc::Sender<Input>, stop: &PipeReader) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut keys = Keys::default();
     let mut bytes = [0; 4096];
     loop {
-        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        let mut ready = [
+            PollFd::new(&stdin, PollFlags::IN),
+            PollFd::new(stop, PollFlags::IN),
+        ];
         let patience = keys.is_waiting().then_some(&REST);
         let inputs = match poll(&mut ready, patience) {
             Ok(0) => keys.end(),
+            Ok(_) if !ready[1].revents().is_empty() => return Ok(()),
             Ok(_) => match rustix::io::read(stdin, &mut bytes) {
                 Ok(0) => return Ok(()),
                 Ok(count) => keys.feed(&bytes[..count]),

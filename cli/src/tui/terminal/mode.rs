@@ -42,19 +42,26 @@ pub(crate) struct Raw(());
 impl Raw {
     pub(super) fn enter() -> io::Result<Self> {
         restore_on_panic();
+        let raw = Self(());
+        raw.resume()?;
+        Ok(raw)
+    }
+
+    /// Gives the terminal back for a while.
+    #[expect(clippy::unused_self, reason = "whoever has it has entered")]
+    pub(super) fn suspend(&self) {
+        leave();
+    }
+
+    /// Takes it back, as it is by now.
+    #[expect(clippy::unused_self, reason = "whoever has it has entered")]
+    pub(super) fn resume(&self) -> io::Result<()> {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();
         raw.make_raw();
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
-        let entered = Self(());
-        write(ENTER)?;
-        Ok(entered)
-    }
-
-    #[expect(clippy::unused_self, reason = "whoever has it has entered")]
-    pub(super) fn leave(&self) {
-        leave();
+        write(ENTER)
     }
 }
 

@@ -70,6 +70,31 @@ fn after_leaving_twice_over() {
 }
 
 #[test]
+fn after_a_while_in_the_shell() {
+    let world = World::new();
+    let mut screen = Screen::under_a_shell(&world, &["--provider", "demo"]);
+    screen.wait_idle();
+    screen.keys("half a sen");
+    screen.wait_for("› half a sen");
+    screen.keys("\x1a");
+    screen.wait_for("Stopped");
+    screen.assert_restored();
+    screen.keys("echo in the sh''ell\r");
+    screen.wait_for("in the shell");
+    screen.keys("fg\r");
+    screen.wait_for("› half a sen");
+    screen.keys("tence");
+    screen.keys("\r");
+    screen.wait_for("› half a sentence");
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+    screen.keys("\x04");
+    screen.wait_without("› ask");
+    screen.keys("exit 7\r");
+    assert_eq!(screen.ended(), 7);
+}
+
+#[test]
 fn after_a_panic() {
     let world = World::new();
     let variables = [("ZOT_TEST_PANIC", "1")];

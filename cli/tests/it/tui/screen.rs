@@ -108,10 +108,31 @@ impl Screen {
         args: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        let mut words = vec![env!("CARGO_BIN_EXE_zot")];
+        words.extend(args);
+        Self::run(world, (columns, rows), &words, variables)
+    }
+
+    /// `zot` as a job of a shell, which has the terminal before and after.
+    pub(crate) fn under_a_shell(world: &World, args: &[&str]) -> Self {
+        let line = format!("{} {}\r", env!("CARGO_BIN_EXE_zot"), args.join(" "));
+        let shell = ["bash", "--norc", "--noediting", "-i"];
+        let mut screen = Self::run(world, (80, 24), &shell, &[("PS1", "$ ")]);
+        screen.wait_for("$");
+        screen.keys(&line);
+        screen
+    }
+
+    fn run(
+        world: &World,
+        (columns, rows): (u16, u16),
+        words: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let pair = native_pty_system()
             .openpty(size(columns, rows))
             .expect("a terminal");
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_zot"));
+        let mut command = CommandBuilder::new(words[0]);
         command.env_clear();
         for (name, value) in world.command("zot").get_envs() {
             command.env(name, value.unwrap_or_default());
@@ -120,7 +141,7 @@ impl Screen {
         for (name, value) in variables {
             command.env(name, value);
         }
-        command.args(args);
+        command.args(&words[1..]);
         command.cwd(world.work());
         let before = modes(&*pair.master);
         let child = pair.slave.spawn_command(command).expect("zot starts");
