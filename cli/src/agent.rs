@@ -1,5 +1,6 @@
 //! The agent from the command line: from flags to somebody who answers, and the modes without a screen.
 
+pub(crate) mod descriptor;
 pub(crate) mod headless;
 mod outlet;
 mod record;

@@ -38,6 +38,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the agent for another program: commands on standard input, answers and events on standard output.
+    ///
+    /// One JSON object per line, in both directions (docs/rpc.md). Nothing is kept unless --session says where.
+    #[command(after_help = "\
+Example:
+  echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"hello\"}' | zot rpc --provider demo")]
+    Rpc(Box<Flags>),
     /// Install, list, switch, update, write and try extensions.
     #[command(subcommand, arg_required_else_help = true)]
     Ext(Ext),
@@ -65,5 +72,12 @@ Examples:
         /// The shell.
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
+    },
+    /// Write the manual pages into a directory. For whoever packages zot.
+    #[command(hide = true)]
+    Man {
+        /// The directory; it is made.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        dir: PathBuf,
     },
 }

@@ -5,6 +5,11 @@
 #[error("exit code {0}")]
 pub(crate) struct Exit(pub(crate) u8);
 
+impl Exit {
+    /// The exit code of a program whose reader has gone.
+    pub(crate) const BROKEN_PIPE: u8 = 128 + 13;
+}
+
 /// The command line asks for something that cannot be.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -9,5 +9,6 @@ pub(crate) mod follow;
 mod last;
 mod mark;
 
+pub(crate) use file::older;
 pub(crate) use last::last;
 pub(crate) use mark::Mark;

@@ -11,6 +11,8 @@ mod interrupt;
 mod logs;
 mod output;
 mod package;
+mod registers;
+mod rpc;
 mod running;
 mod secrets;
 mod tui;

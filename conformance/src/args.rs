@@ -133,6 +133,20 @@ pub(crate) enum Command {
         /// Its id, or a pattern: `TOL-*`
         id: String,
     },
+    /// Print what makes a shell complete the commands and flags
+    #[command(
+        after_help = "Example:\n  echo 'source <(zot-conform completions bash)' >> ~/.bashrc"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a directory
+    #[command(hide = true)]
+    Man {
+        /// The directory; it is made
+        dir: PathBuf,
+    },
 }
 
 /// What is tried, and how it is told.

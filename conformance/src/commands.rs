@@ -2,6 +2,7 @@
 
 mod accept;
 mod explain;
+mod generate;
 mod interrupt;
 mod list;
 mod once;
@@ -48,5 +49,7 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
         Some(Command::Baseline { file, run }) => run::baseline(&file, &run),
         Some(Command::List { json }) => list::list(json),
         Some(Command::Explain { id }) => explain::explain(&id),
+        Some(Command::Completions { shell }) => generate::completions(shell),
+        Some(Command::Man { dir }) => generate::man(&dir),
     }
 }

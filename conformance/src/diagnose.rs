@@ -31,6 +31,10 @@ pub(crate) async fn silence(
             "it does not read its stdin, so {what} could not be asked for"
         ))
         .hint("read stdin line by line all the time, also while a request is being worked on"),
+        Silence::Flooded => Finding::new(format!(
+            "it floods its stdout, and was given up on before it sent {what}"
+        ))
+        .hint("answer what is asked, and then wait for the next line of stdin"),
         Silence::Deadline(within) if session.heard().iter().any(Heard::is_too_long) => {
             let why = "a line over the limit came, which a host skips unread";
             Finding::new(format!("no {what} within {}: {why}", shown(within)))

@@ -113,6 +113,8 @@ pub enum Silence {
     Deadline(Duration),
     /// It does not read its standard input: what was to be sent could not be.
     Unread,
+    /// It said so much that nobody listens to it any more.
+    Flooded,
 }
 
 impl Session {
@@ -180,10 +182,10 @@ impl Session {
         duration.mul_f64(self.scale)
     }
 
-    /// An id that has not been used in this session.
+    /// An id that has not been used in this session. They are all of one length, so that a frame is shown the same each time.
     pub fn new_id(&mut self) -> String {
         self.minted += 1;
-        format!("c{:x}-{}", self.process.id(), self.minted)
+        format!("c{:06x}-{}", self.process.id(), self.minted)
     }
 
     /// Sends a frame. One that our own schema refuses is a fault of the harness, and panics the check that sent it.
@@ -317,6 +319,9 @@ impl Session {
             () = sleep_until(deadline.into()) => return Err(Silence::Deadline(within)),
         };
         let Some(arrival) = arrival else {
+            if self.reader.gave_up() {
+                return Err(Silence::Flooded);
+            }
             // Nothing more can come. It exits now, or lives on without a voice.
             let left = deadline.saturating_duration_since(Instant::now());
             let grace = left.min(LAST_LINES);
@@ -325,8 +330,13 @@ impl Session {
                 Err(_) => Silence::Closed,
             });
         };
+        // What is there already counts, however late this task is; one that never stops talking has a deadline all the same.
+        let late = self.started + arrival.at > deadline + LAST_LINES;
         if let Some(call) = self.take_in(arrival) {
             self.answer_call(&call).await;
+        }
+        if late {
+            return Err(Silence::Deadline(within));
         }
         Ok(())
     }

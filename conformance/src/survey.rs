@@ -132,7 +132,7 @@ pub(crate) async fn meet(
             break;
         }
     }
-    judge(&mut survey, target);
+    judge(&mut survey, target, session.scaled(limits::STARTUP));
     (survey, Some(session))
 }
 
@@ -224,8 +224,8 @@ async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     Some(finding.hint(diagnose::flush(target.language())))
 }
 
-/// What its registrations alone show.
-fn judge(survey: &mut Survey, target: &Target) {
+/// What its registrations alone show; `startup` is how long a host waits for them.
+fn judge(survey: &mut Survey, target: &Target, startup: Duration) {
     let mut found = Vec::new();
     let surface = &survey.surface;
     if let Some(name) = target.name().filter(|name| *name != surface.name) {
@@ -239,7 +239,7 @@ fn judge(survey: &mut Survey, target: &Target) {
         let hint = "send {\"type\":\"ready\"} after the last registration";
         let what = "it never says `ready`: each start waits until nothing came for 250 ms";
         found.push(("REG-02", Finding::new(what).hint(hint)));
-    } else if surface.ready_after > limits::STARTUP {
+    } else if surface.ready_after > startup {
         let what = format!(
             "`ready` came after {}",
             diagnose::shown(surface.ready_after)

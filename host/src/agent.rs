@@ -78,10 +78,10 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Puts a message into the transcript and into the session's file.
-    async fn record(&self, message: &Message) {
+    async fn record(&self, message: Message) {
         let mut state = self.state.lock().await;
-        Arc::make_mut(&mut state.transcript).push(message.clone());
-        let written = state.session.append(message);
+        let written = state.session.append(&message);
+        Arc::make_mut(&mut state.transcript).push(message);
         drop(state);
         self.told(written);
     }

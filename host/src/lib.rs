@@ -118,3 +118,8 @@ pub use host::{Host, HostConfig, HostError, ToolOutcome};
 pub use runtime::{
     Busy, Context, EventStream, Runtime, RuntimeConfig, RuntimeError, SetModelError,
 };
+
+/// The program on the page about embedding is compiled as those of this documentation are.
+#[cfg(all(doctest, feature = "agent"))]
+#[doc = include_str!("../../docs/embedding.md")]
+struct PageOnEmbedding;

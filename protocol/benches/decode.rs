@@ -1,7 +1,7 @@
 //! What decoding and validating a frame costs, against floors taken in the same run.
 //!
-//! `cargo bench -p zot-protocol` prints the table; rounds of what is compared are interleaved, and the median of
-//! their ratios counts, because machines are noisy.
+//! `cargo bench -p zot-protocol` prints the table, in the columns that `.ci/bench` collects; rounds of what is compared are
+//! interleaved, and the median of their ratios counts, because machines are noisy.
 
 use std::{hint::black_box, time::Instant};
 
@@ -53,22 +53,21 @@ fn main() {
     }
 
     println!(
-        "{:<66} {:>14} {:>14}",
-        "decode and validate", "goal", "measured"
+        "{:<60}  {:>14}  {:>14}",
+        "decode and validate", "goal", "figure"
     );
     row(
-        "small frame, against the same decode without validation",
+        "a small frame, against the same decode without validation",
         "<= 2.5x",
         median(over_decode),
         2.5,
         false,
         "x",
     );
-    println!(
-        "{:<66} {:>14} {:>13.2}x",
-        "  (against serde_json into the bare struct)",
-        "",
-        median(over_bare)
+    seen(
+        "the same, against serde_json into the bare struct",
+        median(over_bare),
+        "x",
     );
     row(
         "small frames per second",
@@ -99,10 +98,7 @@ fn main() {
         rounds,
     );
     let worst = throughput(&text(r#"\n\""#), rounds);
-    println!(
-        "{:<66} {:>14} {:>9.0} MB/s",
-        "  (1 MiB of nothing but escapes)", "", worst
-    );
+    seen("1 MiB of nothing but escapes", worst, " MB/s");
 }
 
 fn large(what: &str, goal: &str, block: &str, least: f64, rounds: usize) {
@@ -141,9 +137,21 @@ fn row(what: &str, goal: &str, measured: f64, bound: f64, at_least: bool, unit: 
     } else {
         measured <= bound
     };
-    let shown = format!("{measured:.2}{unit}");
-    println!(
-        "{what:<66} {goal:>14} {shown:>14}  {}",
-        if met { "pass" } else { "MISS" }
+    print(
+        what,
+        goal,
+        measured,
+        unit,
+        if met { "pass" } else { "MISS" },
     );
+}
+
+/// A figure without a goal, to be seen.
+fn seen(what: &str, measured: f64, unit: &str) {
+    print(what, "-", measured, unit, "-");
+}
+
+fn print(what: &str, goal: &str, measured: f64, unit: &str, verdict: &str) {
+    let figure = format!("{measured:.2}{unit}");
+    println!("{what:<60}  {goal:>14}  {figure:>14}  {verdict}");
 }

@@ -3,6 +3,7 @@
 //! [`documents`] is the whole published folder. It iterates the lists of frames where they are declared, so that a
 //! new frame has its schema, its validator and its place in the tests by being in its list.
 
+pub mod markdown;
 mod tidy;
 
 use schemars::{
@@ -99,38 +100,37 @@ fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
     documents.extend(frames);
 }
 
-fn of_responses(documents: &mut Vec<Document>) {
-    let folder = "rpc/response";
-    let mut responses: Vec<Document> = rpc::Data::COMMANDS
-        .iter()
-        .map(|command| {
-            let mut generator = generator();
-            let mut schema = rpc::Response::schema_of(command, &mut generator);
-            describe(&mut schema, format!("The response to `{command}`."));
-            document(format!("{folder}/{command}"), schema, &mut generator)
-        })
-        .collect();
-    let mut refusal = rpc::Response::schema_of_refusal();
-    describe(
-        &mut refusal,
-        "The response to a line that holds no known command.".into(),
-    );
-    responses.push(document(
-        format!("{folder}/refusal"),
-        refusal,
-        &mut generator(),
-    ));
+/// Where the schemas of responses are.
+const RESPONSES: &str = "rpc/response";
 
+/// The schema of the response to a command; `None`: to a line that holds no known one.
+pub fn of_response(command: Option<&str>) -> Document {
+    let mut generator = generator();
+    let (name, mut schema, about) = match command {
+        Some(command) => (
+            command,
+            rpc::Response::schema_of(command, &mut generator),
+            format!("The response to `{command}`."),
+        ),
+        None => (
+            "refusal",
+            rpc::Response::schema_of_refusal(),
+            "The response to a line that holds no known command.".to_owned(),
+        ),
+    };
+    schema.insert("description".into(), about.into());
+    document(format!("{RESPONSES}/{name}"), schema, &mut generator)
+}
+
+fn of_responses(documents: &mut Vec<Document>) {
+    let commands = rpc::Data::COMMANDS.iter().map(|command| Some(*command));
+    let responses: Vec<Document> = commands.chain([None]).map(of_response).collect();
     documents.push(one_of(
-        folder,
+        RESPONSES,
         "Any response that `zot rpc` may print.",
         &responses,
     ));
     documents.extend(responses);
-}
-
-fn describe(schema: &mut Schema, description: String) {
-    schema.insert("description".into(), description.into());
 }
 
 fn generator() -> SchemaGenerator {

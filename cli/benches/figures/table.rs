@@ -1,4 +1,4 @@
-//! Rows of figures: what, its goal, the figure, pass or miss.
+//! Rows of figures: what, its goal, the figure, pass or miss; in the columns that `.ci/bench` collects.
 
 /// What passes.
 #[derive(Debug, Clone, Copy)]
@@ -8,7 +8,7 @@ pub(crate) enum Goal {
 }
 
 pub(crate) fn head(title: &str) {
-    println!("{title:<66} {:>16} {:>14}", "goal", "figure");
+    println!("{title:<60}  {:>14}  {:>14}", "goal", "figure");
 }
 
 /// Prints one, in this unit.
@@ -19,7 +19,7 @@ pub(crate) fn row(what: &str, goal: Goal, figure: f64, unit: &str) {
     };
     let digits = if bound >= 100.0 { 0 } else { 2 };
     println!(
-        "{what:<66} {:>16} {:>14}  {}",
+        "{what:<60}  {:>14}  {:>14}  {}",
         format!("{sign} {bound}{unit}"),
         format!("{figure:.digits$}{unit}"),
         if met { "pass" } else { "MISS" }

@@ -66,8 +66,13 @@ impl Headless {
         }
     }
 
-    /// Does what a signal wants.
-    async fn signal(&mut self, code: u8) {
+    /// The next signal. May be cancelled.
+    pub(crate) async fn signalled(&mut self) -> u8 {
+        self.signals.next().await
+    }
+
+    /// Does what a signal wants: the first aborts what is being done, a second one ends the program.
+    pub(crate) async fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {
             leave(self.reaper.as_ref(), code).await;
         }

@@ -31,7 +31,6 @@ pub(crate) enum Mode {
     /// `-p` and `--json`: one prompt.
     Once,
     /// `zot rpc`: driven by a program.
-    #[expect(dead_code, reason = "`zot rpc` is being built")]
     Rpc,
 }
 

@@ -17,8 +17,11 @@ pub(crate) struct Agent {
     /// Run the prompt to its end and print each event as a line of JSON (docs/rpc.md).
     #[arg(long, conflicts_with = "print", help_heading = "Modes")]
     pub(crate) json: bool,
-    /// Print the models that are known, and who says so.
+    /// The same as `zot rpc`: run the agent for another program (docs/rpc.md).
     #[arg(long, conflicts_with_all = ["print", "json", "prompt"], help_heading = "Modes")]
+    pub(crate) rpc: bool,
+    /// Print the models that are known, and who says so.
+    #[arg(long, conflicts_with_all = ["print", "json", "rpc", "prompt"], help_heading = "Modes")]
     pub(crate) list_models: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,

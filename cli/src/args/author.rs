@@ -41,7 +41,13 @@ pub(crate) struct New {
     /// Its name, and that of its directory.
     pub(crate) name: String,
     /// What it is written in. TypeScript comes compiled, and needs node alone; bash needs jq.
-    #[arg(long, value_enum)]
+    #[arg(
+        long,
+        value_enum,
+        // In the usage line too, which is all that whoever leaves it out is shown.
+        value_name = "rust|python|typescript|bash",
+        hide_possible_values = true
+    )]
     pub(crate) lang: Language,
     /// For Rust: the directory of the crate `zot-sdk`. Without it, the published one.
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::DirPath)]

@@ -16,16 +16,13 @@ use crate::{
     running,
 };
 
-/// The exit code of a program whose reader has gone.
-const BROKEN_PIPE: u8 = 128 + 13;
-
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
     running::block_on(async {
         let notes = Arc::new(Notes::default());
-        let mut outlet = Outlet::new()?;
+        let mut outlet = Outlet::new();
         let mut agent = Headless::begin(start, notes.clone())?;
         let followed = follow(&mut agent, prompt, &notes, &mut outlet, log_level).await;
         agent.runtime.cancel();
@@ -33,7 +30,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         agent.end().await?;
         match (followed, told) {
             (Err(error), _) => Err(error),
-            (Ok(_), Err(Gone)) => Err(Exit(BROKEN_PIPE).into()),
+            (Ok(_), Err(Gone)) => Err(Exit(Exit::BROKEN_PIPE).into()),
             (Ok(Some(why)), Ok(())) => bail!(clean::text(&why)),
             (Ok(None), Ok(())) => Ok(()),
         }
@@ -53,7 +50,7 @@ async fn follow(
     loop {
         while let Some(event) = events.ready() {
             failed = failure(&event).or(failed);
-            if outlet.tell(&event).await.is_err() {
+            if outlet.tell(event).await.is_err() {
                 return Ok(failed);
             }
         }
@@ -65,7 +62,7 @@ async fn follow(
             () = outlet.gone() => return Ok(failed),
             note = notes.next() => match note {
                 Note::Event(event) => {
-                    if outlet.tell(&event).await.is_err() {
+                    if outlet.tell(event).await.is_err() {
                         return Ok(failed);
                     }
                 }
@@ -74,7 +71,7 @@ async fn follow(
             event = agent.next(&mut events) => match event {
                 Some(event) => {
                     failed = failure(&event).or(failed);
-                    if outlet.tell(&event).await.is_err() {
+                    if outlet.tell(event).await.is_err() {
                         return Ok(failed);
                     }
                 }

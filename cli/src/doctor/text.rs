@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use zot_host::extension::{LastKnown, Offer, discover::shown};
+use zot_host::extension::discover::shown;
 
 use super::{Diagnosis, Verdict};
-use crate::{clean, output::Style};
+use crate::{clean, output::Style, registers};
 
 /// All of them, and how many there are of each verdict.
 pub(crate) fn of(diagnoses: &[Diagnosis], style: Style) -> String {
@@ -77,7 +77,11 @@ fn one(it: &Diagnosis, style: Style) -> String {
         row("!", warning.clone());
     }
     if let Some(known) = &it.registers {
-        row("registers", registers(known));
+        let registers = registers::in_a_line(known);
+        row(
+            "registers",
+            registers.unwrap_or_else(|| "nothing".to_owned()),
+        );
     }
     if let Some(permissions) = &it.permissions {
         row("may", clean::line(&permissions.to_string()));
@@ -126,31 +130,4 @@ fn times(it: &Diagnosis) -> String {
 
 fn milliseconds(time: Duration) -> String {
     format!("{} ms", time.as_millis())
-}
-
-/// `/weather  tools: forecast  observes: turn_end`
-fn registers(known: &LastKnown) -> String {
-    let names = |offers: &[Offer]| -> Vec<String> {
-        offers
-            .iter()
-            .map(|offer| clean::line(&offer.name))
-            .collect()
-    };
-    let mut parts = Vec::new();
-    if !known.commands.is_empty() {
-        parts.push(format!("/{}", names(&known.commands).join(" /")));
-    }
-    for (kind, names) in [
-        ("tools", names(&known.tools)),
-        ("observes", known.events.clone()),
-        ("intercepts", known.intercepts.clone()),
-    ] {
-        if !names.is_empty() {
-            parts.push(format!("{kind}: {}", names.join(", ")));
-        }
-    }
-    if parts.is_empty() {
-        return "nothing".to_owned();
-    }
-    parts.join("  ")
 }

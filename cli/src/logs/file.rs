@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// The one before, kept when the log was rotated.
-pub(super) fn older(path: &Path) -> PathBuf {
+pub(crate) fn older(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
     name.into()

@@ -102,6 +102,12 @@ fn missing_hint(text: &str) -> String {
         (Some(owner), Some(name), None) if is_word(owner) && is_word(name) => {
             format!("a repository is named by its URL, such as https://github.com/{owner}/{name}")
         }
+        // A URL, as people say it.
+        (Some(host), Some(owner), Some(name))
+            if host.contains('.') && [host, owner, name].into_iter().all(is_word) =>
+        {
+            format!("a repository is named by its whole URL: https://{text}")
+        }
         _ => "name a directory with an extension.json, or the URL of a repository".to_owned(),
     }
 }
@@ -170,6 +176,11 @@ mod tests {
         let error = parse("someone/something", None).unwrap_err();
         assert!(
             error.contains("https://github.com/someone/something"),
+            "{error}"
+        );
+        let error = parse("git.example.org/someone/something", None).unwrap_err();
+        assert!(
+            error.ends_with("URL: https://git.example.org/someone/something"),
             "{error}"
         );
         assert!(

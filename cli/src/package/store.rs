@@ -92,12 +92,7 @@ impl Store {
         let mut attempts = 0;
         while let Err((path, error)) = make_missing(&extensions, made) {
             attempts += 1;
-            // What it was to stand in, or what stood there, is gone: somebody else's installation came to nothing.
-            let unmade = error.kind() == io::ErrorKind::NotFound
-                || error.kind() == io::ErrorKind::AlreadyExists
-                    && !path.is_symlink()
-                    && !path.exists();
-            if !unmade || attempts == MOST_ATTEMPTS {
+            if !is_contended(&path, &error) || attempts == MOST_ATTEMPTS {
                 return Err(error).with_context(|| format!("cannot make `{}`", shown::path(&path)));
             }
         }
@@ -122,6 +117,19 @@ fn make_missing(path: &Path, made: &mut Made) -> Result<(), (PathBuf, io::Error)
     Ok(())
 }
 
+/// Whether another process is why it could not be made: what it was to stand in, or what stood there, was unmade just then,
+/// and may be there again by now. Their installation came to nothing; ours goes on.
+fn is_contended(path: &Path, error: &io::Error) -> bool {
+    match error.kind() {
+        io::ErrorKind::NotFound => true,
+        io::ErrorKind::AlreadyExists => match fs::symlink_metadata(path) {
+            Ok(there) => there.is_dir(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        },
+        _ => false,
+    }
+}
+
 /// Directories that were made for an installation; those that stayed empty go again.
 #[derive(Debug)]
 pub(crate) struct Made(Vec<PathBuf>);
@@ -132,6 +140,51 @@ impl Drop for Made {
             if fs::remove_dir(path).is_err() {
                 return;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Far more often than processes ever do it: each of these makes and unmakes what the others are about to use.
+    #[test]
+    fn those_who_unmake_do_not_keep_others_from_making() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store {
+            scope: Scope::Global,
+            root: folder.path().join("home/state/zot"),
+        };
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        drop(store.prepare().unwrap());
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_an_error_and_not_tried_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, is_link) in [("file", false), ("link", true)] {
+            let root = folder.path().join(name);
+            if is_link {
+                std::os::unix::fs::symlink("nowhere", &root).unwrap();
+            } else {
+                fs::write(&root, "").unwrap();
+            }
+            let store = Store {
+                scope: Scope::Global,
+                root,
+            };
+            let error = store.prepare().unwrap_err().to_string();
+            assert!(error.starts_with("cannot make `"), "{error}");
         }
     }
 }

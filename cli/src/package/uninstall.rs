@@ -9,6 +9,7 @@ use anyhow::Context;
 use zot_host::{extension::discover::shown, home::Home};
 
 use super::{guard::Guard, installed::Installed, stage::Stage, swap};
+use crate::logs;
 
 /// What became of what the extension had kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,23 +44,37 @@ pub(crate) fn remove(
         let _ = fs::remove_file(home.last_known_of(name));
     }
     let data = home.data_dir(name);
-    if fs::symlink_metadata(&data).is_err() {
-        return Ok(Data::None);
+    if !is_shared {
+        // What was made for it and never used is nothing that it kept.
+        let _ = fs::remove_dir(&data);
     }
-    if !purge {
-        return Ok(Data::Kept(data));
+    let kept = Some(data).filter(|data| fs::symlink_metadata(data).is_ok());
+    if purge && !is_shared {
+        return take_all(name, kept, home);
     }
-    if is_shared {
-        return Ok(Data::Shared(data));
+    Ok(match kept {
+        None => Data::None,
+        Some(data) if purge => Data::Shared(data),
+        Some(data) => Data::Kept(data),
+    })
+}
+
+/// Its data and its logs.
+fn take_all(name: &str, data: Option<PathBuf>, home: &Home) -> anyhow::Result<Data> {
+    let mut taken = data.is_some();
+    if let Some(data) = data {
+        take(&data).with_context(|| {
+            format!(
+                "{name} was removed, but its data in `{}` was not",
+                shown::path(&data)
+            )
+        })?;
     }
-    take(&data).with_context(|| {
-        format!(
-            "{name} was removed, but its data in `{}` was not",
-            shown::path(&data)
-        )
-    })?;
-    let _ = fs::remove_file(home.log_of(name));
-    Ok(Data::Purged)
+    let log = home.log_of(name);
+    for log in [logs::older(&log), log] {
+        taken |= fs::remove_file(log).is_ok();
+    }
+    Ok(if taken { Data::Purged } else { Data::None })
 }
 
 /// A symlink goes by itself, not with what it leads to.

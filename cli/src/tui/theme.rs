@@ -91,7 +91,7 @@ impl Theme {
             code: Style::new().fg(Color::Blue),
             selected: Style::new().fg(Color::Blue).add_modifier(Modifier::BOLD),
             syntax: Syntax {
-                number: Style::new().fg(Color::Red),
+                number: Style::new().fg(Color::Blue),
                 kind: Style::new().fg(Color::Blue),
                 ..dark.syntax
             },

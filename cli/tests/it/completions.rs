@@ -1,5 +1,7 @@
 //! `zot completions SHELL`.
 
+use std::fs;
+
 use crate::support::{World, package};
 
 #[test]
@@ -14,32 +16,46 @@ fn every_shell_has_a_script() {
 }
 
 /// As bash itself asks, with the script that it was given.
+fn complete(world: &World, words: &str) -> String {
+    let script = format!(
+        r#"
+        PATH="$(dirname "$zot"):$PATH"
+        source <(zot completions bash)
+        COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) COMP_TYPE=9
+        _clap_complete_zot zot "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
+        printf '%s\n' "${{COMPREPLY[@]}}" | sed 's/ *$//'
+        "#
+    );
+    let output = world
+        .command("bash")
+        .env("zot", env!("CARGO_BIN_EXE_zot"))
+        .args(["--norc", "-c", &script])
+        .output()
+        .expect("bash starts");
+    String::from_utf8(output.stdout).expect("a text")
+}
+
 #[test]
 fn bash_completes_the_names_that_are_installed() {
     let world = World::new();
     for name in ["guard", "weather", "gopher"] {
         package::write(&world.installed(name), name, "1");
     }
-    let complete = |words: &str| {
-        let script = format!(
-            r#"
-            PATH="$(dirname "$zot"):$PATH"
-            source <(zot completions bash)
-            COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) COMP_TYPE=9
-            [ -n "${{COMP_WORDS[-1]}}" ] || true
-            _clap_complete_zot zot "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
-            printf '%s\n' "${{COMPREPLY[@]}}" | sed 's/ *$//'
-            "#
-        );
-        let output = world
-            .command("bash")
-            .env("zot", env!("CARGO_BIN_EXE_zot"))
-            .args(["--norc", "-c", &script])
-            .output()
-            .expect("bash starts");
-        String::from_utf8(output.stdout).expect("a text")
-    };
-    assert_eq!(complete("zot ext remove g"), "gopher\nguard\n");
-    assert_eq!(complete("zot ext update w"), "weather\n");
-    assert_eq!(complete("zot ext disa"), "disable\n");
+    assert_eq!(complete(&world, "zot ext remove g"), "gopher\nguard\n");
+    assert_eq!(complete(&world, "zot ext update w"), "weather\n");
+    assert_eq!(complete(&world, "zot ext disa"), "disable\n");
+}
+
+#[test]
+fn bash_completes_names_logs_and_directories() {
+    let world = World::new();
+    package::write(&world.installed("guard"), "guard", "1");
+    fs::create_dir_all(world.path("zot/logs")).expect("made");
+    fs::write(world.path("zot/logs/ext-gone.log"), "").expect("written");
+    fs::create_dir(world.work().join("glass")).expect("made");
+    assert_eq!(complete(&world, "zot ext logs g"), "guard\ngone\n");
+    assert_eq!(complete(&world, "zot ext doctor g"), "guard\n");
+    assert_eq!(complete(&world, "zot ext run g"), "guard\nglass/\n");
+    assert_eq!(complete(&world, "zot ext call gu"), "guard\n");
+    assert_eq!(complete(&world, "zot ext new x --lang ru"), "rust\n");
 }

@@ -1,60 +1,94 @@
-//! What the page on packages shows works.
+//! What `README.md` and `docs/*.md` show works: commands run, frames validate, links lead somewhere, fields are those there are.
 
-use std::fs;
+mod arrows;
+mod fields;
+mod json;
+mod links;
+mod shell;
 
-use serde_json::Value;
-
-use crate::support::{
-    World,
-    package::{self, Repository},
+use std::{
+    fs,
+    path::{Path, PathBuf},
 };
 
-fn page() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/packages.md");
-    fs::read_to_string(path).expect("a page")
+fn root() -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().expect("the workspace").to_owned()
 }
 
-#[test]
-fn its_commands_run() {
-    let page = page();
-    let (_, block) = page.split_once("```sh\n").expect("commands");
-    let (block, rest) = block.split_once("```").expect("their end");
-    assert!(!rest.contains("```sh"), "one block of commands");
-    let world = World::new();
-    package::write(&world.work().join("guard"), "guard", "1.1");
-    let repository = Repository::new(&world, "guard");
-    repository.release("guard", "1.2");
-    repository.git(&["tag", "v1.2"]);
-    let mut commands = 0;
-    for line in block.lines() {
-        let line = line.split(" #").next().unwrap_or_default().trim();
-        let line = line.replace("https://github.com/someone/guard", &repository.file_url());
-        let mut words = line.split(' ');
-        assert_eq!(words.next(), Some("zot"), "{line}");
-        let mut words: Vec<&str> = words.collect();
-        // In the page they are two ways to the same end, here the second one follows the first.
-        if line.contains("file://") {
-            words.push("--force");
-        }
-        let ran = world.zot(&words);
-        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
-        commands += 1;
+/// A document.
+struct Page {
+    /// Its path from the root: `docs/packages.md`.
+    name: String,
+    text: String,
+}
+
+impl Page {
+    fn read(name: &str) -> Self {
+        let text = fs::read_to_string(root().join(name)).expect("a page");
+        let name = name.to_owned();
+        Self { name, text }
     }
-    assert_eq!(commands, 6);
-    assert!(!world.installed("guard").exists());
+
+    /// All of them.
+    fn all() -> Vec<Self> {
+        let docs = fs::read_dir(root().join("docs")).expect("the folder is there");
+        let mut names: Vec<String> = docs
+            .map(|entry| entry.expect("an entry").file_name())
+            .map(|name| format!("docs/{}", name.display()))
+            .filter(|name| Path::new(name).extension().is_some_and(|it| it == "md"))
+            .collect();
+        names.sort();
+        names.push("README.md".to_owned());
+        names.iter().map(|name| Self::read(name)).collect()
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let mut lines = self.text.lines().enumerate();
+        let mut remark = None;
+        while let Some((index, line)) = lines.next() {
+            let Some(language) = line.trim_start().strip_prefix("```") else {
+                if !line.is_empty() {
+                    remark = line.strip_prefix("<!-- not run: ");
+                }
+                continue;
+            };
+            let body = lines.by_ref().map(|(_, line)| line);
+            let body = body.take_while(|line| line.trim_start() != "```");
+            let text = body.flat_map(|line| [line, "\n"]).collect();
+            blocks.push(Block {
+                page: self.name.clone(),
+                line: index + 1,
+                language: language.to_owned(),
+                text,
+                not_run: remark
+                    .take()
+                    .and_then(|it| it.strip_suffix(" -->"))
+                    .map(str::to_owned),
+            });
+        }
+        blocks
+    }
 }
 
-#[test]
-fn its_fields_are_those_there_are() {
-    let page = page();
-    let world = World::new();
-    package::write(&world.work().join("guard"), "guard", "1");
-    world.ext(&["install", "guard"]);
-    let Value::Object(listed) = world.listed("guard") else {
-        panic!("an object");
-    };
-    let source = listed["source"].as_object().expect("an object");
-    for field in listed.keys().chain(source.keys()) {
-        assert!(page.contains(&format!("`{field}`")), "{field} is not told");
+/// A block of code in a document.
+struct Block {
+    page: String,
+    line: usize,
+    language: String,
+    text: String,
+    /// Why it is not run, from the comment before it: `<!-- not run: needs a key -->`.
+    not_run: Option<String>,
+}
+
+impl Block {
+    /// Where it is, to be found by an editor.
+    fn place(&self) -> String {
+        format!("{}:{}", self.page, self.line)
+    }
+
+    fn first_line(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
     }
 }

@@ -11,6 +11,7 @@ fn every_help_reads_well_and_has_an_example() {
         &["auth", "set", "--help"],
         &["auth", "list", "--help"],
         &["auth", "remove", "--help"],
+        &["rpc", "--help"],
         &["schema", "--help"],
         &["completions", "--help"],
         &["ext", "--help"],
@@ -21,6 +22,11 @@ fn every_help_reads_well_and_has_an_example() {
         &["ext", "disable", "--help"],
         &["ext", "update", "--help"],
         &["ext", "outdated", "--help"],
+        &["ext", "logs", "--help"],
+        &["ext", "new", "--help"],
+        &["ext", "doctor", "--help"],
+        &["ext", "run", "--help"],
+        &["ext", "call", "--help"],
     ] {
         let ran = world.zot(args);
         assert_eq!(ran.code, Some(0), "{args:?}");

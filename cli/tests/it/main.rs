@@ -1,15 +1,15 @@
 //! The binary `zot`, as a user runs it.
 
 mod agent;
-mod author_documents;
-mod author_help;
 mod completions;
 mod doctor;
 mod documents;
 mod ext;
 mod help;
 mod logs;
+mod man;
 mod new;
+mod rpc;
 mod run_call;
 mod schema;
 mod support;

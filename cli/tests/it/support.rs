@@ -1,7 +1,9 @@
 //! A home of its own for each test, and what is around it.
 
 pub(crate) mod daemon;
+pub(crate) mod examples;
 pub(crate) mod http;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod package;
 pub(crate) mod process;
@@ -11,8 +13,10 @@ pub(crate) mod terminal;
 pub(crate) mod traced;
 
 use std::{
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -22,14 +26,33 @@ use tempfile::TempDir;
 /// Says that a test did not run. On CI nothing that the project needs itself may be missing.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
-    // A container may forbid both to everybody.
-    let expected = ["no mounts here", "no tracing here"];
+    // A container may forbid the first two to everybody; Go is one language of many.
+    let expected = ["no mounts here", "no tracing here", "go not found"];
     if std::env::var_os("ZOT_CI").is_some() {
         assert!(
             expected.iter().any(|known| why.starts_with(known)),
             "not to be skipped on CI: {why}"
         );
     }
+}
+
+/// `PATH`, with Python itself before the script of a version manager that may stand for it: that takes many times as long,
+/// and on a busy machine longer than zot waits for an extension.
+fn search_path() -> &'static OsStr {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let asked = Command::new("python3")
+            .args([
+                "-c",
+                "import os, sys; print(os.path.dirname(sys.executable))",
+            ])
+            .output();
+        let own = asked.ok().and_then(|it| String::from_utf8(it.stdout).ok());
+        let own = own.map(|it| PathBuf::from(it.trim()));
+        let all = own.into_iter().chain(std::env::split_paths(&path));
+        std::env::join_paths(all).expect("a path")
+    })
 }
 
 /// A user with a home, a working directory, and nothing else.
@@ -86,7 +109,7 @@ impl World {
         let mut command = Command::new(program);
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", search_path())
             .env("HOME", self.path("home"))
             .env("ZOT_HOME", self.path("zot"))
             .env("TMPDIR", self.path("tmp"))
@@ -165,6 +188,11 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// How much longer than usual what is random goes on: `.ci/full` sets it.
+pub(crate) fn soak() -> usize {
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
 }
 
 /// Path as text, for arguments.

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ use crate::{
 
 /// How long nothing may come at the first start of one that does not say `ready`.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long one that goes on talking may take to be ready: longer than a host waits, so that how late it was can be told.
+const TALKS_ON: Duration = Duration::from_secs(6);
 
 /// What a run is about, the same for every check.
 pub(crate) struct Plan {
@@ -394,9 +396,14 @@ pub(crate) async fn until_ready(
         .position(|heard| heard.is("hello"))
         .map_or(0, |at| at + 1);
     let mut registered = 0;
+    let deadline = Instant::now() + session.scaled(TALKS_ON);
     while all != Some(registered) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
         match session
-            .find(after_hello, idle, |heard| !heard.is_blank())
+            .find(after_hello, idle.min(left), |heard| !heard.is_blank())
             .await
         {
             Ok(at) => {

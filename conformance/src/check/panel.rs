@@ -95,7 +95,8 @@ async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String,
     let opened = session.heard()[from..].iter().rev().find_map(|heard| {
         let value = heard.value();
         let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
-        Some(text(panel, "id").to_owned())
+        // One without an id is PAN-01's to tell of; nothing can be sent to it.
+        Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
     });
     opened.ok_or_else(|| Stop::not_applicable("its command opened no panel this time"))
 }

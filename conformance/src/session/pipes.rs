@@ -1,7 +1,10 @@
 //! The pipes from a process: lines of its standard output, the end of its standard error.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -19,6 +22,7 @@ use zot_protocol::limits::FRAME_BYTES;
 const STDERR_BYTES: usize = 64 << 10;
 /// An extension that has said this much in one session is not listened to any more.
 const SAID_BYTES: usize = 256 << 20;
+const SAID_LINES: usize = 50_000;
 
 /// A line and when it came.
 pub(super) struct Arrival {
@@ -39,6 +43,7 @@ pub(super) enum Line {
 /// Reads a standard output to its end, in a task of its own.
 pub(super) struct Reader {
     stalled: watch::Sender<bool>,
+    gave_up: Arc<AtomicBool>,
     #[cfg(target_os = "linux")]
     pipe: Option<rustix::fd::OwnedFd>,
 }
@@ -50,20 +55,27 @@ impl Reader {
     ) -> (Self, UnboundedReceiver<Arrival>) {
         let (to, arrivals) = unbounded_channel();
         let (stalled, watching) = watch::channel(false);
+        let gave_up = Arc::new(AtomicBool::new(false));
         #[cfg(target_os = "linux")]
         let pipe = stdout.as_ref().and_then(|stdout| {
             use std::os::fd::AsFd;
             stdout.as_fd().try_clone_to_owned().ok()
         });
         if let Some(stdout) = stdout {
-            tokio::spawn(read(stdout, to, watching, started));
+            tokio::spawn(read(stdout, to, watching, started, Arc::clone(&gave_up)));
         }
         let reader = Self {
             stalled,
+            gave_up,
             #[cfg(target_os = "linux")]
             pipe,
         };
         (reader, arrivals)
+    }
+
+    /// Whether there was so much that it stopped reading before the end.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
     }
 
     pub(super) fn stall(&self, stalled: bool) {
@@ -94,12 +106,13 @@ async fn read(
     to: UnboundedSender<Arrival>,
     mut stalled: watch::Receiver<bool>,
     started: Instant,
+    gave_up: Arc<AtomicBool>,
 ) {
     // Small, so that a stalled reader has taken in no more than a page.
     let mut stdout = BufReader::with_capacity(4096, stdout);
     let mut line = Vec::new();
     let mut length = 0;
-    let mut said = 0;
+    let (mut said, mut lines) = (0, 0);
     loop {
         if *stalled.borrow_and_update() && stalled.wait_for(|stalled| !stalled).await.is_err() {
             return;
@@ -135,12 +148,18 @@ async fn read(
                 }
             };
             length = 0;
+            lines += 1;
             let at = started.elapsed();
             if to.send(Arrival { at, line }).is_err() {
                 return;
             }
         }
-        if ended || said > SAID_BYTES {
+        if said > SAID_BYTES || lines > SAID_LINES {
+            // Before the channel closes, which is how it is noticed.
+            gave_up.store(true, Ordering::Relaxed);
+            return;
+        }
+        if ended {
             return;
         }
     }

@@ -8,6 +8,9 @@ use crate::{
     support::said,
 };
 
+/// The deadline of a tool whose wrong reply is to be seen before it: longer than a busy machine needs.
+const PATIENT_MS: u32 = 8_000;
+
 /// The beginning of a small extension with a tool.
 const BEGINNING: &str = r#"
 import json, os, sys
@@ -122,7 +125,7 @@ fn a_program_that_is_not_executable() {
 #[test]
 fn a_wrong_id() {
     let body = "    if frame['type'] == 'tool_call':\n        result('last-one', 'x')";
-    let more = json!({"timeouts": {"tool_ms": 1000}});
+    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
     let args = ["--only", "TOL-01", "--only", "ROB-10"];
     snapshot!(told_of_script(&loops(body), more, &args));
 }
@@ -130,7 +133,7 @@ fn a_wrong_id() {
 #[test]
 fn an_id_as_a_number() {
     let body = "    if frame['type'] == 'tool_call':\n        result(7, 'x')";
-    let more = json!({"timeouts": {"tool_ms": 1000}});
+    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
     let args = ["--only", "TOL-01", "--only", "TOL-02"];
     snapshot!(told_of_script(&loops(body), more, &args));
 }
@@ -138,8 +141,7 @@ fn an_id_as_a_number() {
 #[test]
 fn a_frame_over_the_limit() {
     let body = "    if frame['type'] == 'tool_call':\n        result(frame['id'], 'x' * (4 << 20))";
-    // Longer than a busy machine needs to read a line of 4 MiB.
-    let more = json!({"timeouts": {"tool_ms": 8000}});
+    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
     let args = ["--only", "TOL-01", "--only", "ROB-05"];
     snapshot!(told_of_script(&loops(body), more, &args).map(|told| {
         let filler = Regex::new("x{100,}|x{9,}(\n *x+)*").expect("a pattern");

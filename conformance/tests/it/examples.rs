@@ -7,26 +7,34 @@ use zot_conform::transcript::{Recorder, Verb, from_recording, parse};
 
 use crate::stage::{Stage, example};
 
+/// What neither passed nor cannot apply, without what went over the wire for it.
+fn odd(report: &Value) -> Vec<String> {
+    let outcomes = report["outcomes"].as_array().expect("a list").iter();
+    outcomes
+        .filter(|it| !matches!(it["verdict"].as_str(), Some("pass" | "not_applicable")))
+        .map(|it| format!("{} {} {}", it["id"], it["verdict"], it["findings"]))
+        .collect()
+}
+
 /// Every MUST and every SHOULD that can apply, hostile arguments included, and all the transcripts of an example.
 fn conforms(name: &str) {
     let Some(stage) = example(name) else { return };
-    // With patience: what is tried here is the extension, not a busy machine.
-    let args = [
-        "ext",
-        "--profile",
-        "full",
-        "--strict",
-        "--timeout-scale",
-        "3",
-    ];
-    let said = stage.conform(&[&args[..], &["--report", "json"]].concat());
-    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    // With patience, and with more where that was not enough: what is tried here is the extension, not a busy machine.
+    let patient = |scale: &str| {
+        let args = ["ext", "--profile", "full", "--strict", "--report", "json"];
+        let said = stage.conform(&[&args[..], &["--timeout-scale", scale]].concat());
+        serde_json::from_str::<Value>(&said.out).expect("JSON")
+    };
+    let mut report = patient("3");
+    if !odd(&report).is_empty() {
+        eprintln!("again: {name} {:#?}", odd(&report));
+        report = patient("12");
+    }
+    assert!(odd(&report).is_empty(), "{:#?}", odd(&report));
     let outcomes = report["outcomes"].as_array().expect("a list");
-    let odd: Vec<&Value> = outcomes
-        .iter()
-        .filter(|it| !matches!(it["verdict"].as_str(), Some("pass" | "not_applicable")))
-        .collect();
-    assert!(odd.is_empty(), "{odd:#?}");
+    let held = outcomes.iter().find(|it| it["id"] == "MAN-05");
+    let held = held.expect("every check is told of");
+    assert_eq!(held["verdict"], "pass", "under its own permissions: {held}");
     let transcripts = fs::read_dir(stage.path("ext/conform")).unwrap().count();
     let played = outcomes.iter().filter(|it| {
         let id = it["id"].as_str().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! `tests/fixtures/broken.py`, staged: an extension that is broken in one way, or in none.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -26,6 +27,15 @@ pub(crate) fn python() -> Option<&'static str> {
         skipped("python3 not found");
     }
     found.as_deref()
+}
+
+/// `PATH`, with the interpreter itself before such a script.
+pub(crate) fn search_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = python().and_then(|python| Path::new(python).parent());
+    let own = own.map(Path::to_owned);
+    let all = own.into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(all).expect("a path")
 }
 
 /// A directory `broken` with the fixture in it, and a file beside it.
@@ -83,6 +93,7 @@ impl Staged {
         Command::new(env!("CARGO_BIN_EXE_zot-conform"))
             .arg(self.dir())
             .args(args)
+            .env("PATH", search_path())
             .env("TMPDIR", temporary)
             .output()
             .expect("zot-conform starts")

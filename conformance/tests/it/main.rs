@@ -1,11 +1,14 @@
 //! The binary `zot-conform`, as an author runs it.
 
 mod accept;
+mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
 mod examples;
+mod figures;
 mod fixture;
+mod help;
 mod record;
 mod replay;
 mod report;

@@ -20,7 +20,7 @@ const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
 {"split":[1,10]}
 {"send":{"type":"tool_call","id":{"$new":"b"},"name":"repeat","args":{"text":"ü"}}}
 {"send":{"type":"tool_call","id":{"$new":"c"},"name":"repeat","args":{"text":"z","times":2}}}
-{"unordered":[{"type":"tool_result","id":{"$ref":"c"},"content":[{"text":"zz"}]},{"expect":{"type":"tool_progress"},"optional":true},{"type":"tool_result","id":{"$ref":"b"}}],"within":"2s"}
+{"unordered":[{"type":"tool_result","id":{"$ref":"c"},"content":[{"text":"zz"}]},{"expect":{"type":"tool_progress"},"optional":true},{"type":"tool_result","id":{"$ref":"b"}}],"within":"20s"}
 {"raw":"this is "}
 {"raw":"no frame\n"}
 {"stderr":"not a frame: this is no frame"}
@@ -37,7 +37,7 @@ const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
 {"wait":"10ms"}
 {"signal":"TERM"}
 {"stderr":{"$re":"^asked"}}
-{"exit":{"code":7},"within":"2s"}
+{"exit":{"code":7},"within":"20s"}
 {"close_stdin":true}
 "##;
 
@@ -60,11 +60,11 @@ fn each_kind_of_step_can_fail() {
         r#"{"expect":{"type":"command_response","id":{"$ref":"a"}}}"#,
         r#"{"expect":{"type":"notify","level":"warn"}}"#,
         r#"{"unordered":[{"type":"notify"},{"type":"command_response","id":{"$ref":"a"},"display":"bye"}]}"#,
-        r#"{"unordered":[{"type":"notify"},{"type":"command_response"},{"type":"submit"}],"within":"100ms"}"#,
-        r#"{"quiet":"2s"}"#,
+        r#"{"unordered":[{"type":"notify"},{"type":"command_response"},{"type":"submit"}],"within":"4s"}"#,
+        r#"{"quiet":"20s"}"#,
         r#"{"exit":{"code":0},"within":"100ms"}"#,
         r#"{"stderr":"nothing of the kind","within":"100ms"}"#,
-        r#"{"expect":{"type":"notify","id":{"$cap":"n"},"message":{"$any":true}},"within":"2s"}"#,
+        r#"{"expect":{"type":"notify","id":{"$cap":"n"},"message":{"$any":true}},"within":"20s"}"#,
     ] {
         let lines = format!("{{\"zt\":1}}\n{{\"use\":\"handshake\"}}\n{ask}\n{step}\n");
         stage.transcript("x", &lines);

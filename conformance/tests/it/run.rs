@@ -284,6 +284,39 @@ fn verbose_shows_every_frame() {
     }
 }
 
+/// A line that counts, for people who wait; it is gone before the report.
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_script(
+        python,
+        &json!({"name": "slow", "exec": python, "args": ["-S", "-E", "main"]}),
+        "import sys, time\ntime.sleep(1)\nprint('{\"type\":\"hello\",\"name\":\"slow\"}\\n{\"type\":\"ready\"}', flush=True)\nsys.stdin.read()\n",
+    );
+    let args = ["--only", "LIF-03"];
+    let screen = Command::new(python)
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/keyboard.py"
+        ))
+        .arg("")
+        .arg(env!("CARGO_BIN_EXE_zot-conform"))
+        .arg(staged.dir())
+        .args(args)
+        .output()
+        .expect("python starts");
+    let screen = String::from_utf8(screen.stdout).expect("a text");
+    let (before, report) = screen.rsplit_once("\r\x1b[2K").expect("a line");
+    let line =
+        Regex::new(r"^[⠀-⣿] (starting|\d+/\d+( · [A-Z]{3}-\d\d \d+ s)?)$").expect("a pattern");
+    let drawn: Vec<&str> = before.split("\r\x1b[2K").skip(1).collect();
+    assert!(!drawn.is_empty(), "{screen:?}");
+    assert!(drawn.iter().all(|it| line.is_match(it)), "{drawn:?}");
+    assert!(report.contains("conforms\u{1b}[0m: 1 pass"), "{report}");
+    let output = staged.conform(&args);
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
 #[test]
 fn nothing_is_left_behind() {
     let Some(python) = python() else { return };

@@ -12,6 +12,8 @@ use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::{fixture::search_path, support::build};
+
 /// A directory of one's own with an extension in it, and a home for what is kept.
 pub(crate) struct Stage {
     folder: TempDir,
@@ -79,6 +81,7 @@ impl Stage {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
             .args(args)
             .current_dir(self.folder.path())
+            .env("PATH", search_path())
             .env("ZOT_HOME", self.path("home"))
             // Whether Python buffers is the fixture's own matter.
             .env_remove("PYTHONUNBUFFERED")
@@ -144,20 +147,9 @@ fn workspace() -> &'static Path {
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
-        let target = test.ancestors().nth(3).expect("target/profile/deps/test");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args(["build", "--quiet", "--locked", "--target-dir"])
-            .arg(target)
-            .current_dir(workspace());
-        for example in ["guard", "hello", "redact", "todo", "weather"] {
-            cargo.args(["-p", &format!("zot-example-{example}")]);
-        }
-        let built = cargo.output().expect("cargo");
-        let said = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "{said}");
-        target.join("debug")
+        let packages = ["guard", "hello", "redact", "todo", "weather"]
+            .map(|example| format!("zot-example-{example}"));
+        build(&packages.each_ref().map(|it| ["-p", it]).concat())
     });
     folder.join(name)
 }

@@ -8,6 +8,8 @@ use std::{
 
 use tempfile::TempDir;
 
+use crate::fixture::search_path;
+
 /// Says aloud that a test did not run. On CI that is a failure.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
@@ -67,6 +69,7 @@ fn run(command: &mut Command) -> Output {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     command
         .current_dir(workspace.expect("the workspace"))
+        .env("PATH", search_path())
         .output()
         .expect("zot-conform starts")
 }
@@ -76,4 +79,21 @@ pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     let text = String::from_utf8(text).expect("a text");
     (output.status.code(), text)
+}
+
+/// Builds something of the workspace beside these tests, and gives the folder where it is.
+pub(crate) fn build(what: &[&str]) -> PathBuf {
+    let test = std::env::current_exe().expect("a test is a file");
+    let target = test.ancestors().nth(3).expect("target/profile/deps/test");
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--locked", "--target-dir"])
+        .arg(target)
+        .args(what)
+        .current_dir(workspace.expect("the workspace"))
+        .output()
+        .expect("cargo");
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+    target.join("debug")
 }

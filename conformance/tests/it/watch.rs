@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::Extension;
+use crate::{fixture::search_path, support::Extension};
 
 const GOOD: &str = r#"
 import sys
@@ -36,6 +36,7 @@ fn a_change_is_a_new_run_and_the_runs_own_writing_is_none() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
         .arg(extension.dir())
         .args(["--watch", "--profile", "quick", "--timeout-scale", "4"])
+        .env("PATH", search_path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -83,6 +84,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
         .arg(extension.dir())
         .args(["--only", "CMD-01", "--verbose"])
         .env("TMPDIR", &tmp)
+        .env("PATH", search_path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -1,4 +1,4 @@
-//! Rows of figures: what, its goal, the ratio, pass or miss.
+//! Rows of figures: what, its goal, the ratio, pass or miss, and what it is a ratio of; in the columns that `.ci/bench` collects.
 
 use super::Bench;
 
@@ -33,24 +33,21 @@ impl Table {
         } else {
             "the host, as a user has it"
         };
-        println!(
-            "{how:<58} {:>9} {:>11} {:>12} {:>12}",
-            "goal", "ratio", "host", "floor"
-        );
+        println!("{how:<60}  {:>14}  {:>14}", "goal", "figure");
         for row in rows {
-            row.print(&(row.measure)(bench));
+            row.print(&(row.measure)(bench), bench.pinned);
         }
     }
 }
 
 impl Row {
-    fn print(&self, rounds: &[Round]) {
+    fn print(&self, rounds: &[Round], pinned: bool) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (host, floor) = (middle(|round| round.0) * 1e6, middle(|round| round.1) * 1e6);
         let ratio = middle(|(host, floor)| host / floor);
         let verdict = |passes: bool| if passes { "pass" } else { "MISS" };
         let (goal, figure, verdict) = match self.goal {
-            Goal::None => (String::new(), format!("{ratio:.2}x"), ""),
+            Goal::None => ("-".to_owned(), format!("{ratio:.2}x"), "-"),
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
@@ -59,15 +56,15 @@ impl Row {
             Goal::More(goal) => {
                 let more = middle(|(host, floor)| host - floor) * 1e6;
                 (
-                    format!("+{goal} us"),
+                    format!("<= +{goal} us"),
                     format!("{more:+.1} us"),
                     verdict(more <= goal),
                 )
             }
         };
+        let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
         println!(
-            "{:<58} {goal:>9} {figure:>11} {host:>9.1} us {floor:>9.1} us  {verdict}",
-            self.what
+            "{what:<60}  {goal:>14}  {figure:>14}  {verdict:<4}  {host:.1} us, floor {floor:.1} us"
         );
     }
 }

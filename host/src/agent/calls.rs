@@ -8,7 +8,7 @@ use super::{Agent, events::Events};
 use crate::{
     ToolOutcome, ToolRequest,
     extension::CallChain,
-    message::{Block, Message, Role, shown_content},
+    message::{Block, Role, shown_content},
     tool,
 };
 
@@ -16,10 +16,23 @@ use crate::{
 const PROGRESS: usize = 16;
 
 /// A call as it stands in a message.
-struct Call<'m> {
-    id: &'m ToolId,
-    name: &'m str,
-    args: &'m Object,
+pub(super) struct Call {
+    id: ToolId,
+    name: String,
+    args: Object,
+}
+
+impl Call {
+    pub(super) fn of(block: &Block) -> Option<Self> {
+        let Block::ToolCall { id, name, args } = block else {
+            return None;
+        };
+        Some(Self {
+            id: id.clone(),
+            name: name.clone(),
+            args: args.clone(),
+        })
+    }
 }
 
 impl Agent {
@@ -27,20 +40,19 @@ impl Agent {
     /// a result in the transcript.
     pub(super) async fn run_calls(
         &self,
-        message: &Message,
+        calls: &[Call],
         malformed: &[(ToolId, String)],
         events: &Events,
         cancel: &CancellationToken,
     ) {
-        let calls: Vec<Call<'_>> = message.content.iter().filter_map(call).collect();
-        for call in &calls {
-            self.host.announce(call.id, call.name, call.args);
-            let event = rpc::ToolCall::new(call.id.clone(), call.name, call.args.clone());
+        for call in calls {
+            self.host.announce(&call.id, &call.name, &call.args);
+            let event = rpc::ToolCall::new(call.id.clone(), &call.name, call.args.clone());
             events.tell(event).await;
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
-        for call in &calls {
-            let why = malformed.iter().find(|(id, _)| id == call.id);
+        for call in calls {
+            let why = malformed.iter().find(|(id, _)| *id == call.id);
             let outcome = match why {
                 Some((_, why)) => self.refused(call, why),
                 None => self.run_call(call, events, cancel).await,
@@ -64,19 +76,20 @@ impl Agent {
     }
 
     /// A call that cannot be made, as the model is told. Observers see its end as that of any other.
-    fn refused(&self, call: &Call<'_>, why: &str) -> ToolOutcome {
+    fn refused(&self, call: &Call, why: &str) -> ToolOutcome {
         let outcome = ToolOutcome::error(ToolStatus::Failed, why);
-        self.host.tell_end(call.id, call.name, call.args, &outcome);
+        self.host
+            .tell_end(&call.id, &call.name, &call.args, &outcome);
         outcome
     }
 
     async fn run_call(
         &self,
-        call: &Call<'_>,
+        call: &Call,
         events: &Events,
         cancel: &CancellationToken,
     ) -> ToolOutcome {
-        let chain = CallChain::new(call.name);
+        let chain = CallChain::new(&call.name);
         let (to, mut lines) = mpsc::channel(PROGRESS);
         let progress = move |line| {
             // Shown to a person, who could not have read it either.
@@ -110,7 +123,7 @@ impl Agent {
             guarded.await
         };
         let (mut outcome, ()) = tokio::join!(guarded, forwarding);
-        outcome.extension = self.host.owner_of(call.name);
+        outcome.extension = self.host.owner_of(&call.name);
         outcome
     }
 
@@ -150,12 +163,5 @@ impl Agent {
         let mut outcome = self.host.guarded(&chain, id, args, run).await;
         outcome.extension = self.host.owner_of(chain.tool());
         outcome
-    }
-}
-
-fn call(block: &Block) -> Option<Call<'_>> {
-    match block {
-        Block::ToolCall { id, name, args } => Some(Call { id, name, args }),
-        _ => None,
     }
 }

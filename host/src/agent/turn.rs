@@ -10,7 +10,7 @@ use zot_protocol::{
     TurnEnd, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept, rpc,
 };
 
-use super::{Agent, answer::Answer, events::Events};
+use super::{Agent, answer::Answer, calls::Call, events::Events};
 use crate::{
     clock,
     message::{Block, Message, Role, shown},
@@ -85,10 +85,12 @@ impl Agent {
         if !text.is_empty() || content.is_empty() {
             content.push(Block::Text { text });
         }
-        let message = self.append(Role::User, content).await;
+        let content_shown = shown(&content);
+        let time = self.append(Role::User, content).await;
         self.host.tell(&told.into());
-        let event = rpc::UserMessage::new(shown(&message.content), &message.time);
-        events.tell(event).await;
+        events
+            .tell(rpc::UserMessage::new(content_shown, time))
+            .await;
         true
     }
 
@@ -188,53 +190,74 @@ impl Agent {
         let usage = self.count(answer.tokens).await;
         events.tell(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
-        let text = answer.text();
-        let visible = self.visible(&text).await;
-        // What was held back comes in one piece, as it is by now.
-        if held && !visible.is_empty() {
-            events.tell(rpc::TextDelta::new(&visible)).await;
-        }
         let malformed = answer.malformed.clone();
-        let calls = answer.calls();
-        let content = replaced(answer.blocks(), &text, &visible);
-        let message = self.append(Role::Assistant, answer.into_blocks()).await;
-        let event = rpc::AssistantMessage::new(shown(&content), &message.time);
+        // An answer may be large: nothing of it is copied that need not be.
+        let content = match self.visible(&answer, held).await {
+            None => {
+                self.tell_observers(answer.text());
+                shown(answer.blocks())
+            }
+            Some(visible) => {
+                // What was held back comes in one piece, as it is by now.
+                if held && !visible.is_empty() {
+                    events.tell(rpc::TextDelta::new(&visible)).await;
+                }
+                let content = if answer.text() == visible {
+                    shown(answer.blocks())
+                } else {
+                    shown(&replaced(answer.blocks(), &visible))
+                };
+                self.tell_observers(visible);
+                content
+            }
+        };
+        let has_calls = answer.calls();
+        let calls: Vec<Call> = answer.blocks().iter().filter_map(Call::of).collect();
+        let time = self.append(Role::Assistant, answer.into_blocks()).await;
+        let event = rpc::AssistantMessage::new(content, time);
         events.tell(event).await;
-        if !visible.is_empty() {
-            self.host.tell(&AssistantMessageEvent::new(visible).into());
-        }
-        if !calls {
+        if !has_calls {
             self.end_turn(stop, None, events).await;
             return false;
         }
-        self.run_calls(&message, &malformed, events, cancel).await;
+        self.run_calls(&calls, &malformed, events, cancel).await;
         !cancel.is_cancelled()
     }
 
-    /// What the user sees of a text.
-    async fn visible(&self, text: &str) -> String {
+    /// What the user sees of an answer's text, where somebody has a say in that; `None`: the text itself.
+    async fn visible(&self, answer: &Answer, held: bool) -> Option<String> {
+        if !held && !self.host.intercepts(&InterceptName::AssistantMessage) {
+            return None;
+        }
+        let text = answer.text();
         if text.is_empty() {
-            return String::new();
+            return None;
         }
         let asked = self
             .host
             .intercept(AssistantMessageIntercept::new(text).into());
-        match asked.await.result {
+        Some(match asked.await.result {
             Ok(Intercept::AssistantMessage(message)) => message.text,
             Ok(_) => unreachable!("a chain keeps the kind of its event"),
             Err(block) => block.reason,
+        })
+    }
+
+    /// Tells extensions what the user sees of an answer.
+    fn tell_observers(&self, visible: String) {
+        if !visible.is_empty() {
+            self.host.tell(&AssistantMessageEvent::new(visible).into());
         }
     }
 
     /// Keeps the text so far; a message that calls tools is dropped, since they did not run.
     async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
         if !answer.calls() && !answer.text().is_empty() {
-            let content = answer.into_blocks();
-            let message = self.append(Role::Assistant, content).await;
             // What was held back has not been looked at, so it is not shown.
-            if !held {
-                let event = rpc::AssistantMessage::new(shown(&message.content), &message.time);
-                events.tell(event).await;
+            let content = (!held).then(|| shown(answer.blocks()));
+            let time = self.append(Role::Assistant, answer.into_blocks()).await;
+            if let Some(content) = content {
+                events.tell(rpc::AssistantMessage::new(content, time)).await;
             }
         }
         self.end_turn(StopReason::Aborted, None, events).await;
@@ -250,23 +273,21 @@ impl Agent {
         events.tell(event).await;
     }
 
-    /// Puts a message into the transcript and the session.
-    pub(super) async fn append(&self, role: Role, content: Vec<Block>) -> Message {
+    /// Puts a message into the transcript and the session, and gives its time.
+    pub(super) async fn append(&self, role: Role, content: Vec<Block>) -> String {
+        let time = clock::now();
         let message = Message {
             role,
             content,
-            time: clock::now(),
+            time: time.clone(),
         };
-        self.record(&message).await;
-        message
+        self.record(message).await;
+        time
     }
 }
 
 /// Blocks with the text that the user sees in place of the model's own.
-fn replaced(blocks: &[Block], text: &str, visible: &str) -> Vec<Block> {
-    if text == visible {
-        return blocks.to_vec();
-    }
+fn replaced(blocks: &[Block], visible: &str) -> Vec<Block> {
     let mut visible = Some(visible).filter(|visible| !visible.is_empty());
     let mut content = Vec::new();
     for block in blocks {

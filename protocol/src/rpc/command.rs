@@ -3,6 +3,7 @@
 use derive_new::new;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Reasoning, RequestId, absent::or_default, tagged::tagged};
 
@@ -24,6 +25,33 @@ tagged! {
         "run_command" => RunCommand(RunCommand),
         "get_extensions" => GetExtensions(GetExtensions),
         "reload_ext" => ReloadExt(ReloadExt),
+    }
+}
+
+impl Command {
+    /// What the driver calls it.
+    pub fn id(&self) -> Option<RequestId> {
+        match self {
+            Self::Hello(Hello { id, .. })
+            | Self::Prompt(Prompt { id, .. })
+            | Self::Abort(Abort { id })
+            | Self::Compact(Compact { id })
+            | Self::GetState(GetState { id })
+            | Self::GetMessages(GetMessages { id })
+            | Self::Clear(Clear { id })
+            | Self::SetModel(SetModel { id, .. })
+            | Self::GetModels(GetModels { id })
+            | Self::Ping(Ping { id })
+            | Self::SetReasoning(SetReasoning { id, .. })
+            | Self::GetCommands(GetCommands { id })
+            | Self::RunCommand(RunCommand { id, .. })
+            | Self::GetExtensions(GetExtensions { id })
+            | Self::ReloadExt(ReloadExt { id }) => id.clone(),
+            Self::Unknown(unknown) => {
+                let id = unknown.fields.get("id").and_then(Value::as_str);
+                id.map(RequestId::from)
+            }
+        }
     }
 }
 

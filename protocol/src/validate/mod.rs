@@ -13,6 +13,7 @@
 
 mod explain;
 mod json;
+mod output;
 mod plain;
 mod refusal;
 mod scan;
@@ -23,6 +24,7 @@ use std::{borrow::Cow, sync::OnceLock};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaFault, ToolSchema};
 
@@ -143,6 +145,10 @@ fn check<F: Validated>(index: usize, frame: &Value) -> Result<(), Refusal> {
             schema::of_frame::<F>(F::NAMES[index]).expect("every name in the list has a schema");
         compile(&document.schema)
     });
+    check_with(validator, frame)
+}
+
+fn check_with(validator: &Validator, frame: &Value) -> Result<(), Refusal> {
     if validator.is_valid(frame) {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! The protocol crate through its public door.
 
 mod config;
+mod documents;
 mod foreign;
 mod frames;
 mod hostile;

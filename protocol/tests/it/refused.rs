@@ -211,3 +211,41 @@ fn lines_that_are_not_json() {
         );
     }
 }
+
+#[test]
+fn a_line_of_the_agent_is_held_to_its_event_or_its_command() {
+    for (line, wrong) in [
+        (r#"{"type":"done"}"#, None),
+        (r#"{"type":"dawn","new":1}"#, None),
+        (r#"{"type":"turn_end","stop":"end_turn"}"#, None),
+        (r#"{"type":"turn_end"}"#, Some("turn_end: /stop: missing")),
+        (
+            r#"{"type":"response","id":"9","command":"ping","success":true,"data":{"pong":true}}"#,
+            None,
+        ),
+        (
+            r#"{"type":"response","command":"dance","success":false,"error":"unknown command"}"#,
+            None,
+        ),
+        (
+            r#"{"type":"response","command":"abort","success":true}"#,
+            None,
+        ),
+        (
+            r#"{"type":"response","command":"ping","success":true}"#,
+            Some("response: "),
+        ),
+        (
+            r#"{"type":"response","command":"dance","success":true}"#,
+            Some("response: "),
+        ),
+    ] {
+        match (validate::output(line.as_bytes()), wrong) {
+            (Ok(_), None) => {}
+            (Err(refusal), Some(wrong)) => {
+                assert!(refusal.to_string().starts_with(wrong), "{refusal}");
+            }
+            (read, _) => panic!("{line}: {read:?}"),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Cells as what a terminal is sent.
 
 use ratatui::{
-    buffer::Buffer,
+    buffer::{Buffer, Cell},
     style::{Color, Modifier, Style},
 };
 use unicode_width::UnicodeWidthStr;
@@ -28,7 +28,8 @@ impl Row {
 pub(super) fn row(buffer: &Buffer, y: u16) -> Row {
     let area = buffer.area;
     let mut text = String::new();
-    let mut style = Style::reset();
+    // As a cell is that nobody has drawn into: the terminal is in that style already.
+    let mut style = Cell::EMPTY.style();
     // The text and the width up to the last cell that can be seen.
     let mut seen = (0, 0);
     let mut x = 0;

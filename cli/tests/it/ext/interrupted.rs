@@ -39,8 +39,9 @@ fn while_a_server_is_silent_it_ends_at_once() {
         let start = Instant::now();
         signal(&child, number);
         let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        // Long before a silent server is given up, which would be no interruption either.
         assert!(
-            start.elapsed() < Duration::from_secs(5),
+            start.elapsed() < Duration::from_secs(20),
             "{:?}",
             start.elapsed()
         );
@@ -102,7 +103,9 @@ fn at_any_moment_everything_is_as_before_or_done() {
     let whole = start.elapsed();
     let new = outside(&world);
     let (mut before, mut after) = (0, 0);
-    for step in 0..20_u32 {
+    // Later each time until one was done, then from the beginning: however busy the machine is, some are hit in the middle.
+    let mut delay = Duration::ZERO;
+    for _ in 0..20 {
         // Back to the old one.
         fs::remove_dir_all(world.path("zot")).unwrap();
         repository.git(&["checkout", "-q", "HEAD~1"]);
@@ -110,7 +113,7 @@ fn at_any_moment_everything_is_as_before_or_done() {
         repository.git(&["checkout", "-q", "main"]);
         let installed = outside(&world);
         let child = spawn(&world, &["ext", "update"]);
-        thread::sleep(whole * step / 18);
+        thread::sleep(delay);
         let _ = i32::try_from(child.id()).map(|pid| {
             // It may have ended already.
             Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT))
@@ -119,10 +122,12 @@ fn at_any_moment_everything_is_as_before_or_done() {
         // Before it has set itself up, a signal is one like any other.
         if output.status.signal() == Some(2) || output.status.code() == Some(130) {
             before += 1;
+            delay += whole / 18;
             snapshot::assert_same(&installed, &outside(&world));
         } else {
             assert_eq!(output.status.code(), Some(0), "{output:?}");
             after += 1;
+            delay = Duration::ZERO;
             assert_eq!(world.listed("guard")["version"], "2");
             assert_eq!(world.listed("guard")["changed"], false);
         }
@@ -192,34 +197,14 @@ fn progress_is_for_terminals() {
     let world = World::new();
     let server = Server::start(Manner::Silent);
     let url = server.url("guard");
-    let mut command = world.command("python3");
-    command
-        .arg(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/it/support/terminal.py"
-        ))
-        .args(["80", "", env!("CARGO_BIN_EXE_zot"), "ext", "install", &url])
-        .stdout(Stdio::piped());
-    let child = command.spawn().expect("python3 starts");
-    wait_until("it asks", || !server.requests().is_empty());
-    thread::sleep(Duration::from_millis(900));
-    // The signal goes to zot alone: python3 is its parent, and tells what was on the screen.
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    let zot = fs::read_to_string(children).expect("one child");
-    let zot = zot
-        .trim()
-        .parse()
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a pid");
-    kill_process(zot, Signal::INT).expect("signalled");
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let answers = ["waiting for the server=^C"];
+    let ran = terminal::zot(&world, 80, &answers, &["ext", "install", &url]);
     assert_eq!(ran.code, Some(130), "{ran:?}");
     let said = format!("\r\x1b[Kfetching {url}: waiting for the server");
     assert!(ran.out.contains(&said), "{:?}", ran.out);
     // The line is gone before anything else is said.
     assert!(
-        ran.out.contains("server\r\x1b[K\x1b[31merror:"),
+        ran.out.contains("^C\r\x1b[K\x1b[31merror:"),
         "{:?}",
         ran.out
     );

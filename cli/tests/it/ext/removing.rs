@@ -12,6 +12,7 @@ fn world_with_data() -> World {
         ("zot/extension-data/guard/kept", "precious"),
         ("zot/extension-data/other/kept", "precious"),
         ("zot/logs/ext-guard.log", "a line\n"),
+        ("zot/logs/ext-guard.log.1", "an older line\n"),
         ("zot/last-known/guard.json", "{}"),
     ] {
         fs::create_dir_all(world.path(path).parent().unwrap()).unwrap();
@@ -53,7 +54,25 @@ fn purge_takes_it() {
     assert_eq!(out, "✓ removed guard (global)\n  and what it had kept\n");
     assert!(!world.path("zot/extension-data/guard").exists());
     assert!(!world.path("zot/logs/ext-guard.log").exists());
+    assert!(!world.path("zot/logs/ext-guard.log.1").exists());
     assert!(world.path("zot/extension-data/other/kept").exists());
+}
+
+#[test]
+fn what_was_never_used_is_not_kept() {
+    let world = world_with_data();
+    let data = world.path("zot/extension-data/guard");
+    fs::remove_file(data.join("kept")).unwrap();
+    assert_eq!(
+        world.ext(&["remove", "guard"]).out,
+        "✓ removed guard (global)\n"
+    );
+    assert!(!data.exists());
+    // Of one that has left nothing but a log, that is taken.
+    world.ext(&["install", "../guard"]);
+    let out = world.ext(&["remove", "guard", "--purge"]).out;
+    assert_eq!(out, "✓ removed guard (global)\n  and what it had kept\n");
+    assert!(!world.path("zot/logs/ext-guard.log").exists());
 }
 
 #[test]

@@ -49,6 +49,23 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
 }
 
 #[test]
+fn a_server_that_is_gone_half_way_leaves_nothing() {
+    let world = World::new();
+    let repository = Repository::new(&world, "guard");
+    repository.release("guard", "1");
+    let server = Server::start(Manner::BreaksOff(world.path("repositories")));
+    let url = server.url("guard/.git");
+    let error = world.refused(&["install", &url]);
+    assert!(
+        error.contains(&format!("error: cannot fetch `{url}`")),
+        "{error}"
+    );
+    let packs = server.requests();
+    let packs = packs.iter().filter(|line| line.starts_with("POST "));
+    assert!(packs.count() > 0, "it came to the pack");
+}
+
+#[test]
 fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
     let world = World::new();
     let server = Server::start(Manner::Refuse);

@@ -21,6 +21,8 @@ pub(crate) enum Manner {
     ServeWhole(PathBuf),
     /// As it should, to whoever says this, in base64.
     ServeTo(PathBuf, &'static str),
+    /// As it should, but it is gone in the middle of a pack.
+    BreaksOff(PathBuf),
     /// It takes the connection and says nothing.
     Silent,
     /// It begins an answer and then says nothing more.
@@ -99,6 +101,14 @@ fn serve(manner: &Manner, stream: TcpStream, seen: &Mutex<Vec<String>>) -> Optio
             Manner::ServeWhole(root) => {
                 let text = backend(root, &request);
                 write_all(&mut answer, &replaced(&text, b" shallow ", b" xhallow "))?;
+            }
+            Manner::BreaksOff(root) => {
+                let text = backend(root, &request);
+                if request.method == "POST" {
+                    write_all(&mut answer, &text[..text.len() / 2])?;
+                    return None;
+                }
+                write_all(&mut answer, &text)?;
             }
             Manner::ServeTo(root, who) => {
                 let is_it = request.header("authorization") == Some(&format!("Basic {who}"));

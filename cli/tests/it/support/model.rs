@@ -3,7 +3,10 @@
 use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -19,6 +22,8 @@ pub(crate) enum Says {
     Call(&'static str, Value),
     /// Pieces of text, with a pause before each.
     Slowly(Vec<&'static str>, Duration),
+    /// So many pieces of so many bytes, each with its number.
+    Much(usize, usize),
     /// An error.
     Status(u16, &'static str),
     /// Nothing, for ever.
@@ -28,6 +33,8 @@ pub(crate) enum Says {
 /// Answers each request with the next of what it was given, and the last one for ever. It keeps what it was asked.
 pub(crate) struct Model {
     port: u16,
+    /// How many pieces of much it has got rid of.
+    sent: Arc<AtomicUsize>,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
@@ -45,14 +52,17 @@ impl Model {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
         let answers = Arc::new(Mutex::new(answers));
+        let sent = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&sent);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
+                let sent = Arc::clone(&counter);
                 // A client that goes away in the middle is part of the tests.
-                thread::spawn(move || serve(stream, &answers, &seen));
+                thread::spawn(move || serve(stream, &answers, &seen, &sent));
             }
         });
-        Self { port, asked }
+        Self { port, sent, asked }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -61,6 +71,10 @@ impl Model {
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("not poisoned").clone()
+    }
+
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(Ordering::SeqCst)
     }
 
     /// The flags to use it with.
@@ -78,7 +92,17 @@ impl Model {
     }
 }
 
-fn serve(stream: TcpStream, answers: &Mutex<Vec<Says>>, seen: &Mutex<Vec<Asked>>) -> Option<()> {
+/// A piece of much.
+pub(crate) fn piece(number: usize, bytes: usize) -> String {
+    format!("{number:<bytes$}")
+}
+
+fn serve(
+    stream: TcpStream,
+    answers: &Mutex<Vec<Says>>,
+    seen: &Mutex<Vec<Asked>>,
+    sent: &AtomicUsize,
+) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
@@ -92,7 +116,11 @@ fn serve(stream: TcpStream, answers: &Mutex<Vec<Says>>, seen: &Mutex<Vec<Asked>>
                 answers.first()?.clone()
             }
         };
-        tell(&mut stream, &answer)?;
+        if let Says::Much(pieces, bytes) = answer {
+            tell_much(&mut stream, pieces, bytes, sent)?;
+        } else {
+            tell(&mut stream, &answer)?;
+        }
     }
 }
 
@@ -143,14 +171,14 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
             stream.write_all((head + &body).as_bytes()).ok()?;
             return Some(());
         }
+        // Told elsewhere, piece by piece.
+        Says::Much(..) => return None,
         Says::Nothing => {
             thread::sleep(Duration::from_secs(600));
             return None;
         }
     };
-    let head =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(HEAD).ok()?;
     for piece in pieces {
         thread::sleep(pause);
         event(
@@ -158,6 +186,31 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
             &json!({"choices": [{"index": 0, "delta": piece}]}).to_string(),
         )?;
     }
+    end(stream, stop)
+}
+
+fn tell_much(
+    stream: &mut TcpStream,
+    pieces: usize,
+    bytes: usize,
+    sent: &AtomicUsize,
+) -> Option<()> {
+    stream.write_all(HEAD).ok()?;
+    for number in 0..pieces {
+        let delta = json!({"content": piece(number, bytes)});
+        event(
+            stream,
+            &json!({"choices": [{"index": 0, "delta": delta}]}).to_string(),
+        )?;
+        sent.store(number + 1, Ordering::SeqCst);
+    }
+    end(stream, "stop")
+}
+
+const HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+fn end(stream: &mut TcpStream, stop: &str) -> Option<()> {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": stop}]});
     event(stream, &end.to_string())?;
     event(stream, "[DONE]")?;

@@ -1,7 +1,7 @@
 """Runs a command on a terminal of its own: terminal.py COLUMNS ANSWERS COMMAND...
 
-ANSWERS are texts to type, each when the screen next says "[y/N]", separated by commas; "^C" is the key. What was on
-the screen is printed, and the command's exit code is this one's."""
+ANSWERS are texts to type, separated by commas, each when the screen next says "[y/N]", or with "WORDS=" before it when
+it next says those; "^C" is the key. What was on the screen is printed, and the command's exit code is this one's."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ if child == 0:
     size = struct.pack("HHHH", 24, columns, 0, 0)
     fcntl.ioctl(0, termios.TIOCSWINSZ, size)
     os.execvp(command[0], command)
-screen, answered = b"", 0
+screen, seen = b"", 0
 while True:
     try:
         read = os.read(terminal, 65536)
@@ -27,9 +27,14 @@ while True:
     if not read:
         break
     screen += read
-    if screen.count(b"[y/N]") > answered and answered < len(answers):
-        answer = answers[answered]
-        answered += 1
+    while answers:
+        words, _, answer = answers[0].rpartition("=")
+        words = words.encode() or b"[y/N]"
+        at = screen.find(words, seen)
+        if at < 0:
+            break
+        seen = at + len(words)
+        del answers[0]
         os.write(terminal, b"\x03" if answer == "^C" else answer.encode() + b"\n")
 _, status = os.waitpid(child, 0)
 sys.stdout.buffer.write(screen)

@@ -5,10 +5,7 @@ use std::{fs, path::Path};
 
 use serde_json::json;
 
-use super::{
-    puppet,
-    screen::{Screen, UP},
-};
+use super::{puppet, screen::Screen};
 use crate::support::World;
 
 const SIZE: (u16, u16) = (96, 30);
@@ -74,7 +71,7 @@ fn pictures() {
 
     screen.keys("/");
     screen.wait_for("/help ");
-    screen.keys(UP);
+    screen.keys("\x1b[A");
     screen.wait_for("/todo");
     keep(
         &world,

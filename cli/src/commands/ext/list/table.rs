@@ -2,13 +2,13 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
-    extension::{LastKnown, Offer, PermissionReport, discover::shown},
+    extension::{PermissionReport, discover::shown},
     home::Home,
 };
 
 use zot_process::Support;
 
-use crate::{output::Style, package::installed::Installed};
+use crate::{output::Style, package::installed::Installed, registers};
 
 const HEADINGS: [&str; 5] = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"];
 /// Where there is nothing to say.
@@ -114,35 +114,9 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
             None => "rights: all of yours, since it declares no permissions".to_owned(),
         });
     }
-    if let Some(known) = it.last_known(home) {
-        let registers = registers(&known);
-        if !registers.is_empty() {
-            details.push(shown::text(&registers).to_string());
-        }
-    }
+    let known = it.last_known(home);
+    details.extend(known.as_ref().and_then(registers::in_a_line));
     details
-}
-
-/// `/weather  tools: forecast, now  intercepts: tool_call`
-fn registers(known: &LastKnown) -> String {
-    let names = |offers: &[Offer]| -> Vec<String> {
-        offers.iter().map(|offer| offer.name.clone()).collect()
-    };
-    let mut parts = Vec::new();
-    if !known.commands.is_empty() {
-        let commands = names(&known.commands);
-        parts.push(format!("/{}", commands.join(" /")));
-    }
-    for (kind, names) in [
-        ("tools", names(&known.tools)),
-        ("observes", known.events.clone()),
-        ("intercepts", known.intercepts.clone()),
-    ] {
-        if !names.is_empty() {
-            parts.push(format!("{kind}: {}", names.join(", ")));
-        }
-    }
-    parts.join(GAP)
 }
 
 /// On as many lines as it takes, up to a few: the last one may be longer.

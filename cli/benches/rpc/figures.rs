@@ -1,0 +1,104 @@
+//! What is measured.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Bench, EXTENSIONS,
+    driven::Driven,
+    table::{Round, median},
+    this,
+};
+
+const PINGS: usize = 200;
+const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
+const HELLO: &str = "{\"id\":\"0\",\"type\":\"hello\"}\n";
+const EXTENSIONS_ASKED: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
+/// Between two pings, as a user has them: long enough for a core to fall asleep, which then must be woken.
+const PAUSE: Duration = Duration::from_millis(1);
+
+fn rpc(bench: &Bench) -> Driven {
+    Driven::start(&mut bench.zot(&["rpc", "--provider", "demo"]))
+}
+
+/// With all extensions ready.
+fn ready(bench: &Bench) -> Driven {
+    let mut zot = rpc(bench);
+    while zot.ask(EXTENSIONS_ASKED).matches("\"ready\"").count() < EXTENSIONS {
+        thread::sleep(Duration::from_millis(5));
+    }
+    zot
+}
+
+pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
+    let pause = if bench.pinned { Duration::ZERO } else { PAUSE };
+    let mut zot = ready(bench);
+    let mut echo = Driven::start(Command::new(this()).arg("--echo"));
+    let round = |_| {
+        let times = |driven: &mut Driven| {
+            let one = |_| {
+                thread::sleep(pause);
+                let start = Instant::now();
+                driven.ask(PING);
+                start.elapsed().as_secs_f64()
+            };
+            median((0..PINGS).map(one).collect())
+        };
+        (times(&mut zot), times(&mut echo))
+    };
+    let rounds = (0..bench.rounds).map(round).collect();
+    zot.end();
+    echo.end();
+    rounds
+}
+
+pub(crate) fn first_answers(bench: &Bench) -> Vec<Round> {
+    let round = |_| {
+        let start = Instant::now();
+        let mut zot = rpc(bench);
+        assert!(zot.ask(HELLO).contains("protocol_version"));
+        let answered = start.elapsed().as_secs_f64();
+        zot.end();
+        (answered, bare_start())
+    };
+    (0..bench.rounds).map(round).collect()
+}
+
+pub(crate) fn versions(bench: &Bench) -> Vec<Round> {
+    let round = |_| (started(&mut bench.zot(&["--version"])), bare_start());
+    (0..bench.rounds).map(round).collect()
+}
+
+/// How long a process takes that does nothing.
+fn bare_start() -> f64 {
+    started(Command::new(this()).arg("--nothing"))
+}
+
+fn started(command: &mut Command) -> f64 {
+    let start = Instant::now();
+    let status = command.stdout(Stdio::null()).status();
+    assert!(status.expect("starts").success());
+    start.elapsed().as_secs_f64()
+}
+
+/// In bytes; of the floor, which is a process that echoes, too.
+pub(crate) fn memory(bench: &Bench) -> Vec<Round> {
+    let zot = ready(bench);
+    let mut echo = Driven::start(Command::new(this()).arg("--echo"));
+    echo.ask(PING);
+    let round = (resident(zot.pid()), resident(echo.pid()));
+    zot.end();
+    echo.end();
+    vec![round]
+}
+
+fn resident(pid: u32) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kib.expect("a size").parse::<f64>().expect("a number") * 1024.0
+}

@@ -1,0 +1,90 @@
+//! Rows of figures: what, its goal, the figure, pass or miss.
+
+use super::Bench;
+
+/// A figure and its floor, of one round: seconds, or bytes.
+pub(crate) type Round = (f64, f64);
+
+/// What passes.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    /// At most so many times the floor.
+    Ratio(f64),
+    /// At most so many milliseconds.
+    Milliseconds(f64),
+    /// At most so many million bytes.
+    Megabytes(f64),
+}
+
+pub(crate) struct Row {
+    pub(crate) what: &'static str,
+    pub(crate) goal: Goal,
+    pub(crate) measure: fn(&Bench) -> Vec<Round>,
+}
+
+pub(crate) fn print(bench: &Bench, rows: &[Row]) {
+    let how = if bench.pinned {
+        "zot rpc, pinned to one core"
+    } else {
+        "zot rpc, as a user has it"
+    };
+    println!(
+        "{how:<52} {:>9} {:>9} {:>12} {:>12}",
+        "goal", "figure", "zot", "floor"
+    );
+    for row in rows {
+        row.print(&(row.measure)(bench));
+    }
+}
+
+impl Row {
+    fn print(&self, rounds: &[Round]) {
+        let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
+        let (zot, floor) = (middle(|round| round.0), middle(|round| round.1));
+        let ratio = middle(|(zot, floor)| zot / floor);
+        let times = (
+            format!("{:.1} us", zot * 1e6),
+            format!("{:.1} us", floor * 1e6),
+        );
+        let (goal, figure, passes, (zot, floor)) = match self.goal {
+            Goal::Ratio(goal) => (
+                format!("<= {goal}x"),
+                format!("{ratio:.2}x"),
+                ratio <= goal,
+                times,
+            ),
+            Goal::Milliseconds(goal) => {
+                let ms = zot * 1e3;
+                (
+                    format!("<= {goal} ms"),
+                    format!("{ms:.1} ms"),
+                    ms <= goal,
+                    times,
+                )
+            }
+            Goal::Megabytes(goal) => {
+                let mb = zot / 1e6;
+                let sizes = (
+                    format!("{:.0} kB", zot / 1e3),
+                    format!("{:.0} kB", floor / 1e3),
+                );
+                (
+                    format!("<= {goal} MB"),
+                    format!("{mb:.1} MB"),
+                    mb <= goal,
+                    sizes,
+                )
+            }
+        };
+        let verdict = if passes { "pass" } else { "MISS" };
+        println!(
+            "{:<52} {goal:>9} {figure:>9} {zot:>12} {floor:>12}  {verdict}",
+            self.what
+        );
+    }
+}
+
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

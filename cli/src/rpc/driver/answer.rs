@@ -1,0 +1,154 @@
+//! What each command does, and what it is answered.
+
+use zot_host::{
+    Prompt,
+    provider::{Model, catalogue::Thinks},
+};
+use zot_protocol::{
+    Reasoning, RequestId, Tagged,
+    rpc::{
+        self, Command, CommandInfo, CommandSource, Commands, Data, Extensions, HelloData, Messages,
+        ModelInfo, ModelSet, Models, NoData, PROTOCOL_VERSION, Pong, ReasoningSet,
+    },
+};
+
+use super::{
+    super::{built_in, images, queue::Job},
+    Driver,
+};
+
+/// What a command answers that changes something while something is under way.
+const BUSY: &str = "agent is busy";
+
+impl Driver {
+    /// Does it, and answers; what takes its time is answered later.
+    pub(super) async fn command(&mut self, command: Command) {
+        let name = command.name().to_owned();
+        match command {
+            Command::Prompt(prompt) => self.prompt(prompt),
+            Command::Compact(compact) => self.queue(Job::Compact(compact.id)),
+            Command::RunCommand(run) => self.run_command(run),
+            Command::ReloadExt(reload) => self.reload(reload.id),
+            command => {
+                let id = command.id();
+                let outcome = self.at_once(command).await;
+                self.respond(id, &name, outcome);
+            }
+        }
+    }
+
+    /// What is answered at once.
+    async fn at_once(&mut self, command: Command) -> Result<Data, String> {
+        Ok(match command {
+            Command::Hello(_) => {
+                let state = self.runtime.state().await;
+                let version = env!("CARGO_PKG_VERSION");
+                let (provider, model) = (state.provider, state.model);
+                Data::Hello(HelloData::new(PROTOCOL_VERSION, version, provider, model))
+            }
+            Command::Ping(_) => Data::Ping(Pong::new(true)),
+            Command::Abort(_) => {
+                // A reload cannot be.
+                self.runtime.cancel();
+                Data::Abort(NoData {})
+            }
+            Command::GetState(_) => {
+                let mut state = self.runtime.state().await;
+                state.busy = self.is_busy();
+                Data::GetState(state)
+            }
+            Command::GetMessages(_) => {
+                let messages = self.runtime.messages().await;
+                Data::GetMessages(Messages::new(messages.iter().map(Into::into).collect()))
+            }
+            Command::GetModels(_) => {
+                let models = self.runtime.models().await;
+                Data::GetModels(Models::new(models.into_iter().map(model_info).collect()))
+            }
+            Command::GetCommands(_) => Data::GetCommands(self.commands()),
+            Command::GetExtensions(_) => {
+                Data::GetExtensions(Extensions::new(self.runtime.host().extensions()))
+            }
+            Command::Clear(_) => {
+                self.idle()?;
+                self.runtime
+                    .clear()
+                    .await
+                    .map_err(|busy| busy.to_string())?;
+                Data::Clear(NoData {})
+            }
+            Command::SetModel(set) => {
+                self.idle()?;
+                let set = self.runtime.set_model(&set.model).await;
+                let model = set.map_err(|error| error.to_string())?;
+                Data::SetModel(ModelSet::new(model.id))
+            }
+            Command::SetReasoning(set) => {
+                Data::SetReasoning(self.set_reasoning(set.reasoning).await?)
+            }
+            other => return Err(format!("unknown command `{}`", other.name().escape_debug())),
+        })
+    }
+
+    fn idle(&self) -> Result<(), String> {
+        if self.is_busy() {
+            return Err(BUSY.to_owned());
+        }
+        Ok(())
+    }
+
+    async fn set_reasoning(&self, reasoning: Reasoning) -> Result<ReasoningSet, String> {
+        self.idle()?;
+        let set = self.runtime.set_reasoning(Some(reasoning)).await;
+        set.map_err(|busy| busy.to_string())?;
+        Ok(ReasoningSet::new(reasoning))
+    }
+
+    fn prompt(&mut self, prompt: rpc::Prompt) {
+        let rpc::Prompt {
+            id,
+            message,
+            images,
+            ..
+        } = prompt;
+        let images = match images::read(images.unwrap_or_default()) {
+            Ok(images) => images,
+            Err(why) => return self.refuse(id, "prompt", why),
+        };
+        // A model refuses it, and from then on the whole conversation.
+        if message.trim().is_empty() && images.is_empty() {
+            return self.refuse(id, "prompt", "/message: blank, and there are no images");
+        }
+        let text = message;
+        self.queue(Job::Prompt(id, Prompt { text, images }));
+    }
+
+    fn reload(&mut self, id: Option<RequestId>) {
+        match self.idle() {
+            Ok(()) => self.ask_for_reload(id),
+            Err(busy) => self.refuse(id, "reload_ext", busy),
+        }
+    }
+
+    /// The built-in ones, then the extensions', as they are at this moment.
+    fn commands(&self) -> Commands {
+        let registry = self.runtime.host().registry();
+        let of_extensions = registry.commands().iter().map(|entry| {
+            let mut info =
+                CommandInfo::new(&entry.name, &entry.description, CommandSource::Extension);
+            info.extension = Some(entry.extension.clone());
+            info
+        });
+        Commands::new(built_in::commands().chain(of_extensions).collect())
+    }
+}
+
+fn model_info(model: Model) -> ModelInfo {
+    ModelInfo::new(
+        model.id,
+        model.provider,
+        model.context_window,
+        model.max_output,
+        model.thinks != Thinks::None,
+    )
+}

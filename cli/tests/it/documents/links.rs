@@ -1,0 +1,107 @@
+//! Links within the repository lead somewhere.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{Page, root};
+
+/// The name that a heading gets on the page.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+fn anchors(page: &Page) -> BTreeSet<String> {
+    let headings = page.text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| anchor(line.trim_start_matches('#').trim()))
+        .collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut followed = 0;
+    let mut broken = Vec::new();
+    for page in Page::all() {
+        let here = root().join(&page.name);
+        let folder = here.parent().expect("a folder");
+        for (index, line) in page.text.lines().enumerate() {
+            let targets = line.split("](").skip(1);
+            for target in targets.filter_map(|rest| rest.split(')').next()) {
+                if target.contains("://") {
+                    continue;
+                }
+                followed += 1;
+                let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+                let there = if path.is_empty() {
+                    here.clone()
+                } else {
+                    folder.join(path)
+                };
+                let leads = there.exists()
+                    && (heading.is_empty() || {
+                        let text = fs::read_to_string(&there).unwrap_or_default();
+                        let name = target.to_owned();
+                        anchors(&Page { name, text }).contains(heading)
+                    });
+                if !leads {
+                    broken.push(format!("{}:{}: {target}", page.name, index + 1));
+                }
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(followed > 30, "they are found: {followed}");
+}
+
+/// Every page is in the table of contents.
+#[test]
+fn every_page_can_be_found() {
+    let contents = Page::read("docs/README.md").text;
+    for page in Page::all() {
+        let Some(name) = page.name.strip_prefix("docs/") else {
+            continue;
+        };
+        let link = format!("]({name})");
+        assert!(
+            name == "README.md" || contents.contains(&link),
+            "{name} is not in docs/README.md"
+        );
+    }
+}
+
+/// Every file that the page on the architecture names is there, from wherever it is named.
+#[test]
+fn every_file_of_the_code_map_is_there() {
+    let mut files = Vec::new();
+    for folder in ["protocol", "host", "sdk", "conformance", "cli"] {
+        files_below(&root().join(folder), &mut files);
+    }
+    let page = Page::read("docs/architecture.md").text;
+    let spans = page.split('`').skip(1).step_by(2);
+    let is_file = |span: &&str| Path::new(span).extension().is_some_and(|it| it == "rs");
+    let named: Vec<&str> = spans
+        .filter(|span| is_file(span) && !span.contains('<'))
+        .collect();
+    assert!(named.len() > 40, "they are found: {named:?}");
+    for name in named {
+        let is_there = files.iter().any(|file| file.ends_with(name));
+        assert!(is_there, "there is no {name}");
+    }
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && path.file_name() != Some("node_modules".as_ref()) {
+            files_below(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}

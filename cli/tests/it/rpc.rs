@@ -1,0 +1,38 @@
+//! `zot rpc`, as a program drives it: over pipes.
+
+mod authentication;
+mod backpressure;
+mod bad_input;
+mod clients;
+mod documents;
+mod driver;
+mod ending;
+mod everything;
+mod extensions;
+mod random;
+mod turns;
+
+use serde_json::Value;
+
+use crate::support::World;
+
+/// Writes the turns that the demo model plays, and gives the flags that make it do so.
+fn script(world: &World, turns: &[Value]) -> Vec<String> {
+    let path = world.path("script.jsonl");
+    let lines: Vec<String> = turns.iter().map(ToString::to_string).collect();
+    std::fs::write(&path, lines.join("\n")).expect("written");
+    let path = path.to_str().expect("a text").to_owned();
+    vec!["--script".to_owned(), path]
+}
+
+/// The `type` of each line.
+fn types(lines: &[Value]) -> Vec<&str> {
+    let types = lines.iter().map(|line| line["type"].as_str());
+    types.map(|it| it.expect("a type")).collect()
+}
+
+/// The pieces of text among the lines, joined.
+fn text(lines: &[Value]) -> String {
+    let pieces = lines.iter().filter(|line| line["type"] == "text_delta");
+    pieces.filter_map(|line| line["delta"].as_str()).collect()
+}

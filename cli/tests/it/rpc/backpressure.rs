@@ -1,0 +1,74 @@
+//! A driver that stops reading for a while loses nothing, and nothing piles up.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use super::driver::checked;
+use crate::support::{
+    World,
+    memory::{most_resident, resident},
+    model::{Model, Says, piece},
+};
+
+const MB: u64 = 1_000_000;
+const PIECES: usize = 5_000;
+const BYTES: usize = 10_000;
+/// What the model says in all: 50 MB.
+const ANSWER: u64 = (PIECES * BYTES) as u64;
+/// How long the driver does not read. It is what the test is about, not a wait for something.
+const STALL: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
+    let world = World::new();
+    let model = Model::start(vec![Says::Much(PIECES, BYTES)]);
+    let mut child = world
+        .zot_command(&["rpc", "--no-ext"])
+        .args(model.flags())
+        .env("OPENAI_API_KEY", "k")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let prompt = json!({"id": "1", "type": "prompt", "message": "go on"});
+    writeln!(stdin, "{prompt}").expect("written");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).split(b'\n');
+    let mut next = || checked(&lines.next().expect("a line").expect("read"));
+    while next()["type"] != "assistant_start" {}
+
+    let start = Instant::now();
+    let mut most = 0;
+    let mut sent = 0;
+    while start.elapsed() < STALL {
+        most = most.max(resident(child.id()));
+        sent = model.sent();
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(sent < PIECES / 2, "the provider is not read from: {sent}");
+    assert_eq!(model.sent(), sent, "and long since");
+    assert!(most <= 64 * MB, "{most} bytes during the stall");
+
+    for number in 0..PIECES {
+        let line = next();
+        assert_eq!(line["delta"].as_str(), Some(&*piece(number, BYTES)));
+    }
+    assert_eq!(next()["type"], "usage");
+    let message = next();
+    let text = message["content"][0]["text"].as_str().expect("a text");
+    let whole: String = (0..PIECES).map(|number| piece(number, BYTES)).collect();
+    assert!(text == whole, "the message is the whole text");
+    assert_eq!(next(), json!({"type": "turn_end", "stop": "end_turn"}));
+    assert_eq!(next(), json!({"type": "done"}));
+    let most = most_resident(child.id());
+    eprintln!("at the most: {most} bytes for an answer of {ANSWER}");
+    assert!(most <= 3 * ANSWER, "{most} bytes in all");
+    drop(stdin);
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+}

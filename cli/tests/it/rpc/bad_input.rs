@@ -1,0 +1,177 @@
+//! Lines that are no commands. None of them ends anything.
+
+use serde_json::{Value, json};
+
+use super::{driver::Rpc, types};
+use crate::support::World;
+
+#[test]
+fn a_bad_line_is_answered_with_what_is_wrong() {
+    let world = World::new();
+    let mut zot = Rpc::demo(&world, &[]);
+    for (line, command, id, why) in [
+        ("{\"type\":\"pi", "", None, "not JSON: "),
+        ("Hello!", "", None, "not JSON: expected value at column 1"),
+        ("[1]", "", None, "a list is not an object"),
+        ("{}", "", None, "/type: missing"),
+        (r#"{"id":"a"}"#, "", Some("a"), "/type: missing"),
+        (
+            r#"{"type":7,"id":"a"}"#,
+            "",
+            Some("a"),
+            "/type: 7 is not a string",
+        ),
+        (
+            r#"{"type":"dance","id":"a"}"#,
+            "dance",
+            Some("a"),
+            "unknown command",
+        ),
+        (
+            r#"{"type":"ping","id":7}"#,
+            "ping",
+            None,
+            "/id: 7 is not a string",
+        ),
+        (
+            r#"{"type":"prompt","id":"a"}"#,
+            "prompt",
+            Some("a"),
+            "/message: missing",
+        ),
+        (
+            r#"{"type":"prompt","id":"a","message":["x"]}"#,
+            "prompt",
+            Some("a"),
+            "/message: ",
+        ),
+        (
+            r#"{"type":"prompt","id":"a","message":"x","images":[{"mime_type":1,"data":""}]}"#,
+            "prompt",
+            Some("a"),
+            "/images/0/mime_type: 1 is not a string",
+        ),
+        (
+            r#"{"type":"set_reasoning","id":"a","reasoning":"wild"}"#,
+            "set_reasoning",
+            Some("a"),
+            "/reasoning: ",
+        ),
+        (
+            r#"{"type":"ping","id":"a","id":"b"}"#,
+            "ping",
+            None,
+            "/id: key appears twice",
+        ),
+    ] {
+        zot.raw(format!("{line}\n").as_bytes());
+        let response = zot.next().expect("an answer");
+        assert_eq!(response["success"], false, "{line}");
+        assert_eq!(response["command"], command, "{line}");
+        assert_eq!(response["id"].as_str(), id, "{line}");
+        let error = response["error"].as_str().expect("a reason");
+        assert!(error.starts_with(why), "{line}: {error}");
+    }
+    zot.raw(b"{\"type\":\"ping\",\"id\":\"\xff\"}\n");
+    let error = zot.next().expect("an answer");
+    assert!(
+        error["error"]
+            .as_str()
+            .expect("a reason")
+            .starts_with("invalid UTF-8"),
+        "{error}"
+    );
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    zot.raw(format!("{{\"type\":\"ping\",\"x\":{deep}}}\n").as_bytes());
+    let error = zot.next().expect("an answer");
+    assert!(
+        error["error"]
+            .as_str()
+            .expect("a reason")
+            .contains("nested"),
+        "{error}"
+    );
+    zot.data(&json!({"id": "1", "type": "ping"}));
+    let ended = zot.end();
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""));
+}
+
+#[test]
+fn what_is_tolerated() {
+    let world = World::new();
+    let mut zot = Rpc::demo(&world, &[]);
+    zot.raw(b"\xef\xbb\xbf\r\n  \n{\"id\":\"1\",\"type\":\"ping\",\"new\":{\"field\":[]}}\r\n\n");
+    assert_eq!(zot.response("1")["success"], true);
+    // In pieces, and without an end.
+    for byte in br#"{"id":"2","type":"ping"}"# {
+        zot.raw(&[*byte]);
+    }
+    zot.close_stdin();
+    assert_eq!(zot.response("2")["success"], true);
+    assert_eq!(zot.end().code, Some(0));
+}
+
+/// `{"type":"prompt",…}` of exactly so many bytes.
+fn line_of(bytes: usize) -> Vec<u8> {
+    let around = r#"{"id":"p","type":"prompt","message":""}"#.len();
+    let message = "x".repeat(bytes - around);
+    json!({"id": "p", "type": "prompt", "message": message})
+        .to_string()
+        .into_bytes()
+}
+
+#[test]
+fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
+    const MOST: usize = 16 * 1024 * 1024;
+    let world = World::new();
+    let mut zot = Rpc::demo(&world, &[]);
+    let mut line = line_of(MOST);
+    assert_eq!(line.len(), MOST);
+    line.push(b'\n');
+    zot.raw(&line);
+    assert_eq!(zot.response("p")["success"], true);
+    zot.until_event("done");
+
+    line.insert(MOST - 3, b'x');
+    zot.raw(&line);
+    let refused = zot.next().expect("an answer");
+    let why = "a line has more than 16 MiB; it was skipped";
+    assert_eq!(
+        refused,
+        json!({"type": "response", "command": "", "success": false, "error": why})
+    );
+
+    // Without an end it is skipped as well, and not kept.
+    let before = memory(zot.pid());
+    let chunk = vec![b'x'; MOST];
+    for _ in 0..16 {
+        zot.raw(&chunk);
+    }
+    let refused = zot.next().expect("an answer");
+    assert_eq!(refused["error"], why);
+    zot.raw(b"\n");
+    zot.data(&json!({"id": "1", "type": "ping"}));
+    let more = memory(zot.pid()).saturating_sub(before);
+    assert!(more < 2 * MOST as u64, "{more} bytes more");
+}
+
+/// How much memory a process has, in bytes.
+fn memory(pid: u32) -> u64 {
+    crate::support::memory::resident(pid)
+}
+
+#[test]
+fn a_driver_that_does_not_read_is_not_read_from() {
+    let world = World::new();
+    let mut command = world.zot_command(&["rpc", "--provider", "demo", "--no-ext"]);
+    let mut zot = super::driver::Unread::spawn(&mut command);
+    // So many answers do not fit anywhere; at some point no further command is taken.
+    let sent = zot.flood(br#"{"type":"get_models","id":"a"}"#);
+    assert!(sent < 200_000, "{sent}");
+    let held = crate::support::memory::resident(zot.pid());
+    assert!(held < 64 * 1024 * 1024, "{held}");
+    let said = zot.read_all();
+    assert_eq!(said.len(), sent, "none is lost");
+    let responses: Vec<Value> = said;
+    assert!(types(&responses).iter().all(|it| *it == "response"));
+}

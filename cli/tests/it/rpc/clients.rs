@@ -1,0 +1,167 @@
+//! The reference clients, each run against the binary as its reader would run it.
+
+use std::{
+    io::Read,
+    process::{Command, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{script, types};
+use crate::support::{World, examples, skipped, wait_until};
+
+const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
+
+/// A client, ready to be run; `None` where its language is not there, said aloud.
+fn client(world: &World, language: &str) -> Option<Command> {
+    let folder = examples::workspace().join("examples/rpc").join(language);
+    let mut command = match language {
+        "shell" => world.command(folder.join("client.sh")),
+        "python" => world.command(folder.join("client.py")),
+        "node" => world.command(folder.join("client.mjs")),
+        "rust" => world.command(examples::program("zot-example-rpc")),
+        _ => {
+            let program = world.path("go-client");
+            let built = world
+                .command("go")
+                .args(["build", "-o"])
+                .arg(&program)
+                .arg(".")
+                .current_dir(folder)
+                .output();
+            let Ok(built) = built else {
+                skipped("go not found");
+                return None;
+            };
+            assert!(built.status.success(), "{built:?}");
+            world.command(program)
+        }
+    };
+    command.env("ZOT", env!("CARGO_BIN_EXE_zot"));
+    Some(command)
+}
+
+#[test]
+fn a_client_prints_the_text_as_it_streams() {
+    for language in LANGUAGES {
+        let world = World::new();
+        let turns = [
+            json!({"text": "Let me see.\n", "tool_call": {"name": "bash", "args": {"command": "true"}}}),
+            json!({"text": ["It ", "is “done” ", "\\o/."]}),
+        ];
+        let flags = script(&world, &turns);
+        let Some(mut client) = client(&world, language) else {
+            continue;
+        };
+        let ran = client
+            .args(["say \"it\"", "--provider", "demo"])
+            .args(flags)
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert_eq!(
+            said, "Let me see.\nIt is “done” \\o/.\n",
+            "{language}: {ran:?}"
+        );
+        assert_eq!(ran.status.code(), Some(0), "{language}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_client_fails_where_its_command_does() {
+    for language in LANGUAGES {
+        let world = World::new();
+        let Some(mut client) = client(&world, language) else {
+            continue;
+        };
+        let ran = client.args([" ", "--provider", "demo"]).output();
+        let ran = ran.expect("it starts");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{language}: {ran:?}");
+        assert_eq!(
+            said, "error: /message: blank, and there are no images\n",
+            "{language}"
+        );
+    }
+}
+
+#[test]
+fn a_client_aborts_on_an_interrupt() {
+    for language in LANGUAGES {
+        let world = World::new();
+        let session = world.path("session.jsonl");
+        let flags = script(
+            &world,
+            &[json!([{"text": ["Well, "]}, {"delay_ms": 600_000}])],
+        );
+        let Some(mut client) = client(&world, language) else {
+            continue;
+        };
+        let mut running = client
+            .args(["hello", "--provider", "demo", "--session"])
+            .arg(&session)
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut stdout = running.stdout.take().expect("piped");
+        let mut begun = [0; 6];
+        stdout.read_exact(&mut begun).expect("it streams");
+        assert_eq!(&begun, b"Well, ", "{language}");
+        let pid = Pid::from_child(&running);
+        kill_process(pid, Signal::INT).expect("sent");
+        wait_until(&format!("the {language} client has ended"), || {
+            running.try_wait().expect("ours").is_some()
+        });
+        assert_eq!(running.wait().expect("ours").code(), Some(0), "{language}");
+        // It was the turn that was aborted, not zot: what was said is kept.
+        let kept = std::fs::read_to_string(&session).expect("a session");
+        assert!(kept.contains("Well, "), "{language}: {kept}");
+    }
+}
+
+#[test]
+fn the_quick_start_is_a_pipe() {
+    let world = World::new();
+    let quick = examples::workspace().join("examples/rpc/shell/quick-start.sh");
+    let ran = world
+        .command(quick)
+        .env("ZOT", env!("CARGO_BIN_EXE_zot"))
+        .args(["--provider", "demo"])
+        .output()
+        .expect("it starts");
+    assert!(ran.status.success(), "{ran:?}");
+    let lines: Vec<Value> = ran
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(super::driver::checked)
+        .collect();
+    let names = types(&lines);
+    assert_eq!(lines[0]["data"], json!({"started": true}));
+    assert!(names.contains(&"text_delta") && names.contains(&"usage"));
+    assert_eq!(names.last(), Some(&"done"));
+}
+
+#[test]
+fn a_program_has_the_agent_within_it() {
+    let world = World::new();
+    let run = |words: &[&str]| {
+        let mut command = world.command(examples::program("zot-example-embed"));
+        command.args(words).output().expect("it starts")
+    };
+    let ran = run(&["demo", "/call bash {\"command\": \"echo hi\"}"]);
+    let (said, aside) = (
+        String::from_utf8_lossy(&ran.stdout),
+        String::from_utf8_lossy(&ran.stderr),
+    );
+    assert_eq!((ran.status.code(), &*said), (Some(0), "hi\n\n"), "{aside}");
+    assert!(aside.contains("> bash"), "{aside}");
+    let ran = run(&["openai", "hello"]);
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&ran.stderr).contains("no key for openai"),
+        "{ran:?}"
+    );
+}

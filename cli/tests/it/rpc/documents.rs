@@ -1,0 +1,108 @@
+//! What the pages on driving and on embedding show works.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::Value;
+use zot_protocol::{Tagged, rpc, schema, validate};
+
+use super::driver::checked;
+use crate::support::{World, examples};
+
+fn page(name: &str) -> String {
+    let path = examples::workspace().join("docs").join(name);
+    fs::read_to_string(path).expect("a page")
+}
+
+/// The blocks of a page in this language.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
+    let start = format!("```{language}\n");
+    let blocks = page.split(start.as_str()).skip(1);
+    blocks
+        .map(|rest| rest.split("```").next().expect("a block"))
+        .collect()
+}
+
+fn run(world: &World, block: &str) -> Vec<u8> {
+    let ran = world
+        .command("bash")
+        .env("zot", env!("CARGO_BIN_EXE_zot"))
+        .env("embed", examples::program("zot-example-embed"))
+        // The programs that are built already, in place of those that are installed or would be built.
+        .args([
+            "-ec",
+            &format!(
+                "zot() {{ \"$zot\" \"$@\"; }}\ncargo() {{ shift 5; \"$embed\" \"$@\"; }}\n{block}"
+            ),
+        ])
+        .output()
+        .expect("bash starts");
+    assert!(ran.status.success(), "{ran:?}");
+    ran.stdout
+}
+
+#[test]
+fn the_commands_of_both_pages_run() {
+    let world = World::new();
+    let page_of_rpc = page("rpc.md");
+    let [quick] = blocks(&page_of_rpc, "sh")[..] else {
+        panic!("one block of commands");
+    };
+    let said = run(&world, quick);
+    let lines: Vec<Value> = said
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(checked)
+        .collect();
+    assert_eq!(lines.last().expect("said")["type"], "done");
+    let page_of_embedding = page("embedding.md");
+    let [embed] = blocks(&page_of_embedding, "sh")[..] else {
+        panic!("one block of commands");
+    };
+    let said = run(&world, embed);
+    assert!(String::from_utf8_lossy(&said).starts_with("I am the demo model"));
+}
+
+#[test]
+fn the_frames_are_what_the_schemas_say() {
+    let page = page("rpc.md");
+    let mut frames = 0;
+    for line in blocks(&page, "json").into_iter().flat_map(str::lines) {
+        let frame: Value = serde_json::from_str(line).expect("JSON");
+        let name = frame["type"].as_str().expect("a type");
+        if rpc::Command::NAMES.contains(&name) {
+            validate::frame::<rpc::Command>(line.as_bytes()).expect("a command");
+        } else {
+            checked(line.as_bytes());
+        }
+        frames += 1;
+    }
+    assert!(frames > 15, "{frames}");
+}
+
+#[test]
+fn everything_there_is_is_told() {
+    let page = page("rpc.md");
+    let is_told = |name: &str| page.contains(&format!("`{name}`"));
+    let missing: Vec<&str> = rpc::Command::NAMES
+        .iter()
+        .chain(rpc::Event::NAMES)
+        .copied()
+        .filter(|name| !is_told(name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    // Every field of a command and of an event, and of what is answered.
+    let mut fields = BTreeSet::new();
+    for document in schema::documents() {
+        if document.name.starts_with("rpc/command/") || document.name.starts_with("rpc/event/") {
+            let properties = document.schema["properties"].as_object().expect("fields");
+            fields.extend(properties.keys().cloned());
+        }
+    }
+    let missing: Vec<&String> = fields
+        .iter()
+        .filter(|name| {
+            !page.contains(&format!("`{name}`")) && !page.contains(&format!("`{name}?`"))
+        })
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

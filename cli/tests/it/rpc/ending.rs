@@ -1,0 +1,197 @@
+//! How it ends: with its input, its output, or a signal.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{driver::Rpc, extensions, script, types};
+use crate::support::{World, wait_until};
+
+#[test]
+fn what_is_in_flight_and_queued_finishes_when_input_ends() {
+    let world = World::new();
+    extensions::install(&world, "kit");
+    let mut zot = Rpc::start(&world, &["--provider", "demo"]);
+    let slow = json!({"command": "sleep 0.3; echo slow"});
+    for (id, message) in [
+        ("a", format!("/call bash {slow}")),
+        ("b", "hello".to_owned()),
+    ] {
+        zot.send(&json!({"id": id, "type": "prompt", "message": message}));
+    }
+    zot.send(&json!({"id": "c", "type": "compact"}));
+    // Its prompt comes last, whenever it is answered.
+    zot.send(&json!({"id": "d", "type": "run_command", "name": "prompt"}));
+    let ended = zot.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let said: Vec<&Value> = ended
+        .said
+        .iter()
+        .filter(|line| {
+            !line["type"]
+                .as_str()
+                .unwrap_or_default()
+                .starts_with("ext_")
+        })
+        .collect();
+    let done = said.iter().filter(|line| line["type"] == "done").count();
+    assert_eq!(done, 4);
+    let ids: Vec<&Value> = said
+        .iter()
+        .filter(|line| line["type"] == "response")
+        .map(|line| &line["id"])
+        .collect();
+    assert_eq!(ids, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_lone_echo_prints_the_whole_turn() {
+    let world = World::new();
+    let ran = world
+        .command("sh")
+        .env("zot", env!("CARGO_BIN_EXE_zot"))
+        .args([
+            "-c",
+            r#"echo '{"type":"prompt","message":"hello"}' | "$zot" rpc --provider demo"#,
+        ])
+        .output()
+        .expect("sh starts");
+    assert!(ran.status.success());
+    let lines: Vec<Value> = ran
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(super::driver::checked)
+        .collect();
+    let names = types(&lines);
+    assert_eq!((names[0], names[names.len() - 1]), ("response", "done"));
+}
+
+#[test]
+fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
+    let world = World::new();
+    let (commands, said) = (world.path("commands"), world.path("said"));
+    let mut text = String::new();
+    for number in 0..2000 {
+        let ping = json!({"id": number.to_string(), "type": "ping"});
+        text.push_str(&format!(
+            "{ping}
+"
+        ));
+    }
+    text.push_str("{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"hello\"}");
+    std::fs::write(&commands, text).expect("written");
+    let status = world
+        .zot_command(&["rpc", "--provider", "demo"])
+        .stdin(std::fs::File::open(&commands).expect("there"))
+        .stdout(std::fs::File::create(&said).expect("made"))
+        .status()
+        .expect("zot starts");
+    assert!(status.success());
+    let said = std::fs::read(&said).expect("there");
+    let lines: Vec<Value> = said
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(super::driver::checked)
+        .collect();
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line["command"] == "ping")
+            .count(),
+        2000
+    );
+    assert_eq!(types(&lines).last(), Some(&"done"));
+}
+
+#[test]
+fn when_nobody_reads_it_ends_whatever_is_in_flight() {
+    for says_something_first in [true, false] {
+        let world = World::new();
+        let flags = script(
+            &world,
+            &[json!([{"text": "Well, "}, {"delay_ms": 600_000}])],
+        );
+        let mut child = world
+            .zot_command(&["rpc", "--provider", "demo"])
+            .args(&flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("zot starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        if says_something_first {
+            writeln!(
+                stdin,
+                "{}",
+                json!({"id": "1", "type": "prompt", "message": "hello"})
+            )
+            .expect("written");
+            let mut line = String::new();
+            while !line.contains("text_delta") {
+                line.clear();
+                stdout.read_line(&mut line).expect("a line");
+            }
+        }
+        drop(stdout);
+        // Its input is still open, and nothing is written to it.
+        wait_until("it has ended", || child.try_wait().expect("ours").is_some());
+        assert_eq!(child.wait().expect("ours").code(), Some(141));
+    }
+}
+
+#[test]
+fn a_signal_aborts_tells_and_ends() {
+    let world = World::new();
+    extensions::install(&world, "kit");
+    let flags = script(
+        &world,
+        &[json!([{"text": "Well, "}, {"delay_ms": 600_000}])],
+    );
+    let mut zot = Rpc::start(&world, &["--provider", "demo", &flags[0], &flags[1]]);
+    zot.send(&json!({"id": "1", "type": "prompt", "message": "hello"}));
+    zot.until_event("text_delta");
+    zot.send(&json!({"id": "2", "type": "prompt", "message": "more"}));
+    zot.data(&json!({"id": "3", "type": "ping"}));
+    let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("a pid")).expect("not 0");
+    kill_process(pid, Signal::TERM).expect("sent");
+    // Its input stays open.
+    let ended = zot.ended();
+    assert_eq!(ended.code, Some(128 + 15));
+    let aborted = ended
+        .said
+        .iter()
+        .find(|line| line["type"] == "turn_end")
+        .expect("told");
+    assert_eq!(aborted["stop"], "aborted");
+    assert_eq!(
+        ended
+            .said
+            .iter()
+            .filter(|line| line["type"] == "done")
+            .count(),
+        1
+    );
+    let queued = ended
+        .said
+        .iter()
+        .find(|line| line["id"] == "2")
+        .expect("answered");
+    assert_eq!(queued["error"], "zot is ending");
+}
+
+#[test]
+fn extensions_are_shut_down_at_the_end() {
+    let world = World::new();
+    extensions::install(&world, "kit");
+    let mut zot = Rpc::start(&world, &["--provider", "demo"]);
+    zot.until_event("ext_notify");
+    assert_eq!(zot.end().code, Some(0));
+    let log = std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    assert!(log.contains("was shut down"), "{log}");
+}

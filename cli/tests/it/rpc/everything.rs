@@ -1,0 +1,224 @@
+//! Every command and every event, once.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use zot_protocol::{
+    Tagged,
+    rpc::{Command, Event},
+};
+
+use super::{driver::Rpc, extensions, script, text, types};
+use crate::support::World;
+
+#[test]
+fn every_command_is_answered_and_every_event_is_told() {
+    let world = World::new();
+    extensions::install(&world, "kit");
+    let mut flags = script(
+        &world,
+        &[
+            json!({"text": "Let me see.", "tool_call": {"id": "t1", "name": "steps"}}),
+            json!({"text": ["It ", "is ", "done."], "usage": {"input": 90, "output": 4, "cache_read": 10, "cache_write": 5}}),
+            json!({"text": "A summary."}),
+            json!({"error": "overloaded"}),
+            json!({"error": "out of order"}),
+        ],
+    );
+    flags.extend(["--provider".to_owned(), "demo".to_owned()]);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut zot = Rpc::start(&world, &flags);
+
+    introduces_itself(&mut zot);
+    runs_a_turn(&world, &mut zot);
+    compacts_and_fails(&mut zot);
+    changes(&mut zot);
+    has_extensions(&mut zot);
+
+    let ended = zot.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let answered: BTreeSet<&str> = ended
+        .said
+        .iter()
+        .filter_map(|line| line["command"].as_str())
+        .collect();
+    assert_eq!(answered, Command::NAMES.iter().copied().collect());
+    let told: BTreeSet<&str> = types(&ended.said)
+        .into_iter()
+        .filter(|name| *name != "response")
+        .collect();
+    assert_eq!(told, Event::NAMES.iter().copied().collect());
+}
+
+fn introduces_itself(zot: &mut Rpc) {
+    let hello = zot.data(&json!({"id": "0", "type": "hello"}));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        hello,
+        json!({"protocol_version": 1, "version": version, "provider": "demo", "model": "demo"})
+    );
+    let ping = zot.ask(&json!({"id": "9", "type": "ping"}));
+    assert_eq!(
+        ping,
+        json!({"type": "response", "id": "9", "command": "ping", "success": true, "data": {"pong": true}})
+    );
+}
+
+fn runs_a_turn(world: &World, zot: &mut Rpc) {
+    let started =
+        zot.data(&json!({"id": "1", "type": "prompt", "message": "fix it", "images": []}));
+    assert_eq!(started, json!({"started": true}));
+    let lines = zot.until_event("done");
+    let turn: Vec<&str> = types(&lines)
+        .into_iter()
+        .filter(|name| !name.starts_with("ext_"))
+        .collect();
+    let expected = [
+        "user_message",
+        "turn_start",
+        "assistant_start",
+        "text_delta",
+        "text_delta",
+        "text_delta",
+        "tool_use_start",
+        "tool_use_args",
+        "tool_use_args",
+        "tool_use_end",
+        "usage",
+        "assistant_message",
+        "tool_call",
+        "turn_end",
+        "tool_progress",
+        "tool_result",
+        "turn_start",
+        "assistant_start",
+        "text_delta",
+        "text_delta",
+        "text_delta",
+        "usage",
+        "assistant_message",
+        "turn_end",
+        "done",
+    ];
+    assert_eq!(turn, expected);
+    assert_eq!(text(&lines), "Let me see.It is done.");
+    let of = |name: &str| {
+        lines
+            .iter()
+            .rfind(|line| line["type"] == name)
+            .expect("told")
+    };
+    assert_eq!(
+        of("turn_end"),
+        &json!({"type": "turn_end", "stop": "end_turn"})
+    );
+    let result = of("tool_result");
+    assert_eq!(
+        (&result["extension"], &result["status"]),
+        (&json!("kit"), &json!("completed"))
+    );
+    assert_eq!(of("tool_call")["args"], json!({}));
+
+    let state = zot.data(&json!({"id": "4", "type": "get_state"}));
+    let cwd = world.work().canonicalize().expect("there");
+    assert_eq!(
+        (&state["message_count"], &state["busy"]),
+        (&json!(4), &json!(false))
+    );
+    assert_eq!(
+        (&state["provider"], &state["model"]),
+        (&json!("demo"), &json!("demo"))
+    );
+    assert_eq!(state["cwd"].as_str(), cwd.to_str());
+    assert_eq!(state["usage"], of("usage")["cumulative"]);
+    let messages = zot.data(&json!({"id": "5", "type": "get_messages"}));
+    let messages = messages["messages"].as_array().expect("a list");
+    let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+    assert_eq!(messages[2]["content"][0]["call_id"], "t1");
+}
+
+fn compacts_and_fails(zot: &mut Rpc) {
+    let compact = zot.data(&json!({"id": "3", "type": "compact"}));
+    assert_eq!(compact, json!({"started": true}));
+    assert_eq!(
+        types(&zot.until_event("compact_done")),
+        ["done", "compact_done"]
+    );
+    assert_eq!(zot.said.last().expect("told")["summary"], "A summary.");
+    zot.data(&json!({"id": "3b", "type": "compact"}));
+    let failed = zot.until_event("done");
+    assert_eq!(types(&failed), ["error", "done"]);
+
+    zot.data(&json!({"id": "1b", "type": "prompt", "message": "again"}));
+    let failed = zot.until_event("done");
+    let end = failed
+        .iter()
+        .find(|line| line["type"] == "turn_end")
+        .expect("told");
+    assert_eq!(end["stop"], "error");
+    assert!(
+        end["error"].as_str().expect("why").contains("out of order"),
+        "{end}"
+    );
+}
+
+fn changes(zot: &mut Rpc) {
+    let abort = zot.ask(&json!({"id": "2", "type": "abort"}));
+    assert_eq!(
+        abort,
+        json!({"type": "response", "id": "2", "command": "abort", "success": true})
+    );
+    let clear = zot.ask(&json!({"id": "6", "type": "clear"}));
+    assert_eq!(
+        clear,
+        json!({"type": "response", "id": "6", "command": "clear", "success": true})
+    );
+    let state = zot.data(&json!({"id": "4b", "type": "get_state"}));
+    assert_eq!(state["message_count"], 0);
+
+    let models = zot.data(&json!({"id": "8", "type": "get_models"}));
+    assert_eq!(models["models"][0]["id"], "demo");
+    let set = zot.data(&json!({"id": "7", "type": "set_model", "model": "demo"}));
+    assert_eq!(set, json!({"model": "demo"}));
+    let wrong = zot.error(&json!({"id": "7b", "type": "set_model", "model": "claude-opus-4-5"}));
+    assert!(
+        wrong.contains("demo has no model `claude-opus-4-5`; known: demo"),
+        "{wrong}"
+    );
+    let set = zot.data(&json!({"id": "10", "type": "set_reasoning", "reasoning": "high"}));
+    assert_eq!(set, json!({"reasoning": "high"}));
+}
+
+fn has_extensions(zot: &mut Rpc) {
+    let commands = zot.data(&json!({"id": "11", "type": "get_commands"}));
+    let commands = commands["commands"].as_array().expect("a list");
+    let of_kit =
+        json!({"name": "show", "description": "", "source": "extension", "extension": "kit"});
+    assert!(commands.contains(&of_kit), "{commands:?}");
+    assert_eq!(
+        (&commands[0]["name"], &commands[0]["source"]),
+        (&json!("help"), &json!("builtin"))
+    );
+    let extensions = zot.data(&json!({"id": "13", "type": "get_extensions"}));
+    let kit = &extensions["extensions"][0];
+    assert_eq!(
+        (&kit["name"], &kit["state"]),
+        (&json!("kit"), &json!("ready"))
+    );
+    assert!(
+        kit["tools"]
+            .as_array()
+            .expect("a list")
+            .contains(&json!("steps"))
+    );
+
+    zot.data(&json!({"id": "12", "type": "run_command", "name": "show", "args": "berlin"}));
+    zot.data(&json!({"id": "12b", "type": "run_command", "name": "notes"}));
+    zot.until_event("ext_clear_notes");
+    let reload = zot.data(&json!({"id": "14", "type": "reload_ext"}));
+    assert_eq!(
+        reload,
+        json!({"stopped": 1, "loaded": 1, "ready": 1, "errors": []})
+    );
+}

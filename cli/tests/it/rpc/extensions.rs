@@ -1,0 +1,232 @@
+//! What a driver has of extensions.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{driver::Rpc, types};
+use crate::support::{World, wait_until};
+
+/// A command that has more to say than its answer.
+const NOTES: &str = r#"    notes)
+      respond '"action":"noop"'
+      say '{"type":"notify","level":"warn","message":"between turns"}'
+      say '{"type":"clear_notes"}'
+      ;;
+"#;
+
+/// Installs the extension that answers in every way there is, under a name.
+pub(super) fn install(world: &World, name: &str) {
+    let dir = world.installed(name);
+    fs::create_dir_all(&dir).expect("made");
+    let manifest = json!({"name": name, "exec": "sh", "args": ["kit.sh"]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    let script = include_str!("../../fixtures/kit.sh")
+        .replace("insert panel", "notes insert panel")
+        .replace(
+            "    insert) respond",
+            &format!("{NOTES}    insert) respond"),
+        );
+    fs::write(dir.join("kit.sh"), script).expect("written");
+}
+
+fn start(world: &World) -> Rpc {
+    Rpc::start(world, &["--provider", "demo"])
+}
+
+fn run(zot: &mut Rpc, name: &str, args: &str) -> Value {
+    zot.data(&json!({"id": name, "type": "run_command", "name": name, "args": args}))
+}
+
+#[test]
+fn a_command_answers_with_its_action() {
+    let world = World::new();
+    install(&world, "kit");
+    let mut zot = start(&world);
+    let shown = run(&mut zot, "show", "a  b");
+    assert_eq!(shown, json!({"action": "display", "display": "a  b"}));
+    let lines = zot.until_event("ext_display");
+    assert_eq!(
+        lines.last(),
+        Some(&json!({"type": "ext_display", "extension": "kit", "text": "a  b"}))
+    );
+    let inserted = run(&mut zot, "insert", "");
+    assert_eq!(
+        inserted,
+        json!({"action": "insert", "insert": "git status"})
+    );
+    assert_eq!(run(&mut zot, "quiet", ""), json!({"action": "noop"}));
+    let panel = run(&mut zot, "panel", "");
+    assert_eq!(panel["action"], "open_panel");
+    assert_eq!(panel["open_panel"]["title"], "Todo");
+    let failed = zot.error(&json!({"id": "f", "type": "run_command", "name": "/fail"}));
+    assert_eq!(failed, "no such city");
+    let unknown = zot.error(&json!({"id": "u", "type": "run_command", "name": "nope"}));
+    assert_eq!(unknown, "no extension has the command `/nope`");
+    let own = zot.error(&json!({"id": "o", "type": "run_command", "name": "clear"}));
+    assert_eq!(
+        own,
+        "`/clear` is zot's own; run_command runs those of extensions"
+    );
+    assert_eq!(
+        zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],
+        0
+    );
+}
+
+#[test]
+fn a_command_s_prompt_runs_when_its_turn_comes() {
+    let world = World::new();
+    install(&world, "kit");
+    let mut zot = start(&world);
+    // It may be answered before the prompt has ended, and waits for it all the same.
+    zot.send(&json!({"id": "first", "type": "prompt", "message": "/call bash {\"command\": \"sleep 0.2\"}"}));
+    let ran = run(&mut zot, "prompt", "");
+    let text = "Greet \u{1b}[31mAda\u{1b}[0m.";
+    assert_eq!(ran, json!({"action": "prompt", "prompt": text}));
+    let before = zot.until_event("done");
+    assert_eq!(
+        before
+            .iter()
+            .filter(|line| line["type"] == "user_message")
+            .count(),
+        1
+    );
+    let lines = zot.until_event("done");
+    let user = lines.iter().find(|line| line["type"] == "user_message");
+    assert_eq!(user.expect("told")["content"][0]["text"], text);
+    let order: Vec<&Value> = zot
+        .said
+        .iter()
+        .filter(|line| line["type"] == "done" || line["id"] == "prompt")
+        .collect();
+    assert_eq!(
+        types(&order.into_iter().cloned().collect::<Vec<_>>()),
+        ["done", "response", "done"]
+    );
+}
+
+#[test]
+fn a_note_arrives_between_turns() {
+    let world = World::new();
+    install(&world, "kit");
+    let mut zot = start(&world);
+    let lines = zot.until_event("ext_notify");
+    assert_eq!(
+        lines,
+        [
+            json!({"type": "ext_notify", "extension": "kit", "level": "info", "message": "a session began"})
+        ]
+    );
+    run(&mut zot, "notes", "");
+    let lines = zot.until_event("ext_clear_notes");
+    assert_eq!(
+        lines,
+        [
+            json!({"type": "ext_notify", "extension": "kit", "level": "warn", "message": "between turns"}),
+            json!({"type": "ext_clear_notes", "extension": "kit"}),
+        ]
+    );
+}
+
+#[test]
+fn after_a_reload_the_next_turn_has_the_new_tool() {
+    let world = World::new();
+    install(&world, "kit");
+    let mut zot = start(&world);
+    let call = |id: &str, tool: &str| json!({"id": id, "type": "prompt", "message": format!("/call {tool} {{}}")});
+    let result = |zot: &mut Rpc, tool: &str| {
+        zot.data(&call(tool, tool));
+        let lines = zot.until_event("done");
+        let mut results = lines
+            .into_iter()
+            .filter(|line| line["type"] == "tool_result");
+        results.next().expect("a result")
+    };
+    assert_eq!(result(&mut zot, "steps")["status"], "completed");
+
+    let path = world.installed("kit").join("kit.sh");
+    let changed = fs::read_to_string(&path).expect("there");
+    fs::write(&path, changed.replace("steps", "strides")).expect("written");
+    assert_eq!(
+        zot.data(&json!({"id": "r", "type": "reload_ext"}))["ready"],
+        1
+    );
+    let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
+    let tools = all["extensions"][0]["tools"].as_array().expect("a list");
+    assert!(tools.contains(&json!("strides")) && !tools.contains(&json!("steps")));
+    let new = result(&mut zot, "strides");
+    assert_eq!(
+        (&new["status"], &new["extension"]),
+        (&json!("completed"), &json!("kit"))
+    );
+    assert_eq!(result(&mut zot, "steps")["status"], "failed");
+
+    fs::write(world.installed("kit").join("extension.json"), "{").expect("written");
+    let stats = zot.data(&json!({"id": "r2", "type": "reload_ext"}));
+    assert_eq!(
+        (&stats["stopped"], &stats["loaded"]),
+        (&json!(1), &json!(0))
+    );
+}
+
+#[test]
+fn no_tools_holds_for_the_extensions_too() {
+    let world = World::new();
+    install(&world, "kit");
+    for (flag, works) in [
+        ("--no-tools", false),
+        ("--tools=bash", false),
+        ("--tools=steps", true),
+    ] {
+        let mut zot = Rpc::start(&world, &["--provider", "demo", flag]);
+        zot.data(&json!({"id": "1", "type": "prompt", "message": "/call steps {}"}));
+        let lines = zot.until_event("done");
+        let result = lines.iter().find(|line| line["type"] == "tool_result");
+        assert_eq!(result.expect("told")["is_error"], !works, "{flag}");
+    }
+}
+
+/// An extension that says hello only when a file is there.
+fn slow(world: &World, gate: &Path) {
+    let dir = world.installed("slow");
+    fs::create_dir_all(&dir).expect("made");
+    let manifest = json!({"name": "slow", "exec": "sh", "args": ["slow.sh"]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    let script = format!(
+        "while [ ! -e '{}' ]; do sleep 0.05; done\n\
+         echo '{{\"type\":\"hello\",\"name\":\"slow\"}}'\n\
+         echo '{{\"type\":\"register_command\",\"name\":\"late\"}}'\n\
+         echo '{{\"type\":\"ready\"}}'\n\
+         while read -r line; do case $line in *shutdown*) exit;; esac; done\n",
+        gate.display()
+    );
+    fs::write(dir.join("slow.sh"), script).expect("written");
+}
+
+#[test]
+fn starting_up_waits_for_no_extension() {
+    let world = World::new();
+    let gate = world.path("gate");
+    slow(&world, &gate);
+    let mut zot = start(&world);
+    // All of these come before anything of the turn, which waits.
+    zot.data(&json!({"id": "h", "type": "hello"}));
+    zot.data(&json!({"id": "p", "type": "prompt", "message": "hello"}));
+    let state = zot.data(&json!({"id": "s", "type": "get_state"}));
+    assert_eq!(
+        (&state["busy"], &state["message_count"]),
+        (&json!(true), &json!(0))
+    );
+    let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
+    assert_eq!(all["extensions"][0]["state"], "starting");
+    fs::write(&gate, "").expect("written");
+    zot.until_event("done");
+    wait_until("the late one has joined", || {
+        let all = zot.data(&json!({"id": "e2", "type": "get_extensions"}));
+        all["extensions"][0]["state"] == "ready"
+    });
+    let commands = zot.data(&json!({"id": "c", "type": "get_commands"}));
+    let last = commands["commands"].as_array().and_then(|all| all.last());
+    assert_eq!(last.expect("some")["name"], "late");
+}

@@ -1,0 +1,226 @@
+//! Whatever is asked in whatever order: every command is answered once, every prompt and compaction is done once, and what is
+//! told of them is in the documented order.
+
+use std::{collections::BTreeMap, thread};
+
+use serde_json::{Value, json};
+
+use super::driver::Rpc;
+use crate::support::{World, soak};
+
+/// So many sequences; `.ci/full` runs eight times as many.
+const SEQUENCES: usize = 125;
+
+/// Numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// One of `0..sides`.
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % sides
+    }
+}
+
+#[test]
+fn every_command_has_one_answer_and_everything_one_end() {
+    let all = SEQUENCES * soak();
+    let halves: Vec<_> = (0..2)
+        .map(|half| {
+            thread::spawn(move || {
+                for seed in (half..all).step_by(2) {
+                    sequence(seed as u64);
+                }
+            })
+        })
+        .collect();
+    for half in halves {
+        half.join().expect("all sequences hold");
+    }
+}
+
+fn sequence(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let world = World::in_memory();
+    let mut flags = Vec::new();
+    if dice.roll(3) == 0 {
+        flags.extend([
+            "--session".to_owned(),
+            world.path("s.jsonl").display().to_string(),
+        ]);
+    }
+    let mut zot = Rpc::demo(&world, &flags);
+    let mut asked: Vec<(String, &str)> = Vec::new();
+    let mut bad_lines = 0;
+    for number in 0..dice.roll(14) {
+        let id = format!("{seed}-{number}");
+        let command = match dice.roll(12) {
+            0 | 1 => json!({"type": "prompt", "message": "hello"}),
+            2 => {
+                json!({"type": "prompt", "message": "/call read {\"path\": \"none\"}\n/call bash {\"command\": \"echo a; sleep 0.02\"}"})
+            }
+            3 => json!({"type": "prompt", "message": "/call bash {\"command\": \"sleep 0.3\"}"}),
+            4 | 5 => json!({"type": "compact"}),
+            6..=8 => json!({"type": "abort"}),
+            9 => {
+                let line = [
+                    "{\"type\":",
+                    "[]",
+                    "{\"type\":\"nothing\"}",
+                    "{\"type\":\"prompt\"}",
+                ];
+                zot.raw(
+                    format!("{}\n", line[usize::try_from(dice.roll(4)).expect("small")]).as_bytes(),
+                );
+                bad_lines += 1;
+                continue;
+            }
+            10 => json!({"type": "clear"}),
+            _ => json!({"type": "get_state"}),
+        };
+        let name = command["type"].as_str().expect("a text");
+        let known = ["prompt", "compact", "abort", "clear", "get_state"];
+        let name = *known.iter().find(|it| **it == name).expect("one of these");
+        let mut command = command;
+        command["id"] = json!(id);
+        zot.send(&command);
+        asked.push((id, name));
+        // Sometimes something happens first.
+        for _ in 0..dice.roll(3) * dice.roll(6) {
+            let is_busy = zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true;
+            if !is_busy {
+                break;
+            }
+        }
+    }
+    // What sleeps for long is not waited for.
+    if dice.roll(2) == 0 {
+        while zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true {
+            zot.data(&json!({"id": "probe", "type": "abort"}));
+        }
+    }
+    let ended = zot.end();
+    assert_eq!(ended.code, Some(0), "seed {seed}: {}", ended.err);
+    if let Err(wrong) = judge(&asked, bad_lines, &ended.said) {
+        let said: Vec<String> = ended.said.iter().map(ToString::to_string).collect();
+        panic!(
+            "seed {seed}: {wrong}\nasked: {asked:?}\n{}",
+            said.join("\n")
+        );
+    }
+}
+
+/// What is under way, as the lines tell it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    Idle,
+    /// A prompt before its first turn, or between two.
+    Between,
+    /// The model answers.
+    Turn,
+    /// The model has said all.
+    Said,
+    /// Its tools run.
+    Tools,
+    /// A compaction.
+    Compacting,
+    /// It has failed.
+    CompactFailed,
+    /// It is done, and its summary follows.
+    Compacted,
+}
+
+fn judge(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(), String> {
+    let mut responses: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut started: Vec<&str> = Vec::new();
+    let mut refusals = 0;
+    let mut dones = 0;
+    let mut open: Vec<&str> = Vec::new();
+    let mut stage = Stage::Idle;
+    for line in said {
+        let name = line["type"].as_str().unwrap_or_default();
+        if name == "response" {
+            let Some(id) = line["id"].as_str() else {
+                refusals += 1;
+                continue;
+            };
+            *responses.entry(id).or_default() += 1;
+            let command = line["command"].as_str().unwrap_or_default();
+            if matches!(command, "prompt" | "compact") {
+                if stage != Stage::Idle || line["success"] != true {
+                    return Err(format!("{line} in {stage:?}"));
+                }
+                started.push(id);
+                let compacts = command == "compact";
+                stage = if compacts {
+                    Stage::Compacting
+                } else {
+                    Stage::Between
+                };
+            }
+            continue;
+        }
+        let id = line["id"].as_str().unwrap_or_default();
+        stage = match (stage, name) {
+            (Stage::Between, "user_message") => Stage::Between,
+            (Stage::Between | Stage::Tools, "turn_start") if open.is_empty() => Stage::Turn,
+            (
+                Stage::Turn,
+                "assistant_start" | "text_delta" | "usage" | "tool_use_start" | "tool_use_args"
+                | "tool_use_end",
+            ) => Stage::Turn,
+            (Stage::Turn, "assistant_message") => Stage::Said,
+            (Stage::Said, "tool_call") => {
+                open.push(id);
+                Stage::Said
+            }
+            (Stage::Turn | Stage::Said, "turn_end") => Stage::Tools,
+            (Stage::Tools, "tool_progress") if open.contains(&id) => Stage::Tools,
+            (Stage::Tools, "tool_result") if open.first() == Some(&id) => {
+                open.remove(0);
+                Stage::Tools
+            }
+            (Stage::Between | Stage::Tools, "done") if open.is_empty() => {
+                dones += 1;
+                Stage::Idle
+            }
+            (Stage::Compacting, "error") => Stage::CompactFailed,
+            (Stage::CompactFailed, "done") => {
+                dones += 1;
+                Stage::Idle
+            }
+            (Stage::Compacting, "done") => {
+                dones += 1;
+                Stage::Compacted
+            }
+            (Stage::Compacted, "compact_done") => Stage::Idle,
+            _ => return Err(format!("{line} in {stage:?}")),
+        };
+    }
+    let runs: Vec<&str> = asked
+        .iter()
+        .filter(|(_, name)| matches!(*name, "prompt" | "compact"))
+        .map(|(id, _)| id.as_str())
+        .collect();
+    if stage != Stage::Idle || started != runs || dones != runs.len() {
+        return Err(format!(
+            "{stage:?} at the end, {dones} done, started: {started:?}"
+        ));
+    }
+    if refusals != bad_lines {
+        return Err(format!("{refusals} refusals of {bad_lines} bad lines"));
+    }
+    match asked
+        .iter()
+        .find(|(id, _)| responses.get(id.as_str()) != Some(&1))
+    {
+        Some((id, name)) => Err(format!("{name} {id} has not one answer")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,262 @@
+//! One at a time, aborts, and what is refused while something is under way.
+
+use serde_json::{Value, json};
+
+use super::{driver::Rpc, script, types};
+use crate::support::{World, wait_until};
+
+/// A turn that streams a little and then nothing, until it is aborted.
+fn endless() -> Value {
+    json!([{"text": ["Well, "]}, {"delay_ms": 600_000}, {"text": "never"}])
+}
+
+fn of<'l>(lines: &'l [Value], name: &str) -> &'l Value {
+    let mut named = lines.iter().filter(|line| line["type"] == name);
+    let one = named
+        .next()
+        .unwrap_or_else(|| panic!("no {name}: {lines:?}"));
+    assert_eq!(named.next(), None, "only one");
+    one
+}
+
+#[test]
+fn prompts_and_compactions_run_in_their_order_and_are_answered_when_they_start() {
+    let world = World::new();
+    let flags = script(
+        &world,
+        &[
+            endless(),
+            json!({"text": "two"}),
+            json!({"text": "short"}),
+            json!({"text": "three"}),
+        ],
+    );
+    let mut zot = Rpc::demo(&world, &flags);
+    zot.send(&json!({"id": "a", "type": "prompt", "message": "one"}));
+    zot.until_event("text_delta");
+    zot.send(&json!({"id": "b", "type": "prompt", "message": "two"}));
+    zot.send(&json!({"id": "c", "type": "compact"}));
+    zot.send(&json!({"id": "d", "type": "prompt", "message": "three"}));
+    // An answer to a read shows that those before it were read, and none of them has been answered.
+    let state = zot.data(&json!({"id": "s", "type": "get_state"}));
+    assert_eq!(state["busy"], true);
+    let answered = |zot: &Rpc| -> Vec<Value> {
+        let responses = zot.said.iter().filter(|line| line["type"] == "response");
+        responses.map(|line| line["id"].clone()).collect()
+    };
+    assert_eq!(answered(&zot), ["a", "s"]);
+    zot.data(&json!({"id": "x", "type": "abort"}));
+    let lines = zot.until_event("done");
+    assert_eq!(
+        of(&lines, "turn_end"),
+        &json!({"type": "turn_end", "stop": "aborted"})
+    );
+    assert_eq!(
+        of(&lines, "assistant_message")["content"][0]["text"],
+        "Well, "
+    );
+    let lines = zot.until_event("done");
+    assert_eq!(
+        (lines[0]["type"].as_str(), &lines[0]["id"]),
+        (Some("response"), &json!("b"))
+    );
+    let lines = zot.until_event("compact_done");
+    assert_eq!(types(&lines), ["response", "done", "compact_done"]);
+    assert_eq!(lines[0]["id"], "c");
+    let lines = zot.until_event("done");
+    assert_eq!(lines[0]["id"], "d");
+    assert_eq!(super::text(&lines), "three");
+    assert_eq!(answered(&zot), ["a", "s", "x", "b", "c", "d"]);
+}
+
+#[test]
+fn who_has_seen_done_finds_it_idle() {
+    let world = World::new();
+    // A session, so that there is something left to do behind the last event.
+    let session = world.path("session.jsonl");
+    let mut zot = Rpc::demo(
+        &world,
+        &["--session".to_owned(), session.display().to_string()],
+    );
+    for round in 0..20 {
+        zot.send(&json!({"id": format!("p{round}"), "type": "prompt", "message": "hello"}));
+        zot.until_event("done");
+        zot.data(&json!({"id": format!("r{round}"), "type": "set_reasoning", "reasoning": "low"}));
+        zot.send(&json!({"id": format!("c{round}"), "type": "compact"}));
+        zot.until_event("compact_done");
+        zot.data(&json!({"id": format!("x{round}"), "type": "clear"}));
+    }
+    let ended = zot.end();
+    assert_eq!(ended.code, Some(0));
+    assert!(session.is_file());
+}
+
+#[test]
+fn what_changes_something_is_refused_while_busy_and_changes_nothing() {
+    let world = World::new();
+    let mut zot = Rpc::demo(
+        &world,
+        &script(&world, &[endless(), json!({"text": "after"})]),
+    );
+    zot.send(&json!({"id": "p", "type": "prompt", "message": "one"}));
+    zot.until_event("text_delta");
+    for command in [
+        json!({"id": "1", "type": "clear"}),
+        json!({"id": "2", "type": "set_model", "model": "demo"}),
+        json!({"id": "3", "type": "set_reasoning", "reasoning": "low"}),
+        json!({"id": "4", "type": "reload_ext"}),
+    ] {
+        assert_eq!(zot.error(&command), "agent is busy", "{command}");
+    }
+    for read in [
+        "get_state",
+        "get_messages",
+        "get_models",
+        "get_commands",
+        "get_extensions",
+        "ping",
+        "hello",
+    ] {
+        zot.data(&json!({"id": read, "type": read}));
+    }
+    zot.data(&json!({"id": "a", "type": "abort"}));
+    zot.until_event("done");
+    let state = zot.data(&json!({"id": "s", "type": "get_state"}));
+    assert_eq!(
+        (&state["busy"], &state["message_count"]),
+        (&json!(false), &json!(2))
+    );
+    zot.data(&json!({"id": "5", "type": "clear"}));
+}
+
+#[test]
+fn an_abort_while_tools_run_gives_each_call_its_result() {
+    let world = World::new();
+    let turn = json!({"tool_calls": [
+        {"id": "t1", "name": "bash", "args": {"command": "echo begun; sleep 600"}},
+        {"id": "t2", "name": "bash", "args": {"command": "echo second"}},
+    ]});
+    let mut zot = Rpc::demo(&world, &script(&world, &[turn]));
+    zot.send(&json!({"id": "p", "type": "prompt", "message": "one"}));
+    zot.until_event("tool_progress");
+    zot.data(&json!({"id": "a", "type": "abort"}));
+    let lines = zot.until_event("done");
+    let results: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["type"] == "tool_result")
+        .collect();
+    let shown: Vec<(&Value, &Value, &Value)> = results
+        .iter()
+        .map(|it| (&it["id"], &it["is_error"], &it["status"]))
+        .collect();
+    let (yes, cancelled) = (json!(true), json!("cancelled"));
+    assert_eq!(
+        shown,
+        [
+            (&json!("t1"), &yes, &cancelled),
+            (&json!("t2"), &yes, &cancelled)
+        ]
+    );
+    // Nothing happens when nothing is under way.
+    zot.data(&json!({"id": "b", "type": "abort"}));
+    let ended = zot.end();
+    assert_eq!(ended.said.last().expect("said")["id"], "b");
+}
+
+#[test]
+fn the_limit_of_steps_is_an_error_and_then_done() {
+    let world = World::new();
+    let mut flags = script(
+        &world,
+        &[json!({"tool_call": {"name": "bash", "args": {"command": "true"}}})],
+    );
+    flags.extend(["--max-steps".to_owned(), "1".to_owned()]);
+    let mut zot = Rpc::demo(&world, &flags);
+    zot.send(&json!({"id": "p", "type": "prompt", "message": "one"}));
+    let lines = zot.until_event("done");
+    assert_eq!(types(&lines)[lines.len() - 2..], ["error", "done"]);
+    assert_eq!(
+        of(&lines, "error")["message"],
+        "the limit of 1 model calls is reached"
+    );
+}
+
+#[test]
+fn images_come_with_a_prompt() {
+    let world = World::new();
+    let mut zot = Rpc::demo(&world, &[]);
+    let data = "iVBORw0KGgo=";
+    let prompt = |id: &str, image: Value| json!({"id": id, "type": "prompt", "message": "", "images": [image]});
+    zot.data(&prompt(
+        "1",
+        json!({"mime_type": "image/png", "data": data}),
+    ));
+    let lines = zot.until_event("done");
+    let content = &of(&lines, "user_message")["content"];
+    assert_eq!(
+        content,
+        &json!([{"type": "image", "mime_type": "image/png", "bytes": 8}])
+    );
+    for (image, why) in [
+        (
+            json!({"mime_type": "text/plain", "data": data}),
+            "/images/0/mime_type: not one of image/png",
+        ),
+        (
+            json!({"mime_type": "image/png", "data": "no"}),
+            "/images/0/data: not base64",
+        ),
+        (json!({"mime_type": "image/png"}), "/images/0/data: missing"),
+    ] {
+        let error = zot.error(&prompt("2", image));
+        assert!(error.starts_with(why), "{error}");
+    }
+    let blank = zot.error(&json!({"id": "3", "type": "prompt", "message": " \n"}));
+    assert_eq!(blank, "/message: blank, and there are no images");
+    // None of these was a turn.
+    assert_eq!(
+        zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],
+        2
+    );
+}
+
+#[test]
+fn nothing_is_kept_unless_a_session_is_named() {
+    let world = World::new();
+    let prompt = json!({"id": "p", "type": "prompt", "message": "remember 7"});
+    let mut zot = Rpc::demo(&world, &[]);
+    zot.data(&prompt);
+    zot.until_event("done");
+    assert_eq!(zot.end().code, Some(0));
+    assert!(!world.path("zot/sessions").exists());
+
+    let file = world.path("kept.jsonl");
+    let flags = ["--session".to_owned(), file.display().to_string()];
+    let mut zot = Rpc::demo(&world, &flags);
+    zot.data(&prompt);
+    zot.until_event("done");
+    assert_eq!(zot.end().code, Some(0));
+    let mut zot = Rpc::demo(&world, &flags);
+    let messages = zot.data(&json!({"id": "m", "type": "get_messages"}));
+    assert_eq!(messages["messages"][0]["content"][0]["text"], "remember 7");
+    wait_until("the file is there", || file.is_file());
+}
+
+#[test]
+fn the_flag_is_the_subcommand() {
+    let world = World::new();
+    let mut zot = Rpc::spawn(&mut world.zot_command(&["--rpc", "--provider", "demo"]));
+    zot.data(&json!({"id": "1", "type": "ping"}));
+    let ended = zot.end();
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""));
+    for (args, code) in [
+        (&["rpc", "--no-yolo", "--provider", "demo"][..], 2),
+        (&["rpc", "a prompt"], 2),
+        (&["--rpc", "--json"], 2),
+        // Without a key nobody answers, and it does not guess.
+        (&["rpc"], 1),
+    ] {
+        let ran = world.zot(args);
+        assert_eq!((ran.code, &*ran.out), (Some(code), ""), "{args:?}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The examples that drive `zot`, or have the agent within them.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+/// The project's folder.
+pub(crate) fn workspace() -> &'static Path {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
+    cli.parent().expect("the crate is in the workspace")
+}
+
+/// The program of an example in Rust; all of them are built when the first is asked for.
+pub(crate) fn program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let test = std::env::current_exe().expect("a test is a file");
+        let target = test.ancestors().nth(3).expect("target/profile/deps/test");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "--target-dir"])
+            .arg(target)
+            .args(["-p", "zot-example-rpc", "-p", "zot-example-embed"])
+            .current_dir(workspace())
+            .output()
+            .expect("cargo");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{said}");
+        target.join("debug")
+    });
+    folder.join(name)
+}

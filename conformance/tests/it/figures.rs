@@ -1,0 +1,54 @@
+//! How long an author waits for the default profile. Printed as figures: a busy machine may take its time.
+
+use serde_json::{Value, json};
+
+use crate::{
+    fixture::{Staged, python},
+    stage::example,
+    support::said,
+};
+
+/// As the quick starts are: it registers, answers, and leaves it to the host to guess when it is ready.
+const NEVER_READY: &str = r#"
+import json, sys
+
+def emit(frame):
+    print(json.dumps(frame), flush=True)
+
+emit({"type": "hello", "name": "unready", "capabilities": ["commands", "tools"]})
+emit({"type": "register_command", "name": "greet"})
+emit({"type": "register_tool", "name": "count", "schema": {"type": "object", "properties": {"text": {"type": "string"}}}})
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "command_invoked":
+        emit({"type": "command_response", "id": frame["id"], "action": "display", "display": "hello"})
+    if frame["type"] == "tool_call":
+        emit({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": "done"}]})
+    if frame["type"] == "shutdown":
+        emit({"type": "shutdown_ack"})
+        break
+"#;
+
+fn seconds(report: &str) -> f64 {
+    let report: Value = serde_json::from_str(report).expect("a report");
+    report["took_ms"].as_f64().expect("a number") / 1e3
+}
+
+#[test]
+fn the_default_profile_answers_in_seconds() {
+    let (Some(stage), Some(python)) = (example("hello"), python()) else {
+        return;
+    };
+    let ran = stage.conform(&["ext", "--report", "json"]);
+    let with_sdk = seconds(&ran.out);
+    let manifest = json!({"name": "unready", "exec": python, "args": ["main"]});
+    let script = Staged::with_script(python, &manifest, NEVER_READY);
+    let (_, report) = said(&script.conform(&["--report", "json"]));
+    let never_ready = seconds(&report);
+    eprintln!(
+        "the default profile: an SDK extension {with_sdk:.1} s (5 s at the most), \
+         a script that never says ready {never_ready:.1} s (10 s at the most)"
+    );
+    // Only a hang takes as long.
+    assert!(with_sdk < 120.0 && never_ready < 120.0);
+}

@@ -1,0 +1,102 @@
+//! The agent within a program: no process, no pipe, the same events.
+//!
+//! ```sh
+//! cargo run -p zot-example-embed -- demo "what does this project do?"
+//! ```
+//!
+//! The first word says who answers; a provider that wants a key finds it as `zot` does. Ctrl-C aborts the turn.
+
+use std::{
+    env,
+    io::{self, Write},
+    sync::Arc,
+};
+
+use anyhow::{Context, bail};
+use zot_host::{
+    EventStream, Hooks, Prompt, Runtime, RuntimeConfig,
+    home::Home,
+    provider::{Catalogue, Wanted, resolve},
+    settings::Settings,
+};
+use zot_protocol::{NoteLevel, StopReason, rpc::Event};
+
+/// What extensions, and the agent itself, have to say to the user.
+struct Notes;
+
+impl Hooks for Notes {
+    fn note(&self, extension: &str, _: NoteLevel, message: &str) {
+        eprintln!("[{extension}] {message}");
+    }
+
+    fn notice(&self, _: NoteLevel, message: &str) {
+        eprintln!("! {message}");
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [provider, message] = &words[..] else {
+        bail!("usage: zot-example-embed PROVIDER MESSAGE");
+    };
+    let runtime = Runtime::new(config(provider)?)?;
+    let events = runtime.prompt(Prompt::text(message))?;
+    let followed = follow(&runtime, events).await;
+    let usage = runtime.usage().await;
+    // Ends the extensions, with everything that they have started.
+    runtime.close().await;
+    eprintln!("{} tokens in, {} out", usage.input, usage.output);
+    followed
+}
+
+/// The agent as `zot` would have it here, with what the user has configured.
+fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
+    let home = Home::from_env()?;
+    let cwd = env::current_dir().context("the working directory is not there")?;
+    let settings = Settings::load(&home);
+    let catalogue = Arc::new(Catalogue::load(&home).0);
+    let wanted = Wanted {
+        provider: Some(provider.to_owned()),
+        ..Wanted::default()
+    };
+    let model = resolve(&wanted, &settings.config, &home, &catalogue, |name| {
+        env::var_os(name)
+    })?;
+    let mut config = RuntimeConfig::new(home, cwd, model);
+    config.catalogue = catalogue;
+    config.extensions = settings.config.extensions;
+    config.hooks = Arc::new(Notes);
+    Ok(config)
+}
+
+/// Prints the text as it streams; an error is why the run has failed.
+async fn follow(runtime: &Runtime, mut events: EventStream) -> anyhow::Result<()> {
+    let mut failure = None;
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            _ = tokio::signal::ctrl_c() => {
+                // It then ends as it always does, with `done`.
+                runtime.cancel();
+                continue;
+            }
+        };
+        match event {
+            Some(Event::TextDelta(piece)) => {
+                print!("{}", piece.delta);
+                io::stdout().flush()?;
+            }
+            Some(Event::ToolCall(call)) => eprintln!("\n> {}", call.name),
+            Some(Event::Error(error)) => failure = Some(error.message),
+            Some(Event::TurnEnd(end)) if end.stop == StopReason::Error => failure = end.error,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    println!();
+    match failure {
+        Some(why) => bail!(why),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,3 @@
+module zot.example/rpc
+
+go 1.21

@@ -1,0 +1,117 @@
+// Drives `zot rpc` from Go: sends a prompt and prints the text as it streams. Needs nothing but the standard library.
+//
+//	go run . "what does this project do?" [FLAGS OF zot rpc...]
+//
+// Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// line is what of a line from zot is looked at here.
+type line struct {
+	Type    string `json:"type"`
+	Success bool   `json:"success"`
+	Error   string `json:"error"`
+	Message string `json:"message"`
+	Delta   string `json:"delta"`
+	Stop    string `json:"stop"`
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: client MESSAGE [FLAGS...]")
+		os.Exit(2)
+	}
+	ok, err := run(os.Args[1], os.Args[2:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
+
+func run(message string, flags []string) (bool, error) {
+	program := os.Getenv("ZOT")
+	if program == "" {
+		program = "zot"
+	}
+	zot := exec.Command(program, append([]string{"rpc"}, flags...)...)
+	zot.Stderr = os.Stderr
+	// Ctrl-C then reaches us alone, and we say what it means.
+	zot.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := zot.StdinPipe()
+	if err != nil {
+		return false, err
+	}
+	stdout, err := zot.StdoutPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := zot.Start(); err != nil {
+		return false, err
+	}
+
+	// Two goroutines send, and lines must not mix.
+	var sending sync.Mutex
+	send := func(command any) error {
+		sending.Lock()
+		defer sending.Unlock()
+		return json.NewEncoder(stdin).Encode(command)
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		for range interrupts {
+			_ = send(map[string]string{"type": "abort"})
+		}
+	}()
+	if err := send(map[string]string{"id": "1", "type": "prompt", "message": message}); err != nil {
+		return false, err
+	}
+
+	ok := true
+	fail := func(why string) {
+		fmt.Fprintln(os.Stderr, "error:", why)
+		ok = false
+	}
+	// A decoder, since a line may be longer than a scanner takes.
+	reader := bufio.NewReader(stdout)
+	lines := json.NewDecoder(reader)
+reading:
+	for {
+		var it line
+		if err := lines.Decode(&it); err != nil {
+			break
+		}
+		switch {
+		case it.Type == "text_delta":
+			fmt.Print(it.Delta)
+		case it.Type == "error":
+			fail(it.Message)
+		case it.Type == "turn_end" && it.Stop == "error":
+			fail(it.Error)
+		case it.Type == "response" && !it.Success:
+			fail(it.Error)
+			break reading
+		case it.Type == "done":
+			break reading
+		}
+	}
+	fmt.Println()
+	_ = stdin.Close()
+	// What it may still say is read, so that it need not wait for us.
+	_, _ = io.Copy(io.Discard, lines.Buffered())
+	_, _ = io.Copy(io.Discard, reader)
+	return ok, zot.Wait()
+}

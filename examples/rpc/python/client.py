@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Drives `zot rpc` from Python: sends a prompt and prints the text as it streams. Needs nothing but Python.
+
+    ./client.py "what does this project do?" [FLAGS OF zot rpc...]
+
+Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+
+class Zot:
+    """A `zot rpc` that runs."""
+
+    def __init__(self, flags):
+        program = os.environ.get("ZOT", "zot")
+        self.process = subprocess.Popen(
+            [program, "rpc", *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C then reaches us alone, and we say what it means.
+            start_new_session=True,
+        )
+
+    def send(self, command):
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def lines(self):
+        for line in self.process.stdout:
+            yield json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        # What it may still say is read, so that it need not wait for us.
+        self.process.stdout.read()
+        return self.process.wait()
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} MESSAGE [FLAGS...]")
+    zot = Zot(sys.argv[2:])
+    signal.signal(signal.SIGINT, lambda *_: zot.send({"type": "abort"}))
+    zot.send({"id": "1", "type": "prompt", "message": sys.argv[1]})
+    failed = False
+    for line in zot.lines():
+        match line["type"]:
+            case "text_delta":
+                print(line.get("delta", ""), end="", flush=True)
+            case "response" if not line["success"]:
+                print(f"error: {line['error']}", file=sys.stderr)
+                failed = True
+                break
+            case "error":
+                print(f"error: {line['message']}", file=sys.stderr)
+                failed = True
+            case "turn_end" if line["stop"] == "error":
+                print(f"error: {line.get('error', '')}", file=sys.stderr)
+                failed = True
+            case "done":
+                break
+    print()
+    return 1 if zot.close() or failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

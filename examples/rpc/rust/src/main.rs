@@ -1,0 +1,100 @@
+//! Drives `zot rpc` from Rust, with the protocol's own types: sends a prompt and prints the text as it streams.
+//!
+//! ```sh
+//! cargo run -p zot-example-rpc -- "what does this project do?" [FLAGS OF zot rpc...]
+//! ```
+//!
+//! Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+
+use std::{
+    env,
+    io::{self, BufRead, BufReader, Write},
+    os::unix::process::CommandExt,
+    process::{ChildStdin, Command, ExitCode, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use anyhow::Context;
+use signal_hook::{consts::SIGINT, iterator::Signals};
+use zot_protocol::{
+    StopReason,
+    rpc::{self, Abort, Event, Output, Prompt},
+};
+
+fn main() -> anyhow::Result<ExitCode> {
+    let mut args = env::args().skip(1);
+    let message = args
+        .next()
+        .context("usage: zot-example-rpc MESSAGE [FLAGS...]")?;
+    let program = env::var("ZOT").unwrap_or_else(|_| "zot".to_owned());
+    let mut zot = Command::new(&program)
+        .arg("rpc")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // Ctrl-C then reaches us alone, and we say what it means.
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start {program}"))?;
+    let to = Arc::new(Mutex::new(zot.stdin.take()));
+    let mut from = BufReader::new(zot.stdout.take().context("it has no output")?);
+
+    let aborting = Arc::clone(&to);
+    let mut interrupts = Signals::new([SIGINT])?;
+    thread::spawn(move || {
+        for _ in &mut interrupts {
+            let _ = send(&aborting, &Abort::new(None).into());
+        }
+    });
+    send(&to, &Prompt::new(Some("1".into()), message).into())?;
+    let failed = follow(&mut from)?;
+    println!();
+    // There is nothing more to say. What it may still say is read: it would end at once if nobody did.
+    to.lock().unwrap_or_else(PoisonError::into_inner).take();
+    io::copy(&mut from, &mut io::sink())?;
+    let ended = zot.wait()?;
+    let well = ended.success() && !failed;
+    Ok(if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn send(to: &Mutex<Option<ChildStdin>>, command: &rpc::Command) -> anyhow::Result<()> {
+    let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
+    let stdin = to.as_mut().context("it is closed")?;
+    writeln!(stdin, "{}", serde_json::to_string(command)?)?;
+    Ok(stdin.flush()?)
+}
+
+/// Prints what comes until the prompt is done, and gives whether something failed.
+fn follow(from: impl BufRead) -> anyhow::Result<bool> {
+    let mut failed = false;
+    let mut fail = |why: &str| {
+        eprintln!("error: {why}");
+        failed = true;
+    };
+    for line in from.lines() {
+        match serde_json::from_str(&line?)? {
+            Output::Response(response) => {
+                if let Err(why) = response.outcome {
+                    fail(&why);
+                    break;
+                }
+            }
+            Output::Event(Event::TextDelta(piece)) => {
+                print!("{}", piece.delta);
+                io::stdout().flush()?;
+            }
+            Output::Event(Event::Error(error)) => fail(&error.message),
+            Output::Event(Event::TurnEnd(end)) if end.stop == StopReason::Error => {
+                fail(end.error.as_deref().unwrap_or_default());
+            }
+            Output::Event(Event::Done(_)) => break,
+            Output::Event(_) => {}
+        }
+    }
+    Ok(failed)
+}

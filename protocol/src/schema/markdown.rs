@@ -1,0 +1,290 @@
+//! Schemas as Markdown, for the documents: a heading, what it is, a table of fields, the examples.
+//!
+//! A page has sections between markers, and [`fill`] writes what is between them anew:
+//!
+//! ```text
+//! <!-- schema from-extension/hello -->
+//! …
+//! <!-- end -->
+//! ```
+//!
+//! A name with `#` is a definition within a schema: `from-extension/tool_result#Content`. The name of a set, such as
+//! `rpc/event`, is all of its frames. `<!-- file examples/hello-py/hello.py -->` is a file of the repository, as it is, and
+//! `<!-- chapters conformance/src/transcript.rs -->` what a Rust module says of itself below its first heading.
+
+mod kind;
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use super::{Document, documents};
+use kind::kind;
+
+/// What ends a section.
+const END: &str = "<!-- end -->";
+
+/// Why a page cannot be filled, with the line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// A marker asks for something that is not there.
+    #[error("line {line}: there is no `{what}`")]
+    NotThere {
+        /// The marker's line, from 1.
+        line: usize,
+        /// What it asks for.
+        what: String,
+    },
+    /// A section has no end.
+    #[error("line {line}: no `<!-- end -->` follows")]
+    Endless {
+        /// The marker's line, from 1.
+        line: usize,
+    },
+}
+
+/// Writes the sections of a page anew. `file` is asked for the text of a file by its path.
+pub fn fill(page: &str, file: impl Fn(&str) -> Option<String>) -> Result<String, PageError> {
+    let mut filled = String::with_capacity(page.len());
+    let mut lines = page.lines().enumerate();
+    while let Some((index, marker)) = lines.next() {
+        line(&mut filled, marker);
+        let inside = marker
+            .strip_prefix("<!-- ")
+            .and_then(|it| it.strip_suffix(" -->"));
+        let text = match inside.and_then(|it| it.split_once(' ')) {
+            Some(("schema", name)) => section(name),
+            Some(("file", path)) => file(path).map(|text| fenced(path, &text)),
+            Some(("chapters", path)) => file(path).map(|text| chapters(&text)),
+            _ => continue,
+        };
+        let at = index + 1;
+        let text = text.ok_or_else(|| PageError::NotThere {
+            line: at,
+            what: inside.unwrap_or_default().to_owned(),
+        })?;
+        if !lines.any(|(_, line)| line == END) {
+            return Err(PageError::Endless { line: at });
+        }
+        line(&mut filled, text.trim_end());
+        line(&mut filled, END);
+    }
+    Ok(filled)
+}
+
+/// A file as a block of code, in the language that its name tells.
+fn fenced(path: &str, text: &str) -> String {
+    let language = match path.rsplit('.').next() {
+        Some("py") => "python",
+        Some("ts") => "typescript",
+        Some("sh") => "bash",
+        Some("rs") => "rust",
+        Some("json") => "json",
+        _ => "text",
+    };
+    format!("```{language}\n{}\n```\n", text.trim_end())
+}
+
+/// The documentation of a module from its first heading on, two levels down.
+fn chapters(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let mut text = String::new();
+    for it in lines.skip_while(|line| !line.starts_with("# ")) {
+        let deeper = if it.starts_with('#') { "##" } else { "" };
+        line(&mut text, &format!("{deeper}{it}"));
+    }
+    text
+}
+
+/// A schema, a definition in one, or all schemas of a set. `None` where nothing is called so.
+pub fn section(name: &str) -> Option<String> {
+    let documents = documents();
+    let named = |name: &str| documents.iter().find(|document| document.name == name);
+    if let Some((name, definition)) = name.split_once('#') {
+        let schema = named(name)?.schema.get("$defs")?.get(definition)?;
+        return Some(definition_of(definition, schema));
+    }
+    let folder = format!("{name}/");
+    let members: Vec<&Document> = documents
+        .iter()
+        .filter(|document| document.name.starts_with(&folder))
+        .collect();
+    if members.is_empty() {
+        return named(name).map(frame);
+    }
+    let sections: Vec<String> = members.into_iter().map(frame).collect();
+    Some(sections.join("\n"))
+}
+
+fn frame(document: &Document) -> String {
+    let (set, name) = document
+        .name
+        .rsplit_once('/')
+        .unwrap_or(("", &document.name));
+    let way = match set {
+        "from-extension" => ", extension → host",
+        "from-host" => ", host → extension",
+        "rpc/command" => ", driver → zot",
+        "rpc/response" | "rpc/event" => ", zot → driver",
+        _ => "",
+    };
+    let mut text = format!("#### `{name}`{way}\n\n");
+    body(&document.schema, &mut text);
+    text
+}
+
+fn definition_of(name: &str, schema: &Value) -> String {
+    let mut text = format!("#### {name}\n\n");
+    body(schema, &mut text);
+    text
+}
+
+fn body(schema: &Value, text: &mut String) {
+    line(text, &said(schema));
+    table(schema, &[], text);
+    variants(schema, text);
+    let examples = schema["examples"].as_array().map_or(&[][..], Vec::as_slice);
+    if !examples.is_empty() {
+        text.push_str("```json\n");
+        for example in examples {
+            line(text, &example.to_string());
+        }
+        text.push_str("```\n");
+    }
+}
+
+/// The branches of a `oneOf`, each after what tells it from the others.
+fn variants(schema: &Value, text: &mut String) {
+    let variants = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+    for variant in variants {
+        let fixed = properties(variant)
+            .filter(|(name, field)| {
+                let value = field.get("const");
+                let same = |other: &Value| other["properties"][*name].get("const") == value;
+                value.is_some() && !variants.iter().all(same)
+            })
+            .map(|(name, field)| {
+                (
+                    name.as_str(),
+                    format!("`{name}` is `{}`", plain(&field["const"])),
+                )
+            });
+        let (names, conditions): (Vec<&str>, Vec<String>) = fixed.unzip();
+        let about = said(variant);
+        let about = if about.is_empty() {
+            about
+        } else {
+            format!(": {about}")
+        };
+        line(text, &format!("**{}**{about}", conditions.join(", ")));
+        text.push('\n');
+        table(variant, &names, text);
+    }
+}
+
+/// The fields in a table, but for those whose value the heading has.
+fn table(schema: &Value, known: &[&str], text: &mut String) {
+    let mut rows = String::new();
+    for (name, field) in properties(schema) {
+        let tag = name == "type" && field.get("const").is_some();
+        if !tag && !known.contains(&name.as_str()) {
+            row(name, field, is_required(schema, name), &mut rows);
+        }
+    }
+    if !text.ends_with("\n\n") {
+        text.push('\n');
+    }
+    if !rows.is_empty() {
+        text.push_str("| field | | meaning |\n|---|---|---|\n");
+        text.push_str(&rows);
+        text.push('\n');
+    }
+}
+
+fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
+    let required = if required { "required " } else { "" };
+    let meaning = said(field).replace('|', "\\|").replace("\n- ", "<br>");
+    line(
+        rows,
+        &format!("| `{path}` | {required}{} | {meaning} |", kind(field)),
+    );
+    // By name, each the same: one row says it for all of them.
+    let each = field
+        .get("additionalProperties")
+        .filter(|it| it.is_object());
+    if let Some(each) = each {
+        let path = format!("{path}.*");
+        let names: Vec<String> = properties(field)
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            line(
+                rows,
+                &format!("| `{path}` | {} | By name: {names}. |", kind(each)),
+            );
+        } else if properties(each).next().is_none() {
+            line(
+                rows,
+                &format!("| `{path}` | {} | {} |", kind(each), said(each)),
+            );
+        }
+        for (name, below) in properties(each) {
+            row(
+                &format!("{path}.{name}"),
+                below,
+                is_required(each, name),
+                rows,
+            );
+        }
+        return;
+    }
+    for (name, below) in properties(field) {
+        row(
+            &format!("{path}.{name}"),
+            below,
+            is_required(field, name),
+            rows,
+        );
+    }
+    let items = &field["items"];
+    for (name, below) in properties(items) {
+        row(
+            &format!("{path}[].{name}"),
+            below,
+            is_required(items, name),
+            rows,
+        );
+    }
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::iter)
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    let names = schema["required"].as_array();
+    names.is_some_and(|names| names.iter().any(|it| it == name))
+}
+
+fn said(schema: &Value) -> String {
+    schema["description"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("a string takes everything");
+}

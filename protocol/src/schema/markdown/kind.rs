@@ -1,0 +1,71 @@
+//! What a field holds, in a few words.
+
+use serde_json::Value;
+
+/// What a field holds: `string`, `list of string`, a link to a definition.
+pub(super) fn kind(field: &Value) -> String {
+    if let Some(link) = field["$ref"].as_str() {
+        return definition(link);
+    }
+    // What may be left out may be `null`; the page says so once.
+    if let Some(branches) = field["anyOf"].as_array() {
+        let kinds = branches.iter().filter(|it| it["type"] != "null").map(kind);
+        return kinds.collect::<Vec<_>>().join(" or ");
+    }
+    if let Some(only) = field.get("const") {
+        return format!("`{only}`");
+    }
+    let described = field["description"].as_str().unwrap_or_default();
+    if field["enum"].is_array() && !described.contains("\n- ") {
+        return names(&field["enum"]);
+    }
+    let types: Vec<&str> = match &field["type"] {
+        Value::String(only) => vec![only],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let kinds: Vec<String> = types
+        .into_iter()
+        .filter(|name| *name != "null")
+        .map(|name| of_type(name, field))
+        .collect();
+    if kinds.is_empty() {
+        "anything".to_owned()
+    } else {
+        kinds.join(" or ")
+    }
+}
+
+fn names(list: &Value) -> String {
+    let names = list.as_array().into_iter().flatten();
+    let names = names
+        .filter_map(Value::as_str)
+        .map(|name| format!("`{name}`"));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn definition(link: &str) -> String {
+    let name = link.rsplit('/').next().unwrap_or_default();
+    format!("[{name}](#{})", name.to_lowercase())
+}
+
+fn of_type(name: &str, field: &Value) -> String {
+    match name {
+        "array" if field["items"]["properties"].is_object() => "list of objects".to_owned(),
+        "array" => format!("list of {}", kind(&field["items"])),
+        "integer" => format!("integer{}", range(field)),
+        "string" if field["examples"].is_array() => {
+            format!("string: {}", names(&field["examples"]))
+        }
+        other => other.to_owned(),
+    }
+}
+
+/// The bounds of an integer, where they are not just those of its type.
+fn range(field: &Value) -> String {
+    let bounds = (field["minimum"].as_u64(), field["maximum"].as_u64());
+    match bounds {
+        (Some(least), Some(most)) if most < u64::from(u32::MAX) => format!(" {least} to {most}"),
+        _ => String::new(),
+    }
+}
