@@ -7,12 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Bench, EXTENSIONS,
-    driven::Driven,
-    table::{Round, median},
-    this,
-};
+use super::{Bench, EXTENSIONS, driven::Driven, row::median, table::Round, this};
 
 const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";

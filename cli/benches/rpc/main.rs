@@ -6,6 +6,8 @@
 
 mod driven;
 mod figures;
+#[path = "../row.rs"]
+mod row;
 mod table;
 
 use std::{

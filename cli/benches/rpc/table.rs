@@ -1,6 +1,9 @@
-//! Rows of figures: what, its goal, the figure, pass or miss.
+//! Rows of figures: what, its goal, the figure, pass or miss, and its floor; in the columns that `.ci/bench` collects.
 
-use super::Bench;
+use super::{
+    Bench,
+    row::{self, median},
+};
 
 /// A figure and its floor, of one round: seconds, or bytes.
 pub(crate) type Round = (f64, f64);
@@ -28,17 +31,14 @@ pub(crate) fn print(bench: &Bench, rows: &[Row]) {
     } else {
         "zot rpc, as a user has it"
     };
-    println!(
-        "{how:<52} {:>9} {:>9} {:>12} {:>12}",
-        "goal", "figure", "zot", "floor"
-    );
+    row::head(how);
     for row in rows {
-        row.print(&(row.measure)(bench));
+        row.print(&(row.measure)(bench), bench.pinned);
     }
 }
 
 impl Row {
-    fn print(&self, rounds: &[Round]) {
+    fn print(&self, rounds: &[Round], pinned: bool) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (zot, floor) = (middle(|round| round.0), middle(|round| round.1));
         let ratio = middle(|(zot, floor)| zot / floor);
@@ -76,15 +76,8 @@ impl Row {
                 )
             }
         };
-        let verdict = if passes { "pass" } else { "MISS" };
-        println!(
-            "{:<52} {goal:>9} {figure:>9} {zot:>12} {floor:>12}  {verdict}",
-            self.what
-        );
+        let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
+        let remark = format!("{zot}, floor {floor}");
+        row::line(&what, &goal, &figure, passes, &remark);
     }
-}
-
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -3,6 +3,8 @@
 //! `cargo bench -p zot-cli --bench tui` prints each figure beside its goal. The driver is the tests' own. A word selects
 //! rows: `cargo bench -p zot-cli --bench tui -- paint`.
 
+#[path = "../row.rs"]
+mod row;
 mod rows;
 #[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/it/tui/screen.rs"]
@@ -21,10 +23,7 @@ fn main() {
     };
     let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     let wanted = |row: &Row| words.is_empty() || words.iter().any(|word| row.what.contains(*word));
-    println!(
-        "{:<62} {:>10} {:>10}",
-        "the interactive agent", "goal", "median"
-    );
+    row::head("the interactive agent");
     for row in Row::all().into_iter().filter(wanted) {
         row.print(rounds);
     }

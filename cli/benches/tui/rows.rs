@@ -13,7 +13,7 @@ use zot_host::{
     session::Sessions,
 };
 
-use crate::{screen::Screen, support::World};
+use crate::{row, screen::Screen, support::World};
 
 const MESSAGES: usize = 10_000;
 const DEMO: [&str; 2] = ["--provider", "demo"];
@@ -72,15 +72,17 @@ impl Row {
     }
 
     pub(crate) fn print(&self, rounds: usize) {
-        let mut figures: Vec<f64> = (0..rounds.div_ceil(self.share))
-            .map(|_| (self.measure)())
-            .collect();
-        figures.sort_by(f64::total_cmp);
-        let median = figures[figures.len() / 2];
-        let verdict = if median <= self.goal { "pass" } else { "MISS" };
-        println!(
-            "{:<62} {:>7.0} {:<2} {:>7.1} {:<2}  {verdict}",
-            self.what, self.goal, self.unit, median, self.unit
+        let rounds = 0..rounds.div_ceil(self.share);
+        let figure = row::median(rounds.map(|_| (self.measure)()).collect());
+        let Self {
+            what, goal, unit, ..
+        } = self;
+        row::line(
+            what,
+            &format!("<= {goal} {unit}"),
+            &format!("{figure:.1} {unit}"),
+            figure <= *goal,
+            "",
         );
     }
 }

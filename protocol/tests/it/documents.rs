@@ -52,6 +52,32 @@ fn generated_sections_are_what_the_types_and_files_give() {
     );
 }
 
+/// Every line of the driver protocol is told, and every type that one refers to.
+#[test]
+fn the_reference_for_drivers_is_whole() {
+    let page = read(&root().join("docs/rpc-frames.md"));
+    for document in documents() {
+        let Some((_, name)) = document
+            .name
+            .strip_prefix("rpc/")
+            .and_then(|it| it.split_once('/'))
+        else {
+            continue;
+        };
+        assert!(
+            page.contains(&format!("\n#### `{name}`, ")),
+            "{}",
+            document.name
+        );
+        for (definition, _) in document.schema["$defs"].as_object().into_iter().flatten() {
+            assert!(
+                page.contains(&format!("\n#### {definition}\n")),
+                "{definition}"
+            );
+        }
+    }
+}
+
 /// Every frame, and every type that one refers to, has its section.
 #[test]
 fn the_reference_for_extensions_is_whole() {

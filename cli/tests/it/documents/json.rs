@@ -1,4 +1,4 @@
-//! Every JSON in a document is what it seems to be: a frame, a manifest, a configuration or a transcript.
+//! Every JSON in a document is what it seems to be: a frame, a message, a manifest, a configuration or a transcript.
 
 use std::collections::BTreeMap;
 
@@ -44,6 +44,7 @@ impl Schemas {
             }
             Some(name) => self.frame(name, value),
             None if value.get("exec").is_some() => self.check("manifest", value),
+            None if value.get("role").is_some() => self.check("rpc/message", value),
             None => self.config(value),
         }
     }

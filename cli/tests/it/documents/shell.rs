@@ -35,6 +35,12 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     ("docs/CONTRIBUTING.md", ".ci/run", "set-up"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),
+    // Run by `rpc::documents`, which builds it.
+    (
+        "docs/embedding.md",
+        "cargo run --quiet -p zot-example-embed -- demo 'hello'",
+        "builds",
+    ),
 ];
 
 /// What separates the output of one block from that of the next.
