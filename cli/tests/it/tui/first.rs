@@ -8,7 +8,7 @@ use super::{
     puppet,
     screen::{CTRL_C, DOWN, ENTER, ESC, Screen, TAB},
 };
-use crate::support::World;
+use crate::support::{World, text};
 
 #[test]
 fn the_editor_is_there_beside_an_extension_that_never_says_hello() {
@@ -150,4 +150,32 @@ fn without_a_terminal_there_is_no_interactive_mode() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("needs a terminal"), "{}", ran.err);
     assert_eq!(ran.out, "");
+}
+
+#[test]
+fn a_home_that_cannot_be_used_is_survived() {
+    let world = World::new();
+    let home = world.path("a-file");
+    fs::write(&home, "not a directory").expect("written");
+    let args = ["--provider", "demo"];
+    let variables = [("ZOT_HOME", text(&home))];
+    let mut screen = Screen::with(&world, (80, 24), &args, &variables);
+    screen.wait_idle();
+    screen.send("hello");
+    screen.wait_for("I am the demo model");
+    // Nothing is kept, and the user knows.
+    screen.wait_until("it is said", |text| text.contains("a-file"));
+    screen.wait_idle();
+    screen.leave();
+}
+
+#[test]
+fn a_damaged_configuration_is_said() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("written");
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("the defaults are used");
+    screen.wait_idle();
+    screen.leave();
 }
