@@ -13,5 +13,6 @@ mod screen;
 mod sessions;
 mod size;
 mod tools;
+mod tour;
 mod trust;
 mod turns;

@@ -116,10 +116,21 @@ impl Screen {
     /// `zot` as a job of a shell, which has the terminal before and after.
     pub(crate) fn under_a_shell(world: &World, args: &[&str]) -> Self {
         let line = format!("{} {}\r", env!("CARGO_BIN_EXE_zot"), args.join(" "));
-        let shell = ["bash", "--norc", "--noediting", "-i"];
-        let mut screen = Self::run(world, (80, 24), &shell, &[("PS1", "$ ")]);
-        screen.wait_for("$");
+        let mut screen = Self::shell(world, &[]);
         screen.keys(&line);
+        screen
+    }
+
+    /// A shell, ready for what is typed.
+    pub(crate) fn shell(world: &World, variables: &[(&str, &str)]) -> Self {
+        let shell = ["bash", "--norc", "--noediting", "-i"];
+        let screen = Self::run(
+            world,
+            (80, 24),
+            &shell,
+            &[variables, &[("PS1", "$ ")]].concat(),
+        );
+        screen.wait_for("$");
         screen
     }
 
