@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use zot_host::Prompt;
+use zot_host::{EventStream, Prompt};
 
 use crate::{
     agent::{
@@ -24,15 +24,18 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         let notes = Arc::new(Notes::default());
         let mut outlet = Outlet::new();
         let mut agent = Headless::begin(start, notes.clone())?;
-        let followed = follow(&mut agent, prompt, &notes, &mut outlet, log_level).await;
+        let events = agent.runtime.prompt(Prompt::text(prompt))?;
+        let followed = follow(&mut agent, events, &notes, &mut outlet, log_level).await;
         agent.runtime.cancel();
-        let told = outlet.finish().await;
+        let told = match followed {
+            Ok(failed) => outlet.finish().await.map(|()| failed),
+            Err(Gone) => Err(Gone),
+        };
         agent.end().await?;
-        match (followed, told) {
-            (Err(error), _) => Err(error),
-            (Ok(_), Err(Gone)) => Err(Exit(Exit::BROKEN_PIPE).into()),
-            (Ok(Some(why)), Ok(())) => bail!(clean::text(&why)),
-            (Ok(None), Ok(())) => Ok(()),
+        match told {
+            Err(Gone) => Err(Exit(Exit::BROKEN_PIPE).into()),
+            Ok(Some(why)) => bail!(clean::text(&why)),
+            Ok(None) => Ok(()),
         }
     })
 }
@@ -40,40 +43,29 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
 /// Tells all events, and gives why the run has failed, if it has.
 async fn follow(
     agent: &mut Headless,
-    prompt: String,
+    mut events: EventStream,
     notes: &Notes,
     outlet: &mut Outlet,
     log_level: LogLevel,
-) -> anyhow::Result<Option<String>> {
-    let mut events = agent.runtime.prompt(Prompt::text(prompt))?;
+) -> Result<Option<String>, Gone> {
     let mut failed = None;
     loop {
         while let Some(event) = events.ready() {
             failed = failure(&event).or(failed);
-            if outlet.tell(event).await.is_err() {
-                return Ok(failed);
-            }
+            outlet.tell(event).await?;
         }
-        if outlet.flush().await.is_err() {
-            return Ok(failed);
-        }
+        outlet.flush().await?;
         tokio::select! {
             biased;
-            () = outlet.gone() => return Ok(failed),
+            () = outlet.gone() => return Err(Gone),
             note = notes.next() => match note {
-                Note::Event(event) => {
-                    if outlet.tell(event).await.is_err() {
-                        return Ok(failed);
-                    }
-                }
+                Note::Event(event) => outlet.tell(event).await?,
                 Note::Notice(level, message) => say(log_level, level_of(level), &message),
             },
             event = agent.next(&mut events) => match event {
                 Some(event) => {
                     failed = failure(&event).or(failed);
-                    if outlet.tell(event).await.is_err() {
-                        return Ok(failed);
-                    }
+                    outlet.tell(event).await?;
                 }
                 None => return Ok(failed),
             },
