@@ -32,21 +32,19 @@ pub(crate) enum Input {
 }
 
 /// Reads for as long as this is there: what is typed after that is for the shell.
-pub(crate) struct Reading {
-    _stop: PipeWriter,
-}
+pub(crate) struct Reading(#[expect(dead_code, reason = "dropped, it ends the thread")] PipeWriter);
 
 /// Reads until there is nobody any more. Signals, and with them changes of the size, come another way.
 pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {
     let (to, inputs) = mpsc::channel(WAITING);
-    let (stop, _stop) = io::pipe()?;
+    let (stop, kept) = io::pipe()?;
     thread::Builder::new()
         .name("keys".to_owned())
         .spawn(move || {
             let _ = forward(&to, &stop);
             let _ = to.blocking_send(Input::Closed);
         })?;
-    Ok((inputs, Reading { _stop }))
+    Ok((inputs, Reading(kept)))
 }
 
 /// Hands on what is typed. It ends when there is nobody who types, or nobody who wants it.
