@@ -20,13 +20,17 @@ trap 'send "{\"type\":\"abort\"}"' INT
 
 send "$(jq -cn --arg message "$message" '{id: "1", type: "prompt", message: $message}')"
 # There is nothing more to say but perhaps `abort`, so our end stays open until `done`.
-failed=0
+failed=0 part=
 while true; do
-  IFS= read -r line <&"$from" || {
-    # A signal may have interrupted it.
-    [ $? -gt 128 ] && continue
+  # A second at the most: a signal that comes just before it waits is not heard until it has.
+  if IFS= read -r -t 1 line <&"$from"; then
+    line=$part$line part=
+  elif [ $? -gt 128 ]; then
+    part+=$line
+    continue
+  else
     break
-  }
+  fi
   case $(jq -r .type <<<"$line") in
   text_delta) jq -j .delta <<<"$line" ;;
   response)

@@ -218,8 +218,10 @@ fn starting_up_waits_for_no_extension() {
         (&state["busy"], &state["message_count"]),
         (&json!(true), &json!(0))
     );
-    let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
-    assert_eq!(all["extensions"][0]["state"], "starting");
+    wait_until("it has been found", || {
+        let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
+        all["extensions"][0]["state"] == "starting"
+    });
     fs::write(&gate, "").expect("written");
     zot.until_event("done");
     wait_until("the late one has joined", || {
