@@ -9,7 +9,7 @@ mod pictures;
 mod puppet;
 mod restored;
 mod scenes;
-mod screen;
+pub(crate) mod screen;
 mod sessions;
 mod size;
 mod tools;

@@ -1,14 +1,17 @@
-//! Keys and tokens, in every mode without a screen: found nowhere but in the one header they are for.
+//! Keys and tokens, in every mode: found nowhere but in the one header they are for.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Write, path::PathBuf, process::Stdio};
 
 use serde_json::json;
 
 use super::files;
-use crate::support::{
-    Ran, World,
-    model::{Model, Says},
-    text,
+use crate::{
+    support::{
+        Ran, World,
+        model::{Model, Says},
+        text,
+    },
+    tui::screen::Screen,
 };
 
 const KEY: &str = "sk-canary-5f2b9c71";
@@ -32,15 +35,38 @@ while IFS= read -r line; do printf '%s\n' "$line" >&3; case $line in *'"shutdown
     dir
 }
 
-fn run(world: &World, args: &[&str]) -> Ran {
-    let output = world
+const VARIABLES: [(&str, &str); 3] = [
+    ("ANTHROPIC_API_KEY", KEY),
+    ("OPENAI_API_KEY", KEY),
+    ("ZOTCORE_RPC_TOKEN", TOKEN),
+];
+
+fn run(world: &World, args: &[&str], typed: &str) -> Ran {
+    let mut child = world
         .zot_command(args)
-        .env("ANTHROPIC_API_KEY", KEY)
-        .env("OPENAI_API_KEY", KEY)
-        .env("ZOTCORE_RPC_TOKEN", TOKEN)
-        .output()
+        .envs(VARIABLES)
+        .stdin(if typed.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("zot starts");
-    Ran::of(output)
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(typed.as_bytes()).expect("written");
+    }
+    Ran::of(child.wait_with_output().expect("waited"))
+}
+
+/// What a driver says first.
+fn driving() -> String {
+    let lines = [
+        json!({"type": "hello", "token": TOKEN}),
+        json!({"type": "prompt", "message": "look around"}),
+    ];
+    lines.map(|line| line.to_string() + "\n").concat()
 }
 
 fn assert_nowhere(world: &World, ran: &Ran) {
@@ -72,14 +98,19 @@ fn looking() -> Vec<Says> {
 
 #[test]
 fn keys_are_in_no_output_file_frame_or_child() {
-    for mode in ["-p", "--json"] {
+    for mode in [
+        &["-p", "look around"][..],
+        &["--json", "look around"],
+        &["rpc"],
+    ] {
         for given in [None, Some(GIVEN)] {
             let world = World::new();
             let spy = spy(&world);
             let model = Model::start(looking());
             let flags = model.flags();
             let record = world.path("recorded.zt.ndjson");
-            let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
+            let mut args: Vec<&str> = mode.to_vec();
+            args.extend(flags.iter().map(String::as_str));
             args.extend([
                 "-e",
                 text(&spy),
@@ -89,8 +120,12 @@ fn keys_are_in_no_output_file_frame_or_child() {
                 "debug",
             ]);
             args.extend(given.iter().flat_map(|key| ["--api-key", key]));
-            args.extend([mode, "look around"]);
-            let ran = run(&world, &args);
+            let typed = if mode == ["rpc"] {
+                driving()
+            } else {
+                String::new()
+            };
+            let ran = run(&world, &args, &typed);
             assert_eq!(ran.code, Some(0), "{ran:#?}");
             assert_nowhere(&world, &ran);
             // It was used, and the one that was given wins.
@@ -98,6 +133,33 @@ fn keys_are_in_no_output_file_frame_or_child() {
             assert!(head.contains(given.unwrap_or(KEY)), "{head}");
         }
     }
+}
+
+#[test]
+fn nor_on_any_screen() {
+    let world = World::new();
+    let spy = spy(&world);
+    let model = Model::start(looking());
+    let flags = model.flags();
+    let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
+    args.extend(["-e", text(&spy), "--api-key", GIVEN]);
+    let mut screen = Screen::with(&world, (80, 24), &args, &VARIABLES);
+    screen.wait_for("ext 1/1");
+    screen.send("look around");
+    screen.wait_until("it has answered", |text| text.contains("done"));
+    screen.wait_idle();
+    for secret in [KEY, GIVEN, TOKEN] {
+        screen.assert_never(secret);
+    }
+    screen.leave();
+    let out = String::from_utf8_lossy(&screen.bytes()).into_owned();
+    let ran = Ran {
+        code: Some(0),
+        out,
+        err: String::new(),
+    };
+    assert_nowhere(&world, &ran);
+    assert!(model.asked()[0].head.contains(GIVEN));
 }
 
 #[test]
@@ -113,7 +175,7 @@ fn an_error_that_repeats_the_key_is_cleaned() {
             let flags = model.flags();
             let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
             args.extend(["-e", text(&spy), mode, "hello"]);
-            let ran = run(&world, &args);
+            let ran = run(&world, &args, "");
             assert_eq!(ran.code, Some(1), "{ran:#?}");
             assert_nowhere(&world, &ran);
         }
