@@ -14,6 +14,7 @@ pub(crate) mod traced;
 
 use std::{
     ffi::{OsStr, OsString},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::OnceLock,
@@ -116,6 +117,14 @@ impl World {
             .env("TERM", "xterm")
             .current_dir(self.work())
             .stdin(Stdio::null());
+        // Tests that run in the background of a shell inherit that Ctrl-C means nothing, and a shell cannot take that back.
+        // SAFETY: between fork and exec, it touches nothing but a signal.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            })
+        };
         command
     }
 
