@@ -373,6 +373,11 @@ impl Screen {
 
     /// The terminal is as it was.
     pub(crate) fn assert_restored(&self) {
+        // The end of what it wrote may still be on its way.
+        let start = Instant::now();
+        while self.seen().parser.screen().hide_cursor() && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(2));
+        }
         let master = self.master.as_deref().expect("a terminal");
         assert_eq!(modes(master), self.before, "the kernel's modes");
         let seen = self.seen();
