@@ -1,4 +1,4 @@
-//! Writes `schema/v1/` anew from the types: `cargo run -p zot-protocol --example write-schemas`.
+//! Writes `schema/v1/`, and the tables by which frames are accepted, anew from the types: `cargo run -p zot-protocol --example write-schemas`.
 
 use std::{fs, io, path::Path};
 
@@ -14,6 +14,8 @@ fn main() -> io::Result<()> {
         fs::create_dir_all(path.parent().expect("a file has a folder"))?;
         fs::write(path, document.to_text())?;
     }
-    println!("wrote {} schemas", documents.len());
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/rules/generated.rs");
+    fs::write(rules, zot_protocol::schema::rules::source())?;
+    println!("wrote {} schemas, and their tables", documents.len());
     Ok(())
 }

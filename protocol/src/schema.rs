@@ -4,6 +4,8 @@
 //! new frame has its schema, its validator and its place in the tests by being in its list.
 
 pub mod markdown;
+#[cfg(feature = "validate")]
+pub mod rules;
 mod tidy;
 
 use schemars::{

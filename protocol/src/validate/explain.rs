@@ -193,21 +193,6 @@ fn listed(options: &Value) -> String {
     list.join(", ")
 }
 
-/// The fields of an object that its schema does not name, and those below likewise, as JSON pointers.
-pub(super) fn unknown_fields(value: &Value, schema: &Value, at: &str, unknown: &mut Vec<String>) {
-    let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object())
-    else {
-        return;
-    };
-    for (key, value) in object {
-        let pointer = format!("{at}/{}", escape_pointer(key));
-        match properties.get(key) {
-            None => unknown.push(pointer),
-            Some(below) => unknown_fields(value, below, &pointer, unknown),
-        }
-    }
-}
-
 /// Takes what a pointer names out of a value; for a place that is missing, what should have held it. `false` when
 /// that is the whole value.
 pub(super) fn take_out(value: &mut Value, pointer: &str) -> bool {

@@ -16,6 +16,7 @@ mod json;
 mod output;
 mod plain;
 mod refusal;
+mod rules;
 mod scan;
 mod tool_schema;
 
@@ -44,15 +45,20 @@ mod sealed {
     use std::sync::OnceLock;
 
     use jsonschema::Validator;
+    use serde_json::Value;
 
     pub trait Compiled {
         /// One place per name of the list.
         fn compiled() -> &'static [OnceLock<Validator>];
+        /// Whether the table of the name at this place accepts it, where there are tables.
+        fn quickly_accepts(_index: usize, _frame: &Value) -> bool {
+            false
+        }
     }
 }
 
 macro_rules! validated {
-    ($($Frames:ty),*) => { $(
+    ($($Frames:ty $(, by $RULES:ident)?;)*) => { $(
         impl Validated for $Frames {}
 
         impl sealed::Compiled for $Frames {
@@ -61,10 +67,21 @@ macro_rules! validated {
                 static COMPILED: [OnceLock<Validator>; COUNT] = [const { OnceLock::new() }; COUNT];
                 &COMPILED
             }
+
+            $(
+                fn quickly_accepts(index: usize, frame: &Value) -> bool {
+                    rules::$RULES[index].accepts(frame)
+                }
+            )?
         }
     )* };
 }
-validated!(FromExtension, FromHost, rpc::Command, rpc::Event);
+validated! {
+    FromExtension, by FROM_EXTENSION;
+    FromHost;
+    rpc::Command, by COMMAND;
+    rpc::Event;
+}
 
 /// Reads one line: parses it strictly, validates it by the schema of its type, decodes it. A frame of an unknown
 /// type is a value, not a refusal.
@@ -140,6 +157,9 @@ fn tag<F: Frames>(frame: &Value) -> Result<Tag<'_>, Refusal> {
 }
 
 fn check<F: Validated>(index: usize, frame: &Value) -> Result<(), Refusal> {
+    if F::quickly_accepts(index, frame) {
+        return Ok(());
+    }
     let validator = F::compiled()[index].get_or_init(|| {
         let document =
             schema::of_frame::<F>(F::NAMES[index]).expect("every name in the list has a schema");
@@ -171,19 +191,18 @@ fn compile(schema: &Value) -> Validator {
 
 /// Reads a manifest: the typed value, and the fields that this version does not know.
 pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
-    static SCHEMA: OnceLock<(Value, Validator)> = OnceLock::new();
-    let (schema, validator) = SCHEMA.get_or_init(|| {
-        let schema = schema::of_type::<Manifest>("manifest").schema;
-        let validator = compile(&schema);
-        (schema, validator)
-    });
+    static COMPILED: OnceLock<Validator> = OnceLock::new();
     let value = json::parse_file(bytes)?;
-    if !validator.is_valid(&value) {
-        let (pointer, reason) = explain::first(validator, &value);
-        return Err(Refusal::invalid(pointer, reason));
+    if !rules::MANIFEST.accepts(&value) {
+        let compiled =
+            COMPILED.get_or_init(|| compile(&schema::of_type::<Manifest>("manifest").schema));
+        if !compiled.is_valid(&value) {
+            let (pointer, reason) = explain::first(compiled, &value);
+            return Err(Refusal::invalid(pointer, reason));
+        }
     }
     let mut unknown = Vec::new();
-    explain::unknown_fields(&value, schema, "", &mut unknown);
+    rules::MANIFEST.unknown_fields(&value, "", &mut unknown);
     match serde_json::from_value(value) {
         Ok(manifest) => Ok((manifest, unknown)),
         Err(error) => Err(Refusal::invalid(
@@ -196,7 +215,6 @@ pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
 /// Reads a configuration. A wrong field is named and left out; the rest still counts.
 pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
-    let validator = COMPILED.get_or_init(|| compile(&schema::of_type::<Config>("config").schema));
     let mut value = match json::parse_file(bytes) {
         Ok(value) => value,
         Err(refusal) => return (Config::default(), vec![refusal]),
@@ -204,6 +222,11 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
     let mut refused: Vec<Refusal> = Vec::new();
     // What is taken out may leave something incomplete behind, and that something incomplete; no deeper.
     for pass in 0..4 {
+        if rules::CONFIG.accepts(&value) {
+            break;
+        }
+        let validator =
+            COMPILED.get_or_init(|| compile(&schema::of_type::<Config>("config").schema));
         let wrong = explain::all(validator, &value);
         if wrong.is_empty() {
             break;

@@ -1,8 +1,9 @@
 //! A tool's own schema: foreign input that must not fetch, hang or bloat.
 
+mod ordinary;
 mod work;
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -11,13 +12,14 @@ use self::work::Work;
 use super::{explain, plain::plain, refusal::write_place};
 use crate::{Object, limits};
 
-/// A tool's schema, compiled.
+/// A tool's schema, which compiles, and is compiled when something is checked with it.
 ///
 /// Checking is synchronous and its work is bounded by [`limits::TOOL_SCHEMA_WORK`]: a few tenths of a second at the
 /// worst, for values of megabytes. A host does that beside its event loop.
 #[derive(Debug)]
 pub struct ToolSchema {
-    validator: Validator,
+    schema: Value,
+    validator: OnceLock<Validator>,
     work: Work,
 }
 
@@ -97,31 +99,15 @@ impl ToolSchema {
             return Err(SchemaFault::TooLarge { bytes });
         }
         let work = Work::of(&schema)?;
-        let (_, pattern_bytes) = limits::TOOL_SCHEMA_PATTERNS;
-        // The engine without look-around and back references: its matching time is linear in the text.
-        let patterns = PatternOptions::regex()
-            .size_limit(pattern_bytes)
-            .dfa_size_limit(pattern_bytes);
-        let built = jsonschema::options()
-            .offline()
-            .with_pattern_options(patterns)
-            .build(&schema);
-        match built {
-            Ok(validator) => Ok(Self { validator, work }),
-            Err(error) => {
-                let at = error.instance_path().as_str();
-                let said = match &**error.instance() {
-                    Value::String(text) if error.kind().keyword() == "format" => {
-                        format!(
-                            "{at}: the pattern {} is not one, is too large, or looks around",
-                            plain(text, 60)
-                        )
-                    }
-                    _ => format!("{at}: {error}"),
-                };
-                Err(SchemaFault::Invalid(plain(&said, 200)))
-            }
+        let validator = OnceLock::new();
+        if !ordinary::is_ordinary(&schema) {
+            let _ = validator.set(build(&schema)?);
         }
+        Ok(Self {
+            schema,
+            validator,
+            work,
+        })
     }
 
     /// Checks a value against the schema.
@@ -133,12 +119,40 @@ impl ToolSchema {
                 reason,
             });
         }
-        if self.validator.is_valid(value) {
+        let validator = self
+            .validator
+            .get_or_init(|| build(&self.schema).expect("an ordinary schema compiles"));
+        if validator.is_valid(value) {
             return Ok(());
         }
-        let (pointer, reason) = explain::first(&self.validator, value);
+        let (pointer, reason) = explain::first(validator, value);
         Err(Mismatch { pointer, reason })
     }
+}
+
+fn build(schema: &Value) -> Result<Validator, SchemaFault> {
+    let (_, pattern_bytes) = limits::TOOL_SCHEMA_PATTERNS;
+    // The engine without look-around and back references: its matching time is linear in the text.
+    let patterns = PatternOptions::regex()
+        .size_limit(pattern_bytes)
+        .dfa_size_limit(pattern_bytes);
+    let built = jsonschema::options()
+        .offline()
+        .with_pattern_options(patterns)
+        .build(schema);
+    built.map_err(|error| {
+        let at = error.instance_path().as_str();
+        let said = match &**error.instance() {
+            Value::String(text) if error.kind().keyword() == "format" => {
+                format!(
+                    "{at}: the pattern {} is not one, is too large, or looks around",
+                    plain(text, 60)
+                )
+            }
+            _ => format!("{at}: {error}"),
+        };
+        SchemaFault::Invalid(plain(&said, 200))
+    })
 }
 
 /// Bounded by the parser's own limit, so the recursion is safe.

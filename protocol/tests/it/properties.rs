@@ -3,6 +3,7 @@
 
 mod from_schema;
 mod invent;
+mod tables;
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::Value;

@@ -65,6 +65,16 @@ fn the_folder_is_what_the_types_give() {
     );
 }
 
+#[test]
+fn the_tables_are_what_the_schemas_give() {
+    let there = root().join("protocol/src/validate/rules/generated.rs");
+    let there = fs::read_to_string(there).expect("a text");
+    assert!(
+        there == zot_protocol::schema::rules::source(),
+        "protocol/src/validate/rules/generated.rs is stale; to write it anew: {FIX}"
+    );
+}
+
 /// Every schema in a document, with the path to it.
 fn each_schema<'v>(schema: &'v Value, at: &str, visit: &mut dyn FnMut(&str, &'v Value)) {
     visit(at, schema);

@@ -1,7 +1,8 @@
 //! A tool's schema is foreign input.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
-use zot_protocol::validate::ToolSchema;
+use zot_protocol::{Object, validate::ToolSchema};
 
 fn compile(schema: &Value) -> Result<ToolSchema, String> {
     ToolSchema::for_arguments(schema.as_object().expect("an object"))
@@ -328,5 +329,78 @@ fn what_is_no_schema_is_refused() {
     ] {
         let fault = compile(&schema).unwrap_err();
         assert!(fault.starts_with("not a JSON Schema: "), "{fault}");
+    }
+}
+
+/// Pieces of schemas, right and wrong ones.
+fn schema_like() -> impl Strategy<Value = Value> {
+    let leaf = proptest::sample::select(vec![
+        json!(true),
+        json!(null),
+        json!(0),
+        json!(-1),
+        json!(1.0),
+        json!(1e300),
+        json!(u64::MAX),
+        json!("string"),
+        json!("strin"),
+        json!([]),
+        json!(["a", "b"]),
+        json!(["a", "a"]),
+        json!(["string", "null"]),
+        json!(["null", "null"]),
+        json!([1, null]),
+        json!({}),
+    ]);
+    let keywords = [
+        "type",
+        "title",
+        "description",
+        "default",
+        "const",
+        "enum",
+        "required",
+        "items",
+        "additionalProperties",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "$ref",
+        "pattern",
+    ];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        let own = (proptest::sample::select(keywords.to_vec()), inner.clone());
+        let fields = proptest::collection::hash_map("[a-c]", inner, 0..3);
+        (
+            proptest::collection::vec(own, 0..3),
+            proptest::option::of(fields),
+        )
+            .prop_map(|(own, fields)| {
+                let mut schema: Object = own
+                    .into_iter()
+                    .map(|(key, it)| (key.to_owned(), it))
+                    .collect();
+                if let Some(fields) = fields {
+                    schema.insert("properties".into(), fields.into_iter().collect());
+                }
+                Value::Object(schema)
+            })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Also one that is taken for right without being compiled.
+    #[test]
+    fn a_schema_that_is_taken_can_be_checked_with(schema in schema_like()) {
+        if let Value::Object(schema) = &schema
+            && let Ok(compiled) = ToolSchema::compile(schema)
+        {
+            let _ = compiled.check(&json!({"a": 1, "b": ["x"], "c": {"a": null}}));
+        }
     }
 }

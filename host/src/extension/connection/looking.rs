@@ -1,0 +1,130 @@
+//! Looking for a reply instead of sleeping until it comes.
+//!
+//! A core that has fallen asleep takes longer to wake than most extensions take to answer. So whoever asks looks for the
+//! answer for a moment, and reads it without a detour over the task that reads otherwise. An extension that does not
+//! answer in that time is looked for ever less often, and then costs next to nothing.
+
+use std::{
+    hint::spin_loop,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        TryLockError,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread::{available_parallelism, yield_now},
+    time::{Duration, Instant},
+};
+
+use super::Connection;
+use crate::extension::pending::Ticket;
+
+/// How long a reply is looked for.
+const MOMENT: Duration = Duration::from_micros(100);
+/// So many looks are taken before others on the same core, the extension among them, are let pass.
+const LOOKS_AT_ONCE: u32 = 4;
+/// After a look in vain, and another one, and so on, this many requests at the most are made without one.
+const LONGEST_BREAK: u32 = 1024;
+
+/// Whether looking for the replies of one extension is worth it.
+#[derive(Debug)]
+pub(super) struct Looking {
+    /// With one core the extension could not answer meanwhile.
+    cores: bool,
+    /// How many requests are made without a look after the next one in vain.
+    pause: AtomicU32,
+    /// How many are still to be.
+    left: AtomicU32,
+}
+
+impl Looking {
+    pub(super) fn new() -> Self {
+        Self {
+            cores: available_parallelism().is_ok_and(|cores| cores.get() > 1),
+            pause: AtomicU32::new(1),
+            left: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether the reply to this request is looked for.
+    fn is_worth_it(&self) -> bool {
+        let one_less = |left: u32| left.checked_sub(1);
+        let order = Ordering::Relaxed;
+        self.cores && self.left.fetch_update(order, order, one_less).is_err()
+    }
+
+    fn found(&self) {
+        self.pause.store(1, Ordering::Relaxed);
+    }
+
+    fn in_vain(&self) {
+        let pause = self.pause.load(Ordering::Relaxed);
+        self.left.store(pause, Ordering::Relaxed);
+        let longer = pause.saturating_mul(2).min(LONGEST_BREAK);
+        self.pause.store(longer, Ordering::Relaxed);
+    }
+}
+
+/// What a look has come to.
+enum Look {
+    /// Lines have been handled.
+    Lines,
+    /// There was nothing.
+    Nothing,
+    /// It is for the task that reads to go on.
+    Leave,
+}
+
+impl Connection {
+    /// Looks for the reply that `ticket` waits for. Whether or not it is found, awaiting the ticket is the next thing to do.
+    pub(super) fn look_for(&self, ticket: &Ticket<'_>) {
+        // It may have answered while the request was written: on one core it often has.
+        let mut until = None;
+        for looks in 1_u32.. {
+            match self.look() {
+                Look::Lines if ticket.is_settled() => return self.looking.found(),
+                Look::Leave => return,
+                Look::Lines | Look::Nothing => {}
+            }
+            match until {
+                None if self.looking.is_worth_it() => until = Some(Instant::now() + MOMENT),
+                None => return,
+                Some(until) if Instant::now() >= until => return self.looking.in_vain(),
+                Some(_) if looks.is_multiple_of(LOOKS_AT_ONCE) => yield_now(),
+                Some(_) => spin_loop(),
+            }
+        }
+    }
+
+    /// Handles what has come until this moment, as the task that reads would.
+    fn look(&self) -> Look {
+        let mut inbox = match self.inbox.try_lock() {
+            Ok(inbox) => inbox,
+            // It is being read.
+            Err(TryLockError::WouldBlock) => return Look::Nothing,
+            Err(TryLockError::Poisoned(_)) => return Look::Leave,
+        };
+        match inbox.lines.fill_now() {
+            Ok(true) => {}
+            Ok(false) => return Look::Nothing,
+            Err(_) => return Look::Leave,
+        }
+        // Who asks has nothing to do with what goes wrong here.
+        let heard = catch_unwind(AssertUnwindSafe(|| self.hear(&mut inbox)));
+        let left = match heard {
+            Ok(Ok(more)) => more || inbox.lines.has_ended(),
+            Ok(Err(why)) => {
+                self.disconnect(why);
+                true
+            }
+            Err(_) => {
+                self.disconnect("was let go: its task has failed");
+                true
+            }
+        };
+        if left {
+            self.look.notify_one();
+            return Look::Leave;
+        }
+        Look::Lines
+    }
+}

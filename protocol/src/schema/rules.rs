@@ -1,0 +1,152 @@
+//! The schemas as the source of the tables that the validator accepts frames by, `validate/rules/generated.rs`.
+
+use serde_json::Value;
+
+use super::{Document, Frames, of_frame, of_type};
+use crate::{Config, FromExtension, Manifest, Object, pattern, rpc};
+
+/// What says something about a schema and nothing about what it accepts.
+const REMARKS: [&str; 9] = [
+    "$schema",
+    "$id",
+    "$defs",
+    "title",
+    "description",
+    "examples",
+    "default",
+    "contentEncoding",
+    "format",
+];
+
+/// The whole file.
+///
+/// # Panics
+///
+/// Where a schema has a keyword that the tables do not have.
+pub fn source() -> String {
+    let mut file = "// Written by `cargo run -p zot-protocol --example write-schemas`.\n\nuse super::{ANY, ARRAY, BOOLEAN, INTEGER, NULL, OBJECT, Rule, STRING};\nuse crate::pattern;\n".to_owned();
+    file += &set::<FromExtension>("FROM_EXTENSION");
+    file += &set::<rpc::Command>("COMMAND");
+    for (name, document) in [
+        ("MANIFEST", of_type::<Manifest>("manifest")),
+        ("CONFIG", of_type::<Config>("config")),
+    ] {
+        file += &format!(
+            "\npub(in crate::validate) static {name}: &Rule = {};\n",
+            table(&document)
+        );
+    }
+    file
+}
+
+fn set<F: Frames>(name: &str) -> String {
+    let tables = F::NAMES.iter().map(|name| {
+        let document = of_frame::<F>(name).expect("every name in the list has a schema");
+        format!("    // {name}\n    {},\n", table(&document))
+    });
+    format!(
+        "\npub(in crate::validate) static {name}: [&Rule; {}] = [\n{}];\n",
+        F::NAMES.len(),
+        tables.collect::<String>()
+    )
+}
+
+fn table(document: &Document) -> String {
+    Tables(&document.schema).of(&document.schema)
+}
+
+/// Tables of the schemas in one document.
+struct Tables<'d>(&'d Value);
+
+impl Tables<'_> {
+    fn of(&self, schema: &Value) -> String {
+        let keywords = match schema {
+            Value::Bool(true) => return "&ANY".to_owned(),
+            Value::Object(keywords) => keywords,
+            other => panic!("no table accepts what {other} accepts"),
+        };
+        if let Some(reference) = keywords.get("$ref") {
+            return self.of(self.referred(reference));
+        }
+        let own = keywords
+            .iter()
+            .filter(|(keyword, _)| !REMARKS.contains(&keyword.as_str()));
+        let mut parts: Vec<String> = own
+            .filter_map(|(keyword, value)| self.keyword(keyword, value, keywords))
+            .collect();
+        if parts.is_empty() {
+            return "&ANY".to_owned();
+        }
+        parts.push("..ANY".to_owned());
+        format!("&Rule {{ {} }}", parts.join(", "))
+    }
+
+    fn keyword(&self, keyword: &str, value: &Value, all: &Object) -> Option<String> {
+        Some(match keyword {
+            "type" => format!("types: {}", types(value)),
+            "const" => format!("values: &[{}]", constant(value)),
+            "enum" => format!("values: &[{}]", listed(value, constant)),
+            "minLength" if *value == 1 => "not_empty: true".to_owned(),
+            "pattern" => format!("pattern: Some({})", matcher(value)),
+            "minimum" => format!("range: Some(({value}, {}))", all["maximum"]),
+            "maximum" => return None,
+            "items" => format!("items: Some({})", self.of(value)),
+            "properties" => {
+                let fields = value.as_object().into_iter().flatten();
+                let fields: Vec<String> = fields
+                    .map(|(name, schema)| format!("({name:?}, {})", self.of(schema)))
+                    .collect();
+                format!("fields: &[{}]", fields.join(", "))
+            }
+            "required" => format!("required: &[{}]", listed(value, Value::to_string)),
+            "additionalProperties" => format!("others: Some({})", self.of(value)),
+            "oneOf" => format!("exactly_one: &[{}]", listed(value, |it| self.of(it))),
+            "anyOf" => format!("at_least_one: &[{}]", listed(value, |it| self.of(it))),
+            "if" => format!(
+                "when: Some(({}, {}))",
+                self.of(value),
+                self.of(&all["then"])
+            ),
+            "then" => return None,
+            other => panic!("the tables do not have `{other}`: {value}"),
+        })
+    }
+
+    fn referred(&self, reference: &Value) -> &Value {
+        let place = reference.as_str().and_then(|it| it.strip_prefix('#'));
+        let found = place.and_then(|place| self.0.pointer(place));
+        found.expect("a reference within the document")
+    }
+}
+
+fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
+    let values: Vec<String> = values.as_array().into_iter().flatten().map(each).collect();
+    values.join(", ")
+}
+
+fn constant(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::String(text) => format!("Some({text:?})"),
+        other => panic!("no table has {other}"),
+    }
+}
+
+fn types(value: &Value) -> String {
+    let name = |value: &Value| value.as_str().expect("a type's name").to_uppercase();
+    match value {
+        Value::Array(several) => several.iter().map(name).collect::<Vec<_>>().join(" | "),
+        one => name(one),
+    }
+}
+
+fn matcher(value: &Value) -> &'static str {
+    match value.as_str().expect("a pattern is a text") {
+        pattern::COMMAND_NAME => "pattern::is_command_name",
+        pattern::TOOL_NAME => "pattern::is_tool_name",
+        pattern::EXTENSION_NAME => "pattern::is_extension_name",
+        pattern::GRANTED_PATH => "pattern::is_granted_path",
+        pattern::ENV_NAME => "pattern::is_env_name",
+        other => panic!("no function tells what fits {other}"),
+    }
+}

@@ -1,0 +1,237 @@
+//! The published schemas as tables, by which nearly everything that is read is accepted.
+//!
+//! `jsonschema` takes a schema apart when it is first used, and keeps megabytes of program and memory for it. Our own schemas use
+//! few keywords, and are known beforehand: `write-schemas` writes them as tables, too. What a table does not accept,
+//! `jsonschema` judges and explains; so a table may accept too little, but never what its schema does not. The property tests
+//! compare the two.
+
+#[rustfmt::skip]
+mod generated;
+
+use serde_json::{Number, Value};
+
+pub(super) use generated::{COMMAND, CONFIG, FROM_EXTENSION, MANIFEST};
+
+use super::explain::escape_pointer;
+
+/// A schema, keyword by keyword. One that the schema does not have accepts everything.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// `type`: a sum of the constants below.
+    types: u8,
+    /// `const` and `enum`; `None` is `null`.
+    values: &'static [Option<&'static str>],
+    /// `minLength`, which is 1 wherever we have it.
+    not_empty: bool,
+    /// `pattern`.
+    pattern: Option<fn(&str) -> bool>,
+    /// `minimum` and `maximum`, inclusive.
+    range: Option<(i64, i64)>,
+    /// `items`.
+    items: Option<&'static Rule>,
+    /// `properties`.
+    fields: &'static [(&'static str, &'static Rule)],
+    /// `required`.
+    required: &'static [&'static str],
+    /// `additionalProperties`.
+    others: Option<&'static Rule>,
+    /// `oneOf`.
+    exactly_one: &'static [&'static Rule],
+    /// `anyOf`.
+    at_least_one: &'static [&'static Rule],
+    /// `if` and `then`.
+    when: Option<(&'static Rule, &'static Rule)>,
+}
+
+const NULL: u8 = 1;
+const BOOLEAN: u8 = 2;
+const INTEGER: u8 = 4;
+const NUMBER: u8 = 8;
+const STRING: u8 = 16;
+const ARRAY: u8 = 32;
+const OBJECT: u8 = 64;
+
+/// The schema without a keyword.
+const ANY: Rule = Rule {
+    types: u8::MAX,
+    values: &[],
+    not_empty: false,
+    pattern: None,
+    range: None,
+    items: None,
+    fields: &[],
+    required: &[],
+    others: None,
+    exactly_one: &[],
+    at_least_one: &[],
+    when: None,
+};
+
+impl Rule {
+    /// Whether the schema accepts this; `false` where it is for `jsonschema` to say.
+    pub(super) fn accepts(&self, value: &Value) -> bool {
+        let fits = |rule: &&&Rule| rule.accepts(value);
+        self.types & type_of(value) != 0
+            && (self.values.is_empty() || self.has(value))
+            && match value {
+                Value::String(text) => self.accepts_text(text),
+                Value::Number(number) => self.accepts_number(number),
+                Value::Array(list) => self
+                    .items
+                    .is_none_or(|items| list.iter().all(|item| items.accepts(item))),
+                Value::Object(object) => self.accepts_object(object),
+                Value::Null | Value::Bool(_) => true,
+            }
+            && (self.exactly_one.is_empty() || self.exactly_one.iter().filter(fits).count() == 1)
+            && (self.at_least_one.is_empty() || self.at_least_one.iter().any(|it| fits(&it)))
+            && self
+                .when
+                .is_none_or(|(condition, then)| !condition.accepts(value) || then.accepts(value))
+    }
+
+    fn has(&self, value: &Value) -> bool {
+        let text = match value {
+            Value::String(text) => Some(text.as_str()),
+            Value::Null => None,
+            _ => return false,
+        };
+        self.values.contains(&text)
+    }
+
+    fn accepts_text(&self, text: &str) -> bool {
+        !(self.not_empty && text.is_empty()) && self.pattern.is_none_or(|fits| fits(text))
+    }
+
+    fn accepts_number(&self, number: &Number) -> bool {
+        let within = |(least, most)| {
+            number
+                .as_i64()
+                .is_some_and(|it| (least..=most).contains(&it))
+        };
+        self.range.is_none_or(within)
+    }
+
+    fn accepts_object(&self, object: &crate::Object) -> bool {
+        self.required.iter().all(|name| object.contains_key(*name))
+            && object.iter().all(|(key, value)| {
+                let rule = self.field(key).or(self.others);
+                rule.is_none_or(|rule| rule.accepts(value))
+            })
+    }
+
+    fn field(&self, key: &str) -> Option<&'static Self> {
+        let field = self.fields.iter().find(|(name, _)| *name == key);
+        field.map(|(_, rule)| *rule)
+    }
+
+    /// The fields of an object that the schema does not name, and those below likewise, as JSON pointers.
+    pub(super) fn unknown_fields(&self, value: &Value, at: &str, unknown: &mut Vec<String>) {
+        let Some(object) = value.as_object().filter(|_| !self.fields.is_empty()) else {
+            return;
+        };
+        for (key, value) in object {
+            let pointer = format!("{at}/{}", escape_pointer(key));
+            match self.field(key) {
+                None => unknown.push(pointer),
+                Some(below) => below.unknown_fields(value, &pointer, unknown),
+            }
+        }
+    }
+}
+
+fn type_of(value: &Value) -> u8 {
+    match value {
+        Value::Null => NULL,
+        Value::Bool(_) => BOOLEAN,
+        // A number without a fraction is an integer, however it is written; what is written as `1.0` is left to `jsonschema`.
+        Value::Number(number) if number.is_f64() => NUMBER,
+        Value::Number(_) => NUMBER | INTEGER,
+        Value::String(_) => STRING,
+        Value::Array(_) => ARRAY,
+        Value::Object(_) => OBJECT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        FromExtension, Manifest, rpc,
+        schema::{self, Frames},
+    };
+
+    fn accept_their_examples<F: Frames>(rules: &[&Rule]) {
+        for (name, rule) in F::NAMES.iter().zip(rules) {
+            let document = schema::of_frame::<F>(name).expect("known");
+            let examples = document.schema["examples"].as_array().expect("has some");
+            for example in examples {
+                assert!(rule.accepts(example), "{name}: {example}");
+            }
+        }
+    }
+
+    /// Otherwise all would be left to `jsonschema`, and be right, and slow.
+    #[test]
+    fn tables_accept_the_examples_of_their_schemas() {
+        accept_their_examples::<FromExtension>(&FROM_EXTENSION);
+        accept_their_examples::<rpc::Command>(&COMMAND);
+        let manifest = schema::of_type::<Manifest>("manifest").schema;
+        for example in manifest["examples"].as_array().expect("has some") {
+            assert!(MANIFEST.accepts(example), "{example}");
+        }
+    }
+
+    #[test]
+    fn patterns_without_an_engine_are_the_patterns() {
+        use crate::pattern::*;
+        let texts = [
+            "",
+            "a",
+            "A-b_9",
+            "a.b",
+            ".a",
+            "-a",
+            "_a",
+            "9a",
+            "a b",
+            "/a",
+            "a/b",
+            "a\u{a0}b",
+            "é",
+            "a\n",
+            "\u{7f}",
+            "\u{85}",
+            "\u{80}",
+            "~",
+            "~/x",
+            "~x",
+            "$cwd",
+            "$cwd/",
+            "$cwdx",
+            "$data",
+            ".",
+            "./",
+            "..",
+            "/",
+            "$",
+            "\u{2028}",
+            "a\u{feff}",
+        ];
+        let long = ["x".repeat(64), "x".repeat(65)];
+        let texts = texts.into_iter().chain(long.iter().map(String::as_str));
+        let all: [(&str, fn(&str) -> bool); 5] = [
+            (TOOL_NAME, is_tool_name),
+            (COMMAND_NAME, is_command_name),
+            (EXTENSION_NAME, is_extension_name),
+            (GRANTED_PATH, is_granted_path),
+            (ENV_NAME, is_env_name),
+        ];
+        for text in texts {
+            for (pattern, fits) in all {
+                let schema = serde_json::json!({ "pattern": pattern });
+                let theirs = super::super::compile(&schema).is_valid(&text.into());
+                assert_eq!(fits(text), theirs, "{text:?} and {pattern}");
+            }
+        }
+    }
+}
