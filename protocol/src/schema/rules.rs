@@ -89,7 +89,6 @@ impl Tables<'_> {
             "minLength" if *value == 1 => "not_empty: true".to_owned(),
             "pattern" => format!("pattern: Some({})", matcher(value)),
             "minimum" => format!("range: Some(({value}, {}))", all["maximum"]),
-            "maximum" => return None,
             "items" => format!("items: Some({})", self.of(value)),
             "properties" => {
                 let fields = value.as_object().into_iter().flatten();
@@ -107,7 +106,8 @@ impl Tables<'_> {
                 self.of(value),
                 self.of(&all["then"])
             ),
-            "then" => return None,
+            // Told with the other one.
+            "maximum" | "then" => return None,
             other => panic!("the tables do not have `{other}`: {value}"),
         })
     }

@@ -6,6 +6,7 @@
 //! compare the two.
 
 #[rustfmt::skip]
+#[expect(clippy::unreadable_literal, reason = "nobody reads it")]
 mod generated;
 
 use serde_json::{Number, Value};
@@ -219,8 +220,8 @@ mod tests {
         ];
         let long = ["x".repeat(64), "x".repeat(65)];
         let texts = texts.into_iter().chain(long.iter().map(String::as_str));
-        let all: [(&str, fn(&str) -> bool); 5] = [
-            (TOOL_NAME, is_tool_name),
+        let all = [
+            (TOOL_NAME, is_tool_name as fn(&str) -> bool),
             (COMMAND_NAME, is_command_name),
             (EXTENSION_NAME, is_extension_name),
             (GRANTED_PATH, is_granted_path),
