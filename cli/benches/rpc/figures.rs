@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Bench, EXTENSIONS, driven::Driven, row::median, table::Round, this};
+use super::{Bench, Cores, EXTENSIONS, driven::Driven, row::median, table::Round, this};
 
 const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
@@ -30,9 +30,13 @@ fn ready(bench: &Bench) -> Driven {
 }
 
 pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
-    let pause = if bench.pinned { Duration::ZERO } else { PAUSE };
+    let pause = if bench.cores == Cores::One {
+        Duration::ZERO
+    } else {
+        PAUSE
+    };
     let mut zot = ready(bench);
-    let mut echo = Driven::start(Command::new(this()).arg("--echo"));
+    let mut echo = Driven::start(bench.other_side(&this()).arg("--echo"));
     let round = |_| {
         let times = |driven: &mut Driven| {
             let one = |_| {

@@ -1,8 +1,9 @@
 //! What `zot rpc` costs: a ping, its start, its memory, each with ten extensions installed.
 //!
-//! `cargo bench -p zot-cli` prints the table twice: as a user has it, with a pause before each ping in which a core falls
-//! asleep, and pinned to one core without pauses, where the program's own work shows. Rounds of zot and floor are interleaved.
-//! The floor and the extensions are this same binary, started with a flag.
+//! Pings are measured three times: as a user has them, with the driver on another core than zot and a pause before each ping in which
+//! that core falls asleep; the same on whatever cores the system likes, which may be one; and pinned to one core without pauses, where
+//! the program's own work shows. (`host/benches/figures/cores.rs` says why.) Rounds of zot and floor are interleaved. The floor and the
+//! extensions are this same binary, started with a flag.
 
 mod driven;
 mod figures;
@@ -28,7 +29,22 @@ const EXTENSIONS: usize = 10;
 pub(crate) struct Bench {
     home: tempfile::TempDir,
     rounds: usize,
-    pinned: bool,
+    cores: Cores,
+}
+
+/// Where the two sides of a ping run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cores {
+    /// Wherever the system likes.
+    Any,
+    /// Each on one of its own. This process is on the first already.
+    Apart,
+    /// Both on the first. This process is there already.
+    One,
+}
+
+impl Cores {
+    const FLAGS: [(&str, Self); 2] = [("--apart", Self::Apart), ("--pinned", Self::One)];
 }
 
 fn main() {
@@ -44,32 +60,45 @@ fn main() {
         return;
     }
     // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
-    let (measured, pinned) = (has("--bench"), has("--pinned"));
+    let measured = has("--bench");
+    let told = Cores::FLAGS.into_iter().find(|(flag, _)| has(flag));
     let bench = Bench {
         home: home(),
-        rounds: if measured || pinned { 31 } else { 1 },
-        pinned,
+        rounds: if measured || told.is_some() { 31 } else { 1 },
+        cores: told.map_or(Cores::Any, |(_, cores)| cores),
     };
-    table::print(&bench, &rows(pinned));
+    table::print(&bench, &rows(bench.cores));
     if measured {
-        let again = Command::new("taskset")
-            .args(["-c", "0"])
-            .arg(this())
-            .arg("--pinned")
-            .status();
-        if again.is_err() {
-            println!("skipped: taskset not found, so nothing is pinned");
+        for (flag, _) in Cores::FLAGS {
+            let again = on_core("0", &this()).arg(flag).status();
+            if again.is_err() {
+                println!("skipped: taskset not found, so nothing is kept on its core");
+            }
         }
     }
 }
 
-fn rows(pinned: bool) -> Vec<Row> {
+fn on_core(core: &str, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", core]).arg(program);
+    command
+}
+
+fn rows(cores: Cores) -> Vec<Row> {
+    let (what, goal) = match cores {
+        Cores::Apart => ("a ping, against the same pipe to an echo", Goal::Ratio(1.3)),
+        Cores::One => (
+            "a ping, against the same pipe to an echo, pinned",
+            Goal::Ratio(2.0),
+        ),
+        Cores::Any => ("a ping, on whatever cores", Goal::None),
+    };
     let ping = Row {
-        what: "a ping, against the same pipe to an echo",
-        goal: Goal::Ratio(if pinned { 2.0 } else { 1.3 }),
+        what,
+        goal,
         measure: figures::pings,
     };
-    if pinned {
+    if cores != Cores::Any {
         return vec![ping];
     }
     vec![
@@ -108,7 +137,7 @@ fn home() -> tempfile::TempDir {
 impl Bench {
     /// `zot` in that home, and nothing of the tester's own.
     pub(crate) fn zot(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zot"));
+        let mut command = self.other_side(Path::new(env!("CARGO_BIN_EXE_zot")));
         let home: &Path = self.home.path();
         command
             .args(args)
@@ -118,6 +147,15 @@ impl Bench {
             .env("ZOT_HOME", home)
             .current_dir(home);
         command
+    }
+
+    /// A program on the core where the other side of a ping belongs.
+    pub(crate) fn other_side(&self, program: &Path) -> Command {
+        match self.cores {
+            Cores::Apart => on_core("1", program),
+            // Where this process is.
+            Cores::One | Cores::Any => Command::new(program),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows of figures: what, its goal, the figure, pass or miss, and its floor; in the columns that `.ci/bench` collects.
 
 use super::{
-    Bench,
+    Bench, Cores,
     row::{self, median},
 };
 
@@ -11,6 +11,8 @@ pub(crate) type Round = (f64, f64);
 /// What passes.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
+    /// Anything: a ratio that is printed to be seen.
+    None,
     /// At most so many times the floor.
     Ratio(f64),
     /// At most so many milliseconds.
@@ -26,19 +28,18 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn print(bench: &Bench, rows: &[Row]) {
-    let how = if bench.pinned {
-        "zot rpc, pinned to one core"
-    } else {
-        "zot rpc, as a user has it"
-    };
-    row::head(how);
+    row::head(match bench.cores {
+        Cores::Any => "zot rpc",
+        Cores::Apart => "zot rpc, the driver on another core",
+        Cores::One => "zot rpc, pinned to one core",
+    });
     for row in rows {
-        row.print(&(row.measure)(bench), bench.pinned);
+        row.print(&(row.measure)(bench));
     }
 }
 
 impl Row {
-    fn print(&self, rounds: &[Round], pinned: bool) {
+    fn print(&self, rounds: &[Round]) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (zot, floor) = (middle(|round| round.0), middle(|round| round.1));
         let ratio = middle(|(zot, floor)| zot / floor);
@@ -47,10 +48,11 @@ impl Row {
             format!("{:.1} us", floor * 1e6),
         );
         let (goal, figure, passes, (zot, floor)) = match self.goal {
+            Goal::None => ("-".to_owned(), format!("{ratio:.2}x"), None, times),
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
-                ratio <= goal,
+                Some(ratio <= goal),
                 times,
             ),
             Goal::Milliseconds(goal) => {
@@ -58,7 +60,7 @@ impl Row {
                 (
                     format!("<= {goal} ms"),
                     format!("{ms:.1} ms"),
-                    ms <= goal,
+                    Some(ms <= goal),
                     times,
                 )
             }
@@ -71,13 +73,12 @@ impl Row {
                 (
                     format!("<= {goal} MB"),
                     format!("{mb:.1} MB"),
-                    mb <= goal,
+                    Some(mb <= goal),
                     sizes,
                 )
             }
         };
-        let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
         let remark = format!("{zot}, floor {floor}");
-        row::line(&what, &goal, &figure, passes, &remark);
+        row::line(self.what, &goal, &figure, passes, &remark);
     }
 }

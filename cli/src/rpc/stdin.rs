@@ -71,13 +71,18 @@ impl AsyncRead for Stdin {
 /// Reads what is there, and says whether that was all.
 fn read(stdin: &impl AsFd, buffer: &mut ReadBuf<'_>) -> io::Result<bool> {
     let wanted = buffer.remaining().min(CHUNK);
-    let space = buffer.initialize_unfilled_to(wanted);
+    let mut limited = buffer.take(wanted);
+    // SAFETY: nothing that is initialised is made otherwise.
+    let space = unsafe { limited.unfilled_mut() };
     let count = loop {
         match rustix::io::read(stdin, &mut *space) {
             Err(rustix::io::Errno::INTR) => {}
-            count => break count?,
+            Ok((filled, _)) => break filled.len(),
+            Err(error) => return Err(error.into()),
         }
     };
+    // SAFETY: so much has been read into it.
+    unsafe { buffer.assume_init(count) };
     buffer.advance(count);
     Ok(0 < count && count < wanted)
 }

@@ -5,7 +5,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use super::this;
+use super::{cores::Cores, this};
 
 pub(crate) struct Bare {
     child: Child,
@@ -15,9 +15,10 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(cores: Cores) -> Self {
         let mut child = Command::new(this())
             .arg("--echo")
+            .args(cores.args())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -33,8 +34,8 @@ impl Bare {
     }
 
     /// So many of them, all ready.
-    pub(crate) fn ready(count: usize) -> Vec<Self> {
-        let mut bare: Vec<Self> = (0..count).map(|_| Self::start()).collect();
+    pub(crate) fn ready(count: usize, cores: Cores) -> Vec<Self> {
+        let mut bare: Vec<Self> = (0..count).map(|_| Self::start(cores)).collect();
         bare.iter_mut().for_each(Self::until_ready);
         bare
     }

@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     Bench,
+    cores::Cores,
     round_trips::times_of_calls,
     table::{Round, quantile},
     this,
@@ -16,7 +17,7 @@ const CALLS: usize = 2000;
 
 pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
     let round = |_| {
-        let quiet = bench.loaded(1);
+        let quiet = bench.loaded(1, Cores::Any);
         let mut busy = Command::new(this())
             .arg("--spin")
             .stdout(Stdio::null())
@@ -27,7 +28,7 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
         bench.runtime.block_on(quiet.shutdown());
 
         let host = bench.host();
-        let mut launches = bench.launches(1);
+        let mut launches = bench.launches(1, Cores::Any);
         launches.push(bench.launch("flood", &["--echo", "--flood"]));
         let stats = bench.runtime.block_on(host.load(launches));
         assert_eq!(stats.ready, 2, "{stats:?}");

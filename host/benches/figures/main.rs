@@ -1,10 +1,12 @@
 //! What the host costs: a tool call, a chain of ten, the start of fifty, a flood, each against the same without it.
 //!
-//! `cargo bench -p zot-host` prints the table twice: as a user has it, with a pause before each call in which a core falls
-//! asleep, and pinned to one core without pauses, where the host's own work shows. Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this
-//! same binary, started with `--echo`. A word selects rows: `cargo bench -p zot-host -- call`.
+//! `cargo bench -p zot-host` prints the table twice: as a user has it, with the extension on another core and a pause before each
+//! call in which that core falls asleep, and pinned to one core without pauses, where the host's own work shows. Rounds of host and
+//! floor are interleaved, and the median of their ratios counts. The extension is this same binary, started with `--echo`. A word
+//! selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
+mod cores;
 mod extension;
 mod flood;
 mod round_trips;
@@ -20,6 +22,7 @@ use tokio::runtime::Runtime;
 use zot_host::{Host, HostConfig, extension::Launch, home::Home};
 use zot_protocol::{HelloAck, Manifest};
 
+use cores::Cores;
 use table::{Goal, Row, Table};
 
 /// What every row is measured with.
@@ -33,6 +36,9 @@ struct Bench {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    if let Some(flag) = args.iter().position(|arg| arg == cores::FLAG) {
+        cores::stay_on(&args[flag + 1]);
+    }
     if has("--echo") {
         return extension::echo(has("--flood"));
     }
@@ -78,9 +84,9 @@ fn rows(pinned: bool) -> impl Iterator<Item = Row> {
             pinned_too: true,
         },
         Row {
-            what: "tool calls without a pause, against the same",
+            what: "the same, on whatever cores",
             goal: Goal::None,
-            measure: round_trips::calls_at_once,
+            measure: round_trips::calls_anywhere,
             pinned_too: false,
         },
         Row {
@@ -88,6 +94,12 @@ fn rows(pinned: bool) -> impl Iterator<Item = Row> {
             goal: round_trip,
             measure: round_trips::chains,
             pinned_too: true,
+        },
+        Row {
+            what: "the same chain, on whatever cores",
+            goal: Goal::None,
+            measure: round_trips::chains_anywhere,
+            pinned_too: false,
         },
         Row {
             what: "50 extensions to all ready, against spawning 50 bare",
@@ -120,16 +132,19 @@ impl Bench {
     }
 
     /// A host with so many echoing extensions, all ready.
-    fn loaded(&self, count: usize) -> Host {
+    fn loaded(&self, count: usize, cores: Cores) -> Host {
         let host = self.host();
-        let stats = self.runtime.block_on(host.load(self.launches(count)));
+        let stats = self
+            .runtime
+            .block_on(host.load(self.launches(count, cores)));
         assert_eq!(stats.ready, count as u64, "{stats:?}");
         host
     }
 
-    fn launches(&self, count: usize) -> Vec<Launch> {
+    fn launches(&self, count: usize, cores: Cores) -> Vec<Launch> {
+        let args = [&["--echo"], cores.args()].concat();
         (0..count)
-            .map(|index| self.launch(&format!("echo{index}"), &["--echo"]))
+            .map(|index| self.launch(&format!("echo{index}"), &args))
             .collect()
     }
 

@@ -9,6 +9,7 @@ use zot_protocol::{Object, ToolCallIntercept};
 use super::{
     Bench,
     bare::Bare,
+    cores::Cores,
     table::{Round, median},
 };
 
@@ -74,19 +75,42 @@ fn times(count: usize, pause: Duration, mut work: impl FnMut()) -> Vec<f64> {
     timed.collect()
 }
 
-/// As a user has them; on one core, where only the work counts, one right after the other.
+/// The other side on a core that has fallen asleep; where all are pinned to one core, right after each other, so that only
+/// the work counts.
 pub(crate) fn calls(bench: &Bench) -> Vec<Round> {
-    calls_with(bench, if bench.pinned { Duration::ZERO } else { PAUSE })
+    calls_on(bench, cores(bench))
 }
 
-/// One right after the other, with both cores awake.
-pub(crate) fn calls_at_once(bench: &Bench) -> Vec<Round> {
-    calls_with(bench, Duration::ZERO)
+pub(crate) fn calls_anywhere(bench: &Bench) -> Vec<Round> {
+    calls_on(bench, Cores::Any)
 }
 
-fn calls_with(bench: &Bench, pause: Duration) -> Vec<Round> {
-    let host = bench.loaded(1);
-    let mut bare = Bare::ready(1);
+/// As [`calls`].
+pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
+    chains_on(bench, cores(bench))
+}
+
+pub(crate) fn chains_anywhere(bench: &Bench) -> Vec<Round> {
+    chains_on(bench, Cores::Any)
+}
+
+fn cores(bench: &Bench) -> Cores {
+    if bench.pinned || !Cores::Apart.are_there() {
+        Cores::Any
+    } else {
+        Cores::Apart
+    }
+}
+
+fn pause(bench: &Bench) -> Duration {
+    if bench.pinned { Duration::ZERO } else { PAUSE }
+}
+
+fn calls_on(bench: &Bench, cores: Cores) -> Vec<Round> {
+    let pause = pause(bench);
+    let host = bench.loaded(1, cores);
+    let mut bare = Bare::ready(1, cores);
+    let _kept = cores.keep();
     let round = |_| {
         let floor = times(CALLS, pause, || bare[0].ask(CALL));
         let hosted = bench.spawn(times_of_calls(host.clone(), CALLS, pause));
@@ -98,10 +122,11 @@ fn calls_with(bench: &Bench, pause: Duration) -> Vec<Round> {
     rounds
 }
 
-pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
-    let pause = if bench.pinned { Duration::ZERO } else { PAUSE };
-    let host = bench.loaded(10);
-    let mut bare = Bare::ready(10);
+fn chains_on(bench: &Bench, cores: Cores) -> Vec<Round> {
+    let pause = pause(bench);
+    let host = bench.loaded(10, cores);
+    let mut bare = Bare::ready(10, cores);
+    let _kept = cores.keep();
     let round = |_| {
         let ask_all = || bare.iter_mut().for_each(|bare| bare.ask(ASK));
         let floor = times(CHAINS, pause, ask_all);

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod heard;
+mod looking;
 mod memory;
 mod reading;
 mod request;
@@ -11,10 +12,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tokio::{
-    io::AsyncRead,
-    sync::{Notify, watch},
-};
+use tokio::sync::{Notify, watch};
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
 pub use memory::Peer;
@@ -24,7 +22,10 @@ use super::{
     outbox::{NotSent, Outbox, Pipe, Sent},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
+    source::Source,
 };
+use looking::Looking;
+use reading::Inbox;
 
 /// What a connection tells its owner, in the order in which it happened. None of these may block.
 pub trait Listener: Send + Sync {
@@ -66,6 +67,9 @@ pub struct Connection {
     limits: Limits,
     ids: Arc<Ids>,
     outbox: Outbox,
+    /// Read by a task of its own, and by whoever waits for a reply.
+    inbox: Mutex<Inbox>,
+    looking: Looking,
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
@@ -83,13 +87,16 @@ impl Connection {
         name: &str,
         limits: Limits,
         ids: Arc<Ids>,
-        stdin: Pipe,
+        (stdin, stdout): (Pipe, Box<dyn Source>),
+        ack: HelloAck,
         listener: Arc<dyn Listener>,
         tap: Option<Arc<dyn Tap>>,
     ) -> Self {
         Self {
             name: name.into(),
             outbox: Outbox::new(stdin, limits.queue_frames, limits.queue_bytes),
+            inbox: Mutex::new(Inbox::new(stdout, ack, &limits)),
+            looking: Looking::new(),
             limits,
             ids,
             pending: Pending::default(),
@@ -153,19 +160,14 @@ impl Connection {
         self.look.notify_one();
     }
 
-    /// Reads `stdout` to its end. `exit` resolves when the process has exited.
-    pub(crate) async fn run(
-        &self,
-        ack: HelloAck,
-        stdout: impl AsyncRead + Unpin,
-        exit: impl Future<Output = String>,
-    ) {
+    /// Reads its standard output to the end. `exit` resolves when the process has exited.
+    pub(crate) async fn run(&self, exit: impl Future<Output = String>) {
         // Whatever happens to this task, nobody waits for it in vain.
         let mut end = End {
             connection: self,
             why: "was let go: its task has failed".to_owned(),
         };
-        let ended = self.read(ack, stdout, exit).await;
+        let ended = self.read(exit).await;
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 

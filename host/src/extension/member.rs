@@ -166,7 +166,8 @@ impl Member {
                     &launch.manifest.name,
                     limits.clone(),
                     Arc::clone(&shared.ids),
-                    Box::new(stdin),
+                    (Box::new(stdin), Box::new(stdout)),
+                    ack,
                     Arc::new(listener),
                     shared.tap.clone(),
                 )),
@@ -193,7 +194,7 @@ impl Member {
         let reader = Arc::clone(&member);
         let reading = tokio::spawn(async move {
             let exit = async { reader.exit_in_words().await };
-            reader.connection.run(ack, stdout, exit).await;
+            reader.connection.run(exit).await;
             // Whatever ended the stream, nothing of it stays behind.
             reader.process.end(reader.limits.term_grace).await;
         });

@@ -1,12 +1,21 @@
 //! Lines of bytes from an extension. Knows newlines and a size limit, and no frame.
 
-use std::io;
+use std::{
+    future::poll_fn,
+    io,
+    pin::pin,
+    task::{Context, Poll, ready},
+};
 
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How much is read at once, and how much a buffer may keep once a long line is done.
+use super::source::Source;
+
+/// How much is read at once from one who says much: as much as a pipe holds.
 const CHUNK: usize = 64 * 1024;
+/// How much from one who has not done so yet. Most never do.
+const SMALL_CHUNK: usize = 2 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -27,6 +36,8 @@ pub enum Line<'r> {
 pub struct LineReader<R> {
     reader: R,
     limit: usize,
+    /// How much is read at once.
+    chunk: usize,
     /// What has been read. The line that was returned last is dropped from it by the next call.
     buffer: Vec<u8>,
     /// How much of the buffer belongs to lines that have been returned.
@@ -44,6 +55,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self {
             reader,
             limit,
+            chunk: SMALL_CHUNK,
             buffer: Vec::new(),
             consumed: 0,
             scanned: 0,
@@ -78,16 +90,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     ///
     /// May be cancelled: all that has been read is in `self`, and the one place that waits adds to it or does not.
     pub async fn fill(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_fill(context)).await
+    }
+
+    /// As [`fill`](Self::fill), for whoever shares the reader with others.
+    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.make_room();
+        let read = pin!(self.reader.read_buf(&mut self.buffer));
+        let count = ready!(read.poll(context))?;
+        self.filled(count);
+        Poll::Ready(Ok(()))
+    }
+
+    fn make_room(&mut self) {
         self.buffer.drain(..self.consumed);
         self.consumed = 0;
         if self.buffer.is_empty() && self.buffer.capacity() > 4 * CHUNK {
             self.buffer = Vec::new();
         }
-        self.buffer.reserve(CHUNK);
-        if self.reader.read_buf(&mut self.buffer).await? == 0 {
-            self.ended = true;
+        self.buffer.reserve(self.chunk);
+    }
+
+    fn filled(&mut self, count: usize) {
+        self.ended |= count == 0;
+        if self.buffer.len() == self.buffer.capacity() {
+            self.chunk = CHUNK;
         }
-        Ok(())
     }
 
     fn line(&self, taken: Taken) -> Line<'_> {
@@ -152,6 +180,21 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
         let blank = self.buffer[start..end].trim_ascii().is_empty();
         (!blank).then_some(Taken::Bytes { start, end })
+    }
+}
+
+impl LineReader<Box<dyn Source>> {
+    /// Reads what is there at this moment, as [`fill`](Self::fill) does, and never waits; `false` where that is nothing.
+    pub(crate) fn fill_now(&mut self) -> io::Result<bool> {
+        self.make_room();
+        match self.reader.read_now(&mut self.buffer) {
+            Ok(count) => {
+                self.filled(count);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod documents;
 mod faults;
 mod host;
 mod languages;
+mod looking;
 mod memory;
 mod outside;
 mod permissions;

@@ -5,8 +5,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::LogFile;
 
-/// How much is read at once, and so all the memory that a stream costs, besides one line and the tail.
+/// How much is read at once from one who says much, and so all the memory that a stream costs, besides one line and the tail.
 const CHUNK: usize = 64 << 10;
+/// How much from one who does not, as most never do.
+const SMALL_CHUNK: usize = 2 << 10;
 
 /// After this long without a byte a flood counts as over.
 const CALM: Duration = Duration::from_secs(1);
@@ -17,7 +19,7 @@ const CALM: Duration = Duration::from_secs(1);
 /// as a task. The stream ends when the last process that holds it has ended or closed it, which may be later than the
 /// exit of the process itself, or earlier. Needs a runtime with timers.
 pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
-    let mut chunk = vec![0; CHUNK];
+    let mut chunk = vec![0; SMALL_CHUNK];
     let mut flooded = false;
     loop {
         let read = reader.read(&mut chunk);
@@ -43,6 +45,9 @@ pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
                     return;
                 };
                 (chunk, flooded) = back;
+                if n == chunk.len() {
+                    chunk.resize(CHUNK, 0);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {

@@ -5,7 +5,6 @@
 //! answer in that time is looked for ever less often, and then costs next to nothing.
 
 use std::{
-    hint::spin_loop,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         TryLockError,
@@ -20,8 +19,6 @@ use crate::extension::pending::Ticket;
 
 /// How long a reply is looked for.
 const MOMENT: Duration = Duration::from_micros(100);
-/// So many looks are taken before others on the same core, the extension among them, are let pass.
-const LOOKS_AT_ONCE: u32 = 4;
 /// After a look in vain, and another one, and so on, this many requests at the most are made without one.
 const LONGEST_BREAK: u32 = 1024;
 
@@ -77,21 +74,22 @@ enum Look {
 impl Connection {
     /// Looks for the reply that `ticket` waits for. Whether or not it is found, awaiting the ticket is the next thing to do.
     pub(super) fn look_for(&self, ticket: &Ticket<'_>) {
-        // It may have answered while the request was written: on one core it often has.
         let mut until = None;
-        for looks in 1_u32.. {
+        loop {
             match self.look() {
                 Look::Lines if ticket.is_settled() => return self.looking.found(),
                 Look::Leave => return,
                 Look::Lines | Look::Nothing => {}
             }
             match until {
-                None if self.looking.is_worth_it() => until = Some(Instant::now() + MOMENT),
-                None => return,
+                // It may have answered while the request was written, so that the first look is always worth it.
+                None if !self.looking.is_worth_it() => return,
+                None => until = Some(Instant::now() + MOMENT),
                 Some(until) if Instant::now() >= until => return self.looking.in_vain(),
-                Some(_) if looks.is_multiple_of(LOOKS_AT_ONCE) => yield_now(),
-                Some(_) => spin_loop(),
+                Some(_) => {}
             }
+            // The extension may be waiting for this very core.
+            yield_now();
         }
     }
 
@@ -126,5 +124,38 @@ impl Connection {
             return Look::Leave;
         }
         Look::Lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_slow_is_looked_for_ever_less_often() {
+        let looking = Looking {
+            cores: true,
+            ..Looking::new()
+        };
+        let mut looks = 0;
+        for _ in 0..10_000 {
+            if looking.is_worth_it() {
+                looks += 1;
+                looking.in_vain();
+            }
+        }
+        assert!((10..25).contains(&looks), "{looks}");
+        while !looking.is_worth_it() {}
+        looking.found();
+        assert!(looking.is_worth_it() && looking.is_worth_it(), "at once");
+    }
+
+    #[test]
+    fn on_one_core_nobody_is_looked_for() {
+        let looking = Looking {
+            cores: false,
+            ..Looking::new()
+        };
+        assert!(!looking.is_worth_it());
     }
 }

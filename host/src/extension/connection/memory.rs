@@ -32,11 +32,12 @@ impl Connection {
         let (our_input, stdin) = duplex(PIPE_BYTES);
         let (stdout, our_output) = duplex(PIPE_BYTES);
         let ids = Arc::<Ids>::default();
-        let connection = Self::new(name, limits, ids, Box::new(our_input), listener, None);
+        let pipes = (Box::new(our_input) as _, Box::new(our_output) as _);
+        let connection = Self::new(name, limits, ids, pipes, ack, listener, None);
         let connection = Arc::new(connection);
         let reader = Arc::clone(&connection);
         tokio::spawn(async move {
-            reader.run(ack, our_output, std::future::pending()).await;
+            reader.run(std::future::pending()).await;
         });
         (connection, Peer { stdin, stdout })
     }

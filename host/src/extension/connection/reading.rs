@@ -1,12 +1,12 @@
 //! Reads one extension to its end, and keeps the time of all that may become due meanwhile.
 
-use std::{collections::HashSet, io, time::Duration};
+use std::{collections::HashSet, future::poll_fn, io, time::Duration};
 
-use tokio::{io::AsyncRead, pin, task::yield_now, time::Instant};
-use zot_protocol::{HelloAck, NoteLevel};
+use tokio::{pin, task::yield_now, time::Instant};
+use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
 
 use super::{Connection, alarm::Alarm, lock};
-use crate::extension::{pending::RequestError, wire::LineReader};
+use crate::extension::{pending::RequestError, source::Source, wire::LineReader};
 
 /// How long its output is still waited for when a process has exited; a descendant may hold it open.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
@@ -15,6 +15,30 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
 /// So many lines are handled before everything else has a turn.
 const LINES_AT_A_TURN: usize = 16;
+
+/// What comes from the extension, and what is kept of it. The lock on it is held for some lines, and never across an await.
+pub(super) struct Inbox {
+    pub(super) lines: LineReader<Box<dyn Source>>,
+    reading: Reading,
+}
+
+impl Inbox {
+    pub(super) fn new(stdout: Box<dyn Source>, ack: HelloAck, limits: &Limits) -> Self {
+        let start = Instant::now();
+        Self {
+            lines: LineReader::new(stdout, limits.frame_bytes),
+            reading: Reading {
+                ack: Some(ack),
+                hello_by: start + limits.hello,
+                patience: Some(start + limits.hello.min(limits.hello_notice)),
+                garbage: 0,
+                unknown_types: HashSet::new(),
+                changed: false,
+                stall_counted_from: start,
+            },
+        }
+    }
+}
 
 /// What the reading side keeps between lines.
 pub(super) struct Reading {
@@ -57,23 +81,7 @@ impl Ending {
 
 impl Connection {
     /// Reads to the end, and returns why it is the end: as `Err` where it was this side that broke off.
-    pub(super) async fn read(
-        &self,
-        ack: HelloAck,
-        stdout: impl AsyncRead + Unpin,
-        exit: impl Future<Output = String>,
-    ) -> Result<String, String> {
-        let mut lines = LineReader::new(stdout, self.limits.frame_bytes);
-        let start = Instant::now();
-        let mut reading = Reading {
-            ack: Some(ack),
-            hello_by: start + self.limits.hello,
-            patience: Some(start + self.limits.hello.min(self.limits.hello_notice)),
-            garbage: 0,
-            unknown_types: HashSet::new(),
-            changed: false,
-            stall_counted_from: start,
-        };
+    pub(super) async fn read(&self, exit: impl Future<Output = String>) -> Result<String, String> {
         let mut process = Ending::default();
         let mut written = false;
         let mut alarm = Alarm::new();
@@ -83,19 +91,23 @@ impl Connection {
             if let Some(why) = lock(&self.stop_reason).take() {
                 return Err(why);
             }
-            let more = self.hear(&mut lines, &mut reading)?;
-            if lines.has_ended() && !more && !process.output_ended {
-                process.output_ended = true;
-                process.expect_within(EXIT_AFTER_OUTPUT);
-            }
+            let (more, next_alarm) = {
+                let mut inbox = lock(&self.inbox);
+                let more = self.hear(&mut inbox)?;
+                if inbox.lines.has_ended() && !more && !process.output_ended {
+                    process.output_ended = true;
+                    process.expect_within(EXIT_AFTER_OUTPUT);
+                }
+                (more, self.next_alarm(&inbox.reading, &process))
+            };
             if process.output_ended && process.status.is_some() {
                 return Ok(process.in_words());
             }
-            alarm.set(self.next_alarm(&reading, &process));
+            alarm.set(next_alarm);
             // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
             tokio::select! {
                 biased;
-                () = alarm.rings() => self.alarmed(&mut reading, &mut process)?,
+                () = alarm.rings() => self.alarmed(&mut lock(&self.inbox).reading, &mut process)?,
                 status = &mut exit, if process.status.is_none() => {
                     process.status = Some(status);
                     process.expect_within(OUTPUT_AFTER_EXIT);
@@ -109,19 +121,21 @@ impl Connection {
                 }
                 () = self.look.notified() => {}
                 () = yield_now(), if more => {}
-                read = lines.fill(), if !more && !process.output_ended => {
+                read = self.fill(), if !more && !process.output_ended => {
                     read.map_err(|error| format!("could not be read from: {error}"))?;
                 }
             }
         }
     }
 
+    /// Reads once. May be cancelled.
+    async fn fill(&self) -> io::Result<()> {
+        poll_fn(|context| lock(&self.inbox).lines.poll_fill(context)).await
+    }
+
     /// Handles what has been read, some lines at a time; `true` if there is more.
-    fn hear(
-        &self,
-        lines: &mut LineReader<impl AsyncRead + Unpin>,
-        reading: &mut Reading,
-    ) -> Result<bool, String> {
+    pub(super) fn hear(&self, inbox: &mut Inbox) -> Result<bool, String> {
+        let Inbox { lines, reading } = inbox;
         let mut more = true;
         for _ in 0..LINES_AT_A_TURN {
             match lines.buffered() {

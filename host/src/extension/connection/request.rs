@@ -63,6 +63,7 @@ impl Connection {
     ) -> Result<Reply, RequestError> {
         let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
         self.send(&frame(ticket.id().clone()))?;
+        self.look_for(&ticket);
         ticket.outcome().await
     }
 
@@ -91,6 +92,7 @@ impl Connection {
             call.over = true;
             return Err(error);
         }
+        self.look_for(&call.ticket);
         loop {
             match call.ticket.news().await {
                 News::Progress(line) => progress(line),

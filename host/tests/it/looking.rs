@@ -1,0 +1,73 @@
+//! Replies that are read by whoever waits for them, past the task that reads otherwise.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use zot_host::{Hooks, extension::Launch};
+use zot_protocol::NoteLevel;
+
+use crate::support::{Stage, within};
+
+/// Says a note before each answer, in one write.
+fn chatty(stage: &Stage) -> Launch {
+    let script = r#"
+echo '{"type":"hello","name":"chatty"}'
+echo '{"type":"register_tool","name":"talk","schema":{"type":"object"}}'
+echo '{"type":"ready"}'
+while read -r line; do
+  case $line in
+    *'"type":"tool_call"'*)
+      id=${line#*\"id\":\"}; id=${id%%\"*}
+      printf '{"type":"notify","level":"info","message":"%s"}\n{"type":"tool_result","id":"%s","content":[{"type":"text","text":"ok"}]}\n' "$id" "$id" ;;
+    *'"shutdown"'*) exit ;;
+  esac
+done"#;
+    stage.launch("chatty", "/bin/sh", vec!["-c".into(), script.into()])
+}
+
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Hooks for Counted {
+    fn note(&self, _: &str, _: NoteLevel, _: &str) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_before_an_answer_is_told_before_it() {
+    let counted = Arc::new(Counted::default());
+    let stage = Stage::set_up(|config| config.hooks = counted.clone());
+    stage.host.load(vec![chatty(&stage)]).await;
+    for call in 1..=300 {
+        assert_eq!(stage.answer("talk").await, "ok");
+        assert_eq!(counted.0.load(Ordering::SeqCst), call);
+    }
+    within("shutdown", stage.host.shutdown()).await;
+}
+
+struct Panicking;
+
+impl Hooks for Panicking {
+    fn note(&self, _: &str, level: NoteLevel, _: &str) {
+        assert_ne!(
+            level,
+            NoteLevel::Info,
+            "hooks must not panic; this one does"
+        );
+    }
+}
+
+/// It may be read by who asks, or by the task that reads; either way who asks hears of it, and lives.
+#[tokio::test]
+async fn a_hook_that_panics_ends_the_extension_and_not_who_asks() {
+    let stage = Stage::set_up(|config| config.hooks = Arc::new(Panicking));
+    let launches = vec![chatty(&stage), stage.good("good")];
+    stage.host.load(launches).await;
+    let error = within("the call", stage.call("talk")).await.unwrap_err();
+    assert!(error.to_string().contains("its task has failed"), "{error}");
+    assert_eq!(stage.answer("good").await, "good: called");
+    within("shutdown", stage.host.shutdown()).await;
+}
