@@ -7,6 +7,8 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(target_os = "linux")]
+use rustix::io::{ReadWriteFlags, preadv2, pwritev2};
 use tokio::io::{Interest, unix::AsyncFd};
 
 /// The other end is closed.
@@ -18,6 +20,35 @@ pub(crate) fn watched(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd<
     let fd = of.as_fd().try_clone_to_owned()?;
     // SAFETY: it is open, nobody else knows it, and it is closed when the value that owns it is dropped.
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
+}
+
+/// Reads what is there without waiting, where the system can do so whatever the flags are: Linux, for pipes and sockets.
+/// `None`: it cannot, or there is nothing, or something is wrong; it must be asked first.
+#[cfg(target_os = "linux")]
+pub(crate) fn read_at_once(fd: &impl AsFd, buffer: &mut [u8]) -> Option<usize> {
+    let mut buffers = [io::IoSliceMut::new(buffer)];
+    preadv2(fd, &mut buffers, HERE, ReadWriteFlags::NOWAIT).ok()
+}
+
+/// Writes as much as goes out without waiting; `None` as for [`read_at_once`].
+#[cfg(target_os = "linux")]
+pub(crate) fn write_at_once(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
+    let written = pwritev2(fd, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT);
+    written.ok().filter(|count| *count > 0)
+}
+
+/// Where the descriptor is by itself, which is all that a pipe has.
+#[cfg(target_os = "linux")]
+const HERE: u64 = u64::MAX;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn read_at_once(_: &impl AsFd, _: &mut [u8]) -> Option<usize> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn write_at_once(_: &impl AsFd, _: &[u8]) -> Option<usize> {
+    None
 }
 
 /// Whether one of these is so at this moment.

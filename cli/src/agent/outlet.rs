@@ -8,7 +8,7 @@ use rustix::{event::PollFlags, io::Errno};
 use serde::Serialize;
 use tokio::io::{Interest, unix::AsyncFd};
 
-use super::descriptor::{CLOSED, has, watched};
+use super::descriptor::{CLOSED, has, watched, write_at_once};
 use large::{Bounded, Large};
 
 /// Lines that come at once go out together, up to so many bytes.
@@ -130,6 +130,14 @@ impl Outlet {
         Ok(())
     }
 
+    /// Writes what goes out at once, and leaves the rest to [`work`](Self::work).
+    pub(crate) fn write_now(&mut self) -> Result<(), Gone> {
+        if self.blocked.is_none() {
+            self.write()?;
+        }
+        Ok(())
+    }
+
     /// Writes what was told; where that is nothing, waits until nobody reads any more. May be cancelled.
     pub(crate) async fn work(&mut self) -> Result<(), Gone> {
         if self.waiting() > 0 {
@@ -143,6 +151,10 @@ impl Outlet {
     fn write(&mut self) -> Result<bool, Gone> {
         let stdout = io::stdout();
         while self.written < self.told.len() {
+            if let Some(count) = write_at_once(&stdout, &self.told[self.written..]) {
+                self.written += count;
+                continue;
+            }
             if !has(&stdout, PollFlags::OUT | CLOSED) {
                 // A reader that is always a little behind must not make this grow for ever.
                 if self.written >= BATCH {

@@ -97,7 +97,13 @@ impl Driver {
             let tells = !self.outlet.is_full();
             tokio::select! {
                 worked = self.outlet.work() => worked?,
-                received = self.input.next(), if reads => self.receive(received).await,
+                received = self.input.next(), if reads => {
+                    self.receive(received).await;
+                    // Most drivers wait for each answer. Those who do not have theirs written together.
+                    if !self.input.has_more() {
+                        self.outlet.write_now()?;
+                    }
+                }
                 event = next(&mut self.active), if tells => self.event(event),
                 note = self.notes.next(), if tells => self.note(note),
                 Some(asked) = self.asked.join_next() => {

@@ -31,6 +31,11 @@ impl Input {
         Self(LineReader::new(Stdin::new(), limits::RPC_LINE_BYTES))
     }
 
+    /// Whether something has been read already that is not handed out yet.
+    pub(super) fn has_more(&self) -> bool {
+        self.0.has_more()
+    }
+
     /// The next one. May be cancelled.
     pub(super) async fn next(&mut self) -> Received {
         match self.0.next().await {

@@ -13,7 +13,7 @@ use tokio::{
     task::coop,
 };
 
-use crate::agent::descriptor::{CLOSED, has, watched};
+use crate::agent::descriptor::{CLOSED, has, read_at_once, watched};
 
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
@@ -55,6 +55,15 @@ impl AsyncRead for Stdin {
         }
         loop {
             let mut is_ready = ready!(stdin.poll_read_ready(context))?;
+            let wanted = buffer.remaining().min(CHUNK);
+            let space = buffer.initialize_unfilled_to(wanted);
+            if let Some(count) = read_at_once(stdin.get_ref(), space) {
+                buffer.advance(count);
+                if 0 < count && count < wanted {
+                    is_ready.clear_ready();
+                }
+                return Poll::Ready(Ok(()));
+            }
             if !has(stdin.get_ref(), PollFlags::IN | CLOSED) {
                 is_ready.clear_ready();
                 continue;
@@ -71,18 +80,13 @@ impl AsyncRead for Stdin {
 /// Reads what is there, and says whether that was all.
 fn read(stdin: &impl AsFd, buffer: &mut ReadBuf<'_>) -> io::Result<bool> {
     let wanted = buffer.remaining().min(CHUNK);
-    let mut limited = buffer.take(wanted);
-    // SAFETY: nothing that is initialised is made otherwise.
-    let space = unsafe { limited.unfilled_mut() };
+    let space = buffer.initialize_unfilled_to(wanted);
     let count = loop {
         match rustix::io::read(stdin, &mut *space) {
             Err(rustix::io::Errno::INTR) => {}
-            Ok((filled, _)) => break filled.len(),
-            Err(error) => return Err(error.into()),
+            count => break count?,
         }
     };
-    // SAFETY: so much has been read into it.
-    unsafe { buffer.assume_init(count) };
     buffer.advance(count);
     Ok(0 < count && count < wanted)
 }

@@ -81,6 +81,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.take().map(|taken| self.line(taken))
     }
 
+    /// Whether more has been read than was returned: a line, or a part of one.
+    pub fn has_more(&self) -> bool {
+        self.consumed < self.buffer.len()
+    }
+
     /// Whether the stream has ended; lines may still be [`buffered`](Self::buffered).
     pub fn has_ended(&self) -> bool {
         self.ended

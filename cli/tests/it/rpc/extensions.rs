@@ -5,7 +5,11 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::{driver::Rpc, types};
-use crate::support::{World, wait_until};
+use crate::support::{
+    World,
+    model::{Model, Says},
+    wait_until,
+};
 
 /// A command that has more to say than its answer.
 const NOTES: &str = r#"    notes)
@@ -168,6 +172,50 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
         (&stats["stopped"], &stats["loaded"]),
         (&json!(1), &json!(0))
     );
+}
+
+/// What a model was offered in its last request.
+fn offered(model: &Model) -> Vec<String> {
+    let body = model.asked().pop().expect("asked").body;
+    let tools = body["tools"].as_array().expect("a list").iter();
+    let names = tools.map(|tool| {
+        tool["function"]["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned()
+    });
+    names.collect()
+}
+
+#[test]
+fn after_a_reload_the_model_is_offered_the_new_tool() {
+    let world = World::new();
+    install(&world, "kit");
+    let model = Model::start(vec![Says::Text("well".to_owned())]);
+    let mut zot = Rpc::spawn(
+        world
+            .zot_command(&["rpc"])
+            .args(model.flags())
+            .env("OPENAI_API_KEY", "a-key"),
+    );
+    let turn = |zot: &mut Rpc, id: &str| {
+        zot.data(&json!({"id": id, "type": "prompt", "message": "hello"}));
+        zot.until_event("done");
+        offered(&model)
+    };
+    let before = turn(&mut zot, "1");
+    let path = world.installed("kit").join("kit.sh");
+    let changed = fs::read_to_string(&path).expect("there");
+    fs::write(&path, changed.replace("steps", "strides")).expect("written");
+    assert_eq!(turn(&mut zot, "2"), before, "nobody has reloaded");
+    zot.data(&json!({"id": "r", "type": "reload_ext"}));
+    let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    assert!(
+        has(&before, "steps") && !has(&before, "strides"),
+        "{before:?}"
+    );
+    let after = turn(&mut zot, "3");
+    assert!(has(&after, "strides") && !has(&after, "steps"), "{after:?}");
 }
 
 #[test]
