@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::{task::coop::consume_budget, time::Instant};
 use zot_protocol::{
     Capability, CommandInvoked, CommandResponse, EventIntercept, EventInterceptResponse, FromHost,
     Id, Intercept, Object, ToolCall, ToolCancel, ToolResult,
@@ -61,6 +61,7 @@ impl Connection {
         frame: impl FnOnce(Id) -> FromHost,
         deadline: Duration,
     ) -> Result<Reply, RequestError> {
+        consume_budget().await;
         let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
         self.send(&frame(ticket.id().clone()))?;
         self.look_for(&ticket);
@@ -77,6 +78,8 @@ impl Connection {
         deadline: Option<Duration>,
         mut progress: impl FnMut(String),
     ) -> Result<ToolResult, RequestError> {
+        // An answer that is found at once is no turn for others: who asks without a pause must give them theirs.
+        consume_budget().await;
         let clock = match deadline {
             Some(deadline) => Clock::new(deadline, self.limits.tool_total),
             None => Clock::none(),
