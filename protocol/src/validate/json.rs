@@ -1,6 +1,6 @@
 //! Strict JSON: what `serde_json` refuses, and duplicate keys, which two readers would understand differently.
 
-mod quick;
+pub(super) mod quick;
 
 use std::fmt;
 

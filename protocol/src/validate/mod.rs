@@ -11,6 +11,7 @@
 //!
 //! The schemas are those published under `schema/v1/`, each compiled when a frame of its type is first seen.
 
+mod direct;
 mod explain;
 mod json;
 mod output;
@@ -29,7 +30,7 @@ pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaFault, ToolSchema};
 
-use self::plain::plain;
+use self::{plain::plain, rules::Rule};
 use crate::{
     Config, FromExtension, FromHost, Manifest, Object, rpc,
     schema::{self, Frames},
@@ -45,14 +46,15 @@ mod sealed {
     use std::sync::OnceLock;
 
     use jsonschema::Validator;
-    use serde_json::Value;
+
+    use super::rules::Rule;
 
     pub trait Compiled {
         /// One place per name of the list.
         fn compiled() -> &'static [OnceLock<Validator>];
-        /// Whether the table of the name at this place accepts it, where there are tables.
-        fn quickly_accepts(_index: usize, _frame: &Value) -> bool {
-            false
+        /// The table of the name at this place, where there are tables.
+        fn rule(_index: usize) -> Option<&'static Rule> {
+            None
         }
     }
 }
@@ -69,8 +71,8 @@ macro_rules! validated {
             }
 
             $(
-                fn quickly_accepts(index: usize, frame: &Value) -> bool {
-                    rules::$RULES[index].accepts(frame)
+                fn rule(index: usize) -> Option<&'static Rule> {
+                    Some(rules::$RULES[index])
                 }
             )?
         }
@@ -86,12 +88,12 @@ validated! {
 /// Reads one line: parses it strictly, validates it by the schema of its type, decodes it. A frame of an unknown
 /// type is a value, not a refusal.
 pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
-    read(line, check::<F>)
+    direct::frame(line, F::rule).map_or_else(|| read(line, check::<F>), Ok)
 }
 
 /// Reads one line as [`frame`] does, but without its schema: for whoever trusts the sender, and for measuring.
 pub fn decode<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
-    read(line, |_, _| Ok(()))
+    direct::frame(line, |_| Some(&rules::ANY)).map_or_else(|| read(line, |_, _| Ok(())), Ok)
 }
 
 /// Parses one line as a frame is parsed, strictly, whatever it holds: for tools that read JSON which people write.
@@ -157,7 +159,7 @@ fn tag<F: Frames>(frame: &Value) -> Result<Tag<'_>, Refusal> {
 }
 
 fn check<F: Validated>(index: usize, frame: &Value) -> Result<(), Refusal> {
-    if F::quickly_accepts(index, frame) {
+    if F::rule(index).is_some_and(|rule| rule.accepts(frame)) {
         return Ok(());
     }
     let validator = F::compiled()[index].get_or_init(|| {

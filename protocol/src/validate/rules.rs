@@ -17,7 +17,7 @@ use super::explain::escape_pointer;
 
 /// A schema, keyword by keyword. One that the schema does not have accepts everything.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub struct Rule {
     /// `type`: a sum of the constants below.
     types: u8,
     /// `const` and `enum`; `None` is `null`.
@@ -44,16 +44,16 @@ pub(super) struct Rule {
     when: Option<(&'static Rule, &'static Rule)>,
 }
 
-const NULL: u8 = 1;
-const BOOLEAN: u8 = 2;
+pub(super) const NULL: u8 = 1;
+pub(super) const BOOLEAN: u8 = 2;
 const INTEGER: u8 = 4;
 const NUMBER: u8 = 8;
 const STRING: u8 = 16;
-const ARRAY: u8 = 32;
-const OBJECT: u8 = 64;
+pub(super) const ARRAY: u8 = 32;
+pub(super) const OBJECT: u8 = 64;
 
 /// The schema without a keyword.
-const ANY: Rule = Rule {
+pub(super) const ANY: Rule = Rule {
     types: u8::MAX,
     values: &[],
     not_empty: false,
@@ -140,13 +140,94 @@ impl Rule {
     }
 }
 
+/// For whoever has no whole value yet: the same questions, one at a time.
+impl Rule {
+    pub(super) fn items(&self) -> Option<&'static Self> {
+        self.items
+    }
+
+    pub(super) fn fields(&self) -> &'static [(&'static str, &'static Self)] {
+        self.fields
+    }
+
+    pub(super) fn required(&self) -> &'static [&'static str] {
+        self.required
+    }
+
+    pub(super) fn others(&self) -> Option<&'static Self> {
+        self.others
+    }
+
+    /// Whether it may be of this type. What depends on more than one place of the value is not said here.
+    pub(super) fn takes(&self, types: u8) -> bool {
+        let is_plain = self.at_least_one.is_empty() && self.when.is_none();
+        self.types & types != 0 && self.values.is_empty() && is_plain
+    }
+
+    /// Whether it may be of this type, if it is one of the values that are listed.
+    fn takes_named(&self, types: u8) -> bool {
+        let is_plain = self.at_least_one.is_empty() && self.when.is_none();
+        self.types & types != 0 && is_plain && self.is_no_choice()
+    }
+
+    /// Whether nothing is to be chosen.
+    pub(super) fn is_no_choice(&self) -> bool {
+        self.exactly_one.is_empty()
+    }
+
+    /// Whether it may be anything of this type.
+    pub(super) fn takes_alone(&self, types: u8) -> bool {
+        self.takes(types) && self.is_no_choice()
+    }
+
+    pub(super) fn takes_null(&self) -> bool {
+        self.takes_named(NULL) && (self.values.is_empty() || self.values.contains(&None))
+    }
+
+    pub(super) fn takes_text(&self, text: &str) -> bool {
+        self.takes_named(STRING)
+            && (self.values.is_empty() || self.values.contains(&Some(text)))
+            && self.accepts_text(text)
+    }
+
+    pub(super) fn takes_number(&self, number: &Number) -> bool {
+        self.takes_alone(type_of_number(number)) && self.accepts_number(number)
+    }
+
+    /// Whether the choice among several is made by the text at this key, which each of them has as its first field.
+    pub(super) fn is_chosen_by(&self, key: &str) -> bool {
+        let by_key = |one: &&Self| {
+            let first = one.fields.first();
+            first.is_some_and(|(name, rule)| *name == key && rule.values.len() == 1)
+        };
+        self.fields.is_empty() && self.exactly_one.iter().all(by_key)
+    }
+
+    /// The one that a text chooses.
+    pub(super) fn choice(&self, text: &str) -> Option<&'static Self> {
+        let mut fitting = self
+            .exactly_one
+            .iter()
+            .filter(|one| one.fields[0].1.takes_text(text) && one.takes_alone(OBJECT));
+        let chosen = fitting.next()?;
+        fitting.next().is_none().then_some(chosen)
+    }
+}
+
+fn type_of_number(number: &Number) -> u8 {
+    // A number without a fraction is an integer, however it is written; what is written as `1.0` is left to `jsonschema`.
+    if number.is_f64() {
+        NUMBER
+    } else {
+        NUMBER | INTEGER
+    }
+}
+
 fn type_of(value: &Value) -> u8 {
     match value {
         Value::Null => NULL,
         Value::Bool(_) => BOOLEAN,
-        // A number without a fraction is an integer, however it is written; what is written as `1.0` is left to `jsonschema`.
-        Value::Number(number) if number.is_f64() => NUMBER,
-        Value::Number(_) => NUMBER | INTEGER,
+        Value::Number(number) => type_of_number(number),
         Value::String(_) => STRING,
         Value::Array(_) => ARRAY,
         Value::Object(_) => OBJECT,

@@ -4,6 +4,8 @@
 //! escape. Whatever is not plainly right is left to `serde_json`, which judges and explains it; so this may give up at any
 //! time, but must never accept what `serde_json` would not, nor read it otherwise. The property tests compare the two.
 
+use std::borrow::Cow;
+
 use memchr::memchr2;
 use serde_json::{Map, Number, Value};
 
@@ -14,34 +16,67 @@ const SHORT: usize = 16;
 
 /// The value of a line, or `None` where `serde_json` must look at it.
 pub(super) fn parse(line: &[u8]) -> Option<Value> {
-    let text = std::str::from_utf8(line).ok()?;
-    let mut parser = Parser {
-        text,
-        bytes: line,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser::new(line)?;
     let value = parser.value()?;
-    parser.skip_blanks();
-    (parser.at == line.len()).then_some(value)
+    parser.is_at_end().then_some(value)
 }
 
-struct Parser<'l> {
+/// A place in a line.
+#[derive(Clone)]
+pub(in crate::validate) struct Parser<'l> {
     text: &'l str,
     bytes: &'l [u8],
     at: usize,
     depth: usize,
 }
 
-impl Parser<'_> {
+impl<'l> Parser<'l> {
+    /// At its beginning; `None` where it is not UTF-8.
+    pub(in crate::validate) fn new(line: &'l [u8]) -> Option<Self> {
+        Some(Self {
+            text: std::str::from_utf8(line).ok()?,
+            bytes: line,
+            at: 0,
+            depth: 0,
+        })
+    }
+
+    /// Whether only blanks are left.
+    pub(in crate::validate) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// The text that the object which begins here has at a key, if it is among the first of it.
+    pub(in crate::validate) fn text_at(mut self, wanted: &str) -> Option<Cow<'l, str>> {
+        let mut before = self.next()? == b'{';
+        while std::mem::take(&mut before) && self.next()? == b'"' {
+            let key = self.string()?;
+            if self.next()? != b':' {
+                return None;
+            }
+            if key == wanted {
+                return (self.next()? == b'"').then(|| self.string())?;
+            }
+            self.value()?;
+            before = self.next()? == b',';
+        }
+        None
+    }
+
     fn skip_blanks(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }
     }
 
+    /// The next byte that is no blank.
+    pub(in crate::validate) fn peek(&mut self) -> Option<u8> {
+        self.skip_blanks();
+        self.bytes.get(self.at).copied()
+    }
+
     /// The next byte that is no blank, which is taken.
-    fn next(&mut self) -> Option<u8> {
+    pub(in crate::validate) fn next(&mut self) -> Option<u8> {
         self.skip_blanks();
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -50,25 +85,34 @@ impl Parser<'_> {
 
     fn value(&mut self) -> Option<Value> {
         match self.next()? {
-            b'"' => self.string().map(Value::String),
+            b'"' => self.string().map(|text| Value::String(text.into_owned())),
             b'{' => self.nested(Self::object),
             b'[' => self.nested(Self::list),
-            b't' => self.word("rue", Value::Bool(true)),
-            b'f' => self.word("alse", Value::Bool(false)),
-            b'n' => self.word("ull", Value::Null),
-            b'-' | b'0'..=b'9' => self.number(),
+            b't' => self.word("rue").then_some(Value::Bool(true)),
+            b'f' => self.word("alse").then_some(Value::Bool(false)),
+            b'n' => self.word("ull").then_some(Value::Null),
+            b'-' | b'0'..=b'9' => self.number().map(Value::Number),
             _ => None,
         }
     }
 
     fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Option<Value>) -> Option<Value> {
-        self.depth += 1;
-        if self.depth > DEPTH {
+        if !self.enter() {
             return None;
         }
         let value = parse(self)?;
-        self.depth -= 1;
+        self.leave();
         Some(value)
+    }
+
+    /// Goes a level deeper; `false` where that is too deep.
+    pub(in crate::validate) fn enter(&mut self) -> bool {
+        self.depth += 1;
+        self.depth <= DEPTH
+    }
+
+    pub(in crate::validate) fn leave(&mut self) {
+        self.depth -= 1;
     }
 
     fn object(&mut self) -> Option<Value> {
@@ -81,7 +125,7 @@ impl Parser<'_> {
             if byte != b'"' {
                 return None;
             }
-            let key = self.string()?;
+            let key = self.string()?.into_owned();
             if self.next()? != b':' {
                 return None;
             }
@@ -113,16 +157,15 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self, rest: &str, value: Value) -> Option<Value> {
-        if !self.bytes[self.at..].starts_with(rest.as_bytes()) {
-            return None;
-        }
-        self.at += rest.len();
-        Some(value)
+    /// The rest of a word, behind its first letter.
+    pub(in crate::validate) fn word(&mut self, rest: &str) -> bool {
+        let is_it = self.bytes[self.at..].starts_with(rest.as_bytes());
+        self.at += if is_it { rest.len() } else { 0 };
+        is_it
     }
 
     /// Only its extent is found here, except for the short integers that most numbers are.
-    fn number(&mut self) -> Option<Value> {
+    pub(in crate::validate) fn number(&mut self) -> Option<Number> {
         let start = self.at - 1;
         while let Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-') = self.bytes.get(self.at) {
             self.at += 1;
@@ -130,19 +173,19 @@ impl Parser<'_> {
         let text = &self.text[start..self.at];
         let plain = text.len() < 19 && text.bytes().all(|byte| byte.is_ascii_digit());
         if plain && (text.len() == 1 || !text.starts_with('0')) {
-            return text.parse::<u64>().ok().map(Value::from);
+            return text.parse::<u64>().ok().map(Number::from);
         }
-        serde_json::from_str::<Number>(text).ok().map(Value::Number)
+        serde_json::from_str::<Number>(text).ok()
     }
 
     /// A text, behind its opening quote.
-    fn string(&mut self) -> Option<String> {
+    pub(in crate::validate) fn string(&mut self) -> Option<Cow<'l, str>> {
         let start = self.at;
         self.plain_run()?;
         if self.bytes[self.at] == b'"' {
-            let text = self.text[start..self.at].to_owned();
+            let text = &self.text[start..self.at];
             self.at += 1;
-            return Some(text);
+            return Some(Cow::Borrowed(text));
         }
         let mut text = Vec::with_capacity(2 * (self.at - start) + 2 * SHORT);
         text.extend_from_slice(&self.bytes[start..self.at]);
@@ -151,7 +194,7 @@ impl Parser<'_> {
             self.at += 1;
             if self.bytes[self.at - 1] == b'"' {
                 // Whole characters of the line, and characters of ours in between.
-                return String::from_utf8(text).ok();
+                return String::from_utf8(text).ok().map(Cow::Owned);
             }
             self.escape(&mut text)?;
             let run = self.at;

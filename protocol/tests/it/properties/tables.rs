@@ -1,4 +1,5 @@
-//! What is accepted by a table is what the schema accepts: values that fit, with one thing changed.
+//! What is accepted by a table is what the schema accepts, and a line that is read in one pass gives what the detour over a value
+//! gives: values that fit, with one thing changed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -108,10 +109,88 @@ fn verdicts_agree(document: &schema::Document, accepts: impl Fn(&Value) -> bool)
     run.unwrap_or_else(|failure| panic!("{}: {failure}", document.name));
 }
 
-fn of_set<F: Validated>() {
+/// A line the long way: a value, which is checked, and then decoded.
+fn by_detour<F: Validated>(line: &str) -> Option<F> {
+    let mut value = validate::strict_json(line.as_bytes()).ok()?;
+    validate::value::<F>(&value).ok()?;
+    let name = value[F::TAG].as_str()?.to_owned();
+    value.as_object_mut()?.shift_remove(F::TAG);
+    F::decode(&name, value).ok()
+}
+
+fn of_set<F: Validated + std::fmt::Debug + PartialEq>() {
     for name in F::NAMES {
         let document = of_frame::<F>(name).expect("a frame of the list");
-        verdicts_agree(&document, |value| validate::value::<F>(value).is_ok());
+        verdicts_agree(&document, |value| {
+            let line = value.to_string();
+            let frame = validate::frame::<F>(line.as_bytes()).ok();
+            assert_eq!(frame, by_detour::<F>(&line), "{line}");
+            validate::value::<F>(value).is_ok()
+        });
+    }
+}
+
+/// Lines that a program would not write and a reader must not misread.
+#[test]
+fn odd_lines_are_read_as_by_the_detour() {
+    let lines = [
+        r#"{"id":"1","type":"tool_result","content":[]}"#,
+        r#" { "type" : "tool_result" , "id" : "1" , "content" : [ { "type" : "text" , "text" : "a" } , { "text" : "b" , "type" : "text" } ] } "#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"text","type":"text"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"text","text":"a","text":"b"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"image","text":"a"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"video"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"text"},]}"#,
+        r#"{"type":"tool_result","id":"1","content":[,{"type":"text"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[{"type":"text"} {"type":"text"}]}"#,
+        r#"{"type":"tool_result","id":"1","content":[],}"#,
+        r#"{"type":"tool_result",,"id":"1","content":[]}"#,
+        r#"{,"type":"tool_result","id":"1","content":[]}"#,
+        r#"{"type":"tool_result" "id":"1","content":[]}"#,
+        r#"{"type":"tool_result","id":"1","content":[]}{}"#,
+        r#"{"type":"tool_result","id":"1","content":[]"#,
+        r#"{"type":"tool_result","id":"1","id":"1","content":[]}"#,
+        r#"{"type":"tool_result","type":"tool_result","id":"1","content":[]}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"x":1,"x":2}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"x":{"y":1,"y":2}}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"structured_content":{"y":1,"y":2}}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"structured_content":{"b":-0,"a":1e2,"c":[1.5,null,18446744073709551616]}}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"structured_content":null,"is_error":null}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"x":1e999}"#,
+        r#"{"type":"tool_result","id":"1","content":[],"x":nul}"#,
+        r#"{"type":"tool_result","id":1,"content":[]}"#,
+        r#"{"type":"tool_result","id":"","content":[]}"#,
+        r#"{"type":"tool_result","id":null,"content":[]}"#,
+        r#"{"type":"tool_result","content":[]}"#,
+        r#"{"type":"tool_result","id":"1","content":null}"#,
+        r#"{"ty\u0070e":"tool_result","\u0069d":"a\nb","content":[{"type":"te\u0078t","text":"\ud83d\ude00"}]}"#,
+        r#"{"type":"notify","level":"info","message":null}"#,
+        r#"{"type":"notify","level":"loud","message":"a"}"#,
+        r#"{"type":"notify","level":{"info":null},"message":"a"}"#,
+        r#"{"type":"event_intercept_response","id":"1","modified_args":[],"block":true}"#,
+        r#"{"type":"command_response","id":"1","action":"open_panel"}"#,
+        r#"{"type":"command_response","id":"1","action":"open_panel","open_panel":{"id":"p"}}"#,
+        r#"{"type":"register_tool","name":"a","schema":{"type":"object","properties":{"a":{},"a":{}}}}"#,
+        r#"{"type":"register_tool","name":"a","schema":{"type":"string"}}"#,
+        r#"{"type":"ready"}"#,
+        r#"["type","ready"]"#,
+        r#""ready""#,
+        "",
+    ];
+    let deep = format!(
+        r#"{{"type":"tool_result","id":"1","content":[],"structured_content":{}1{}}}"#,
+        "[".repeat(120),
+        "]".repeat(120)
+    );
+    let many: Vec<String> = (0..40)
+        .map(|field| format!(r#","f{field}":{field}"#))
+        .collect();
+    let many = many.concat();
+    let many = format!(r#"{{"type":"tool_result","id":"1","content":[]{many}}}"#);
+    for line in lines.into_iter().chain([deep.as_str(), many.as_str()]) {
+        let frame = validate::frame::<FromExtension>(line.as_bytes()).ok();
+        assert_eq!(frame, by_detour(line), "{line}");
     }
 }
 
