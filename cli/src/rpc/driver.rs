@@ -211,6 +211,12 @@ impl Driver {
         };
         let mut next = event;
         while let Some(event) = next {
+            // What extensions have said until now comes before it.
+            while !self.outlet.is_full()
+                && let Some(note) = self.notes.take()
+            {
+                tell(note, &mut self.outlet, self.log_level);
+            }
             if active.last.is_empty() && !matches!(event, Event::Done(_)) {
                 self.outlet.put(event);
             } else {
@@ -232,14 +238,18 @@ impl Driver {
     }
 
     fn note(&mut self, note: Note) {
-        match note {
-            Note::Event(event) => self.outlet.put(event),
-            // A driver that does not read it is not to hold us up.
-            Note::Notice(level, message) if descriptor::has(&io::stderr(), PollFlags::OUT) => {
-                say(self.log_level, level_of(level), &message);
-            }
-            Note::Notice(..) => {}
+        tell(note, &mut self.outlet, self.log_level);
+    }
+}
+
+fn tell(note: Note, outlet: &mut Outlet, log_level: LogLevel) {
+    match note {
+        Note::Event(event) => outlet.put(event),
+        // A driver that does not read it is not to hold us up.
+        Note::Notice(level, message) if descriptor::has(&io::stderr(), PollFlags::OUT) => {
+            say(log_level, level_of(level), &message);
         }
+        Note::Notice(..) => {}
     }
 }
 

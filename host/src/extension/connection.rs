@@ -67,8 +67,8 @@ pub struct Connection {
     limits: Limits,
     ids: Arc<Ids>,
     outbox: Outbox,
-    /// Read by a task of its own, and by whoever waits for a reply.
-    inbox: Mutex<Inbox>,
+    /// Read by a task of its own, and by whoever waits for a reply. `None` once it has ended.
+    inbox: Mutex<Option<Inbox>>,
     looking: Looking,
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
@@ -95,7 +95,7 @@ impl Connection {
         Self {
             name: name.into(),
             outbox: Outbox::new(stdin, limits.queue_frames, limits.queue_bytes),
-            inbox: Mutex::new(Inbox::new(stdout, ack, &limits)),
+            inbox: Mutex::new(Some(Inbox::new(stdout, ack, &limits))),
             looking: Looking::new(),
             limits,
             ids,
@@ -180,6 +180,8 @@ impl Connection {
         };
         self.stage.send_replace(Stage::Ended(why.into()));
         self.outbox.close();
+        // Who still writes to it is told so by the system.
+        drop(lock(&self.inbox).take());
         self.pending.fail_all(&RequestError::Closed(why.to_owned()));
         self.listener.log(why);
         self.listener.changed();

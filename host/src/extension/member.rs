@@ -14,6 +14,7 @@ use std::{
 };
 
 use tokio::{
+    runtime::Handle,
     sync::{Notify, watch},
     task::JoinHandle,
     time::Instant,
@@ -108,6 +109,8 @@ pub(crate) struct Member {
     pub(crate) permissions: PermissionReport,
     /// The tools that it is having run.
     pub(crate) calls: Calls,
+    /// Where it was started, which is where its calls run, whoever has heard of them.
+    pub(crate) runtime: Handle,
     process: Process,
     log: LogFile,
     /// Whether its standard error has been read to the end.
@@ -176,6 +179,7 @@ impl Member {
                 warned: Warned::default(),
                 permissions,
                 calls: Calls::default(),
+                runtime: Handle::current(),
                 process,
                 log: log.clone(),
                 pumped,

@@ -32,7 +32,7 @@ impl Host {
             return;
         }
         let caller = Arc::clone(caller);
-        tokio::spawn(async move {
+        caller.runtime.clone().spawn(async move {
             let hooks = Arc::clone(&self.0.shared.hooks);
             let request = ToolRequest::new(caller.name(), chain, args);
             let outcome = hooks.run_tool(&self, request).await;

@@ -65,12 +65,16 @@ impl Tables<'_> {
             Value::Object(keywords) => keywords,
             other => panic!("no table accepts what {other} accepts"),
         };
-        if let Some(reference) = keywords.get("$ref") {
-            return self.of(self.referred(reference));
-        }
         let own = keywords
             .iter()
             .filter(|(keyword, _)| !REMARKS.contains(&keyword.as_str()));
+        if let Some(reference) = keywords.get("$ref") {
+            assert!(
+                own.count() == 1,
+                "no table has more beside a reference: {schema}"
+            );
+            return self.of(self.referred(reference));
+        }
         let mut parts: Vec<String> = own
             .filter_map(|(keyword, value)| self.keyword(keyword, value, keywords))
             .collect();
@@ -99,15 +103,15 @@ impl Tables<'_> {
             }
             "required" => format!("required: &[{}]", listed(value, Value::to_string)),
             "additionalProperties" => format!("others: Some({})", self.of(value)),
-            "oneOf" => format!("exactly_one: &[{}]", listed(value, |it| self.of(it))),
+            "oneOf" => format!("exactly_one: &[{}]", listed(value, |it| exact(self.of(it)))),
             "anyOf" => format!("at_least_one: &[{}]", listed(value, |it| self.of(it))),
-            "if" => format!(
-                "when: Some(({}, {}))",
-                self.of(value),
-                self.of(&all["then"])
-            ),
+            "if" => {
+                let condition = exact(self.of(value));
+                format!("when: Some(({condition}, {}))", self.of(&all["then"]))
+            }
             // Told with the other one.
-            "maximum" | "then" => return None,
+            "maximum" if all.contains_key("minimum") => return None,
+            "then" if all.contains_key("if") => return None,
             other => panic!("the tables do not have `{other}`: {value}"),
         })
     }
@@ -121,7 +125,17 @@ impl Tables<'_> {
 
 fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
     let values: Vec<String> = values.as_array().into_iter().flatten().map(each).collect();
+    assert!(!values.is_empty(), "to a table, none would be any");
     values.join(", ")
+}
+
+/// Of numbers a table accepts too few, which must not make another one accept too much.
+fn exact(table: String) -> String {
+    let counts = ["INTEGER", "NUMBER"]
+        .iter()
+        .any(|word| table.contains(word));
+    assert!(!counts, "only where numbers are judged alone: {table}");
+    table
 }
 
 fn constant(value: &Value) -> String {

@@ -72,7 +72,7 @@ macro_rules! validated {
 
             $(
                 fn rule(index: usize) -> Option<&'static Rule> {
-                    Some(rules::$RULES[index])
+                    rules::$RULES.get(index).copied()
                 }
             )?
         }

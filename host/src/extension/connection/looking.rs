@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Connection;
+use super::{Connection, lock};
 use crate::extension::pending::Ticket;
 
 /// How long a reply is looked for.
@@ -76,10 +76,16 @@ impl Connection {
     pub(super) fn look_for(&self, ticket: &Ticket<'_>) {
         let mut until = None;
         loop {
-            match self.look() {
-                Look::Lines if ticket.is_settled() => return self.looking.found(),
-                Look::Leave => return,
-                Look::Lines | Look::Nothing => {}
+            let look = self.look();
+            if ticket.is_settled() {
+                // Somebody else may have read it.
+                if matches!(look, Look::Lines) {
+                    self.looking.found();
+                }
+                return;
+            }
+            if matches!(look, Look::Leave) {
+                return;
             }
             match until {
                 // It may have answered while the request was written, so that the first look is always worth it.
@@ -101,27 +107,26 @@ impl Connection {
             Err(TryLockError::WouldBlock) => return Look::Nothing,
             Err(TryLockError::Poisoned(_)) => return Look::Leave,
         };
+        let Some(inbox) = inbox.as_mut() else {
+            return Look::Leave;
+        };
+        // What is ending, and what has more to handle than to read, is for the task.
+        if inbox.more || lock(&self.stop_reason).is_some() {
+            return Look::Leave;
+        }
         match inbox.lines.fill_now() {
             Ok(true) => {}
             Ok(false) => return Look::Nothing,
             Err(_) => return Look::Leave,
         }
         // Who asks has nothing to do with what goes wrong here.
-        let heard = catch_unwind(AssertUnwindSafe(|| self.hear(&mut inbox)));
-        let left = match heard {
-            Ok(Ok(more)) => more || inbox.lines.has_ended(),
-            Ok(Err(why)) => {
-                self.disconnect(why);
-                true
-            }
-            Err(_) => {
-                self.disconnect("was let go: its task has failed");
-                true
-            }
-        };
-        if left {
+        match catch_unwind(AssertUnwindSafe(|| self.hear(inbox))) {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => self.disconnect(why),
+            Err(_) => self.disconnect("was let go: its task has failed"),
+        }
+        if inbox.more || inbox.lines.has_ended() {
             self.look.notify_one();
-            return Look::Leave;
         }
         Look::Lines
     }

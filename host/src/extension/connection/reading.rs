@@ -19,6 +19,8 @@ const LINES_AT_A_TURN: usize = 16;
 /// What comes from the extension, and what is kept of it. The lock on it is held for some lines, and never across an await.
 pub(super) struct Inbox {
     pub(super) lines: LineReader<Box<dyn Source>>,
+    /// Lines that have been read still wait.
+    pub(super) more: bool,
     reading: Reading,
 }
 
@@ -27,6 +29,7 @@ impl Inbox {
         let start = Instant::now();
         Self {
             lines: LineReader::new(stdout, limits.frame_bytes),
+            more: false,
             reading: Reading {
                 ack: Some(ack),
                 hello_by: start + limits.hello,
@@ -88,18 +91,18 @@ impl Connection {
         let writing = self.outbox.drive();
         pin!(exit, writing);
         loop {
-            if let Some(why) = lock(&self.stop_reason).take() {
-                return Err(why);
-            }
-            let (more, next_alarm) = {
-                let mut inbox = lock(&self.inbox);
-                let more = self.hear(&mut inbox)?;
-                if inbox.lines.has_ended() && !more && !process.output_ended {
+            let (more, next_alarm) = self.with_inbox(|inbox| {
+                // Whoever has set it did so with the inbox in hand: no line is handled after it.
+                if let Some(why) = lock(&self.stop_reason).take() {
+                    return Err(why);
+                }
+                self.hear(inbox)?;
+                if inbox.lines.has_ended() && !inbox.more && !process.output_ended {
                     process.output_ended = true;
                     process.expect_within(EXIT_AFTER_OUTPUT);
                 }
-                (more, self.next_alarm(&inbox.reading, &process))
-            };
+                Ok((inbox.more, self.next_alarm(&inbox.reading, &process)))
+            })?;
             if process.output_ended && process.status.is_some() {
                 return Ok(process.in_words());
             }
@@ -107,7 +110,9 @@ impl Connection {
             // Whoever sends without a pause must not keep the others from their turn: what is read comes last.
             tokio::select! {
                 biased;
-                () = alarm.rings() => self.alarmed(&mut lock(&self.inbox).reading, &mut process)?,
+                () = alarm.rings() => {
+                    self.with_inbox(|inbox| self.alarmed(&mut inbox.reading, &mut process))?;
+                }
                 status = &mut exit, if process.status.is_none() => {
                     process.status = Some(status);
                     process.expect_within(OUTPUT_AFTER_EXIT);
@@ -130,18 +135,27 @@ impl Connection {
 
     /// Reads once. May be cancelled.
     async fn fill(&self) -> io::Result<()> {
-        poll_fn(|context| lock(&self.inbox).lines.poll_fill(context)).await
+        poll_fn(|context| self.with_inbox(|inbox| inbox.lines.poll_fill(context))).await
     }
 
-    /// Handles what has been read, some lines at a time; `true` if there is more.
-    pub(super) fn hear(&self, inbox: &mut Inbox) -> Result<bool, String> {
-        let Inbox { lines, reading } = inbox;
-        let mut more = true;
+    fn with_inbox<T>(&self, work: impl FnOnce(&mut Inbox) -> T) -> T {
+        let mut inbox = lock(&self.inbox);
+        work(inbox.as_mut().expect("there until the end"))
+    }
+
+    /// Handles what has been read, some lines at a time; more may wait afterwards.
+    pub(super) fn hear(&self, inbox: &mut Inbox) -> Result<(), String> {
+        let Inbox {
+            lines,
+            more,
+            reading,
+        } = inbox;
+        *more = true;
         for _ in 0..LINES_AT_A_TURN {
             match lines.buffered() {
                 Some(line) => self.heard(line, reading)?,
                 None => {
-                    more = false;
+                    *more = false;
                     break;
                 }
             }
@@ -149,7 +163,7 @@ impl Connection {
         if std::mem::take(&mut reading.changed) {
             self.listener.changed();
         }
-        Ok(more)
+        Ok(())
     }
 
     /// When something is due that no other event will tell.

@@ -61,6 +61,7 @@ impl Connection {
         frame: impl FnOnce(Id) -> FromHost,
         deadline: Duration,
     ) -> Result<Reply, RequestError> {
+        // As for a tool.
         consume_budget().await;
         let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
         self.send(&frame(ticket.id().clone()))?;

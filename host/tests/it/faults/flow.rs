@@ -250,3 +250,32 @@ async fn a_stopped_one_times_out_and_is_ended_by_the_shutdown() {
     assert_eq!(state_of(&pid), Some('T'), "it was stopped all the time");
     trial.hold().await;
 }
+
+#[tokio::test]
+async fn one_that_was_disconnected_finds_its_output_closed() {
+    alone!();
+    let trial = Trial::begin(Limits {
+        garbage_lines: 50,
+        ..patient()
+    });
+    let told = trial.stage.home.path().join("told");
+    let script = format!(
+        "trap '' TERM PIPE\n\
+         echo '{{\"type\":\"hello\",\"name\":\"babbler\"}}'\n\
+         while echo babble; do :; done 2>/dev/null\n\
+         : > '{}'\n",
+        told.display()
+    );
+    let babbler = trial
+        .stage
+        .launch("babbler", "/bin/sh", vec!["-c".into(), script]);
+    trial.load(vec![babbler]).await;
+    trial
+        .told(
+            "babbler",
+            "was disconnected: 50 lines in a row are not JSON",
+        )
+        .await;
+    until("it has noticed", || told.exists()).await;
+    trial.hold().await;
+}
