@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Ran, World, skipped, text};
+use crate::support::{Ran, World, has, text};
 
 /// The workspace's own, made of this very source.
 fn conform() -> &'static Path {
@@ -25,14 +25,6 @@ fn conform() -> &'static Path {
         assert!(built.expect("cargo starts").success());
         zot.with_file_name("zot-conform")
     })
-}
-
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        skipped(&format!("{program} not found"));
-    }
-    found
 }
 
 /// A new extension, made in the directory that the user works in.

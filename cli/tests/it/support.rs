@@ -37,6 +37,15 @@ pub(crate) fn skipped(why: &str) {
     }
 }
 
+/// Whether there is a program; said aloud where there is none.
+pub(crate) fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        skipped(&format!("{program} not found"));
+    }
+    found
+}
+
 /// `PATH`, with Python itself before the script of a version manager that may stand for it: that takes many times as long,
 /// and on a busy machine longer than zot waits for an extension.
 fn search_path() -> &'static OsStr {

@@ -9,6 +9,10 @@ set -uo pipefail
 message=${1:?usage: client.sh MESSAGE [FLAGS...]}
 shift
 zot=${ZOT:-zot}
+if ! command -v jq >/dev/null; then
+  echo "error: jq not found; this client reads JSON with it" >&2
+  exit 2
+fi
 
 # In a session of its own Ctrl-C does not reach zot: it reaches us, and we say what it means.
 coproc agent { exec setsid "$zot" rpc "$@"; }

@@ -9,12 +9,21 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{script, types};
-use crate::support::{World, examples, skipped, wait_until};
+use crate::support::{World, examples, has, wait_until};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
 /// A client, ready to be run; `None` where its language is not there, said aloud.
 fn client(world: &World, language: &str) -> Option<Command> {
+    let needs = match language {
+        "shell" => "jq",
+        "python" => "python3",
+        "rust" => "true",
+        other => other,
+    };
+    if !has(needs) {
+        return None;
+    }
     let folder = examples::workspace().join("examples/rpc").join(language);
     let mut command = match language {
         "shell" => world.command(folder.join("client.sh")),
@@ -29,11 +38,8 @@ fn client(world: &World, language: &str) -> Option<Command> {
                 .arg(&program)
                 .arg(".")
                 .current_dir(folder)
-                .output();
-            let Ok(built) = built else {
-                skipped("go not found");
-                return None;
-            };
+                .output()
+                .expect("it starts");
             assert!(built.status.success(), "{built:?}");
             world.command(program)
         }
