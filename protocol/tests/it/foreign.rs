@@ -85,6 +85,9 @@ fn ajv_agrees() {
     if !folder.join("node_modules/ajv").exists() {
         return skipped("ajv not installed (.ci/setup)");
     }
+    if Command::new("node").arg("--version").output().is_err() {
+        return skipped("node not found");
+    }
     let mut command = Command::new("node");
     command.arg(folder.join("check.mjs"));
     agrees(command);

@@ -36,6 +36,10 @@ async fn aimock(options: &[&str]) -> Option<Aimock> {
         skipped("aimock not installed (.ci/setup)");
         return None;
     }
+    if Command::new("node").arg("--version").output().is_err() {
+        skipped("node not found");
+        return None;
+    }
     let mut child = Command::new("node")
         .arg(program)
         .args(["--port", "0", "--chunk-size", "7", "--fixtures"])
