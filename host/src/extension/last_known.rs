@@ -8,13 +8,16 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use super::{
     connection::{Connection, Stage},
     discover::file::{Follow, open_regular},
     registered::Registered,
 };
+
+/// Who writes.
+static WRITING: Semaphore = Semaphore::const_new(1);
 
 /// More than any extension registers; another file is none of ours.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -122,6 +125,8 @@ pub(crate) async fn keep(
         }
         let known = LastKnown::of(&version, &connection.registered());
         let path = path.clone();
+        // One after the other: a thread for each of many extensions at once would cost more than it hurries.
+        let _turn = WRITING.acquire().await;
         // A home that cannot be written to is told elsewhere; here it only makes a listing poorer.
         let _ = tokio::task::spawn_blocking(move || known.write(&path)).await;
     }
