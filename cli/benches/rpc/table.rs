@@ -11,8 +11,6 @@ pub(crate) type Round = (f64, f64);
 /// What passes.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// Anything: a ratio that is printed to be seen.
-    None,
     /// At most so many times the floor.
     Ratio(f64),
     /// At most so many milliseconds.
@@ -48,11 +46,10 @@ impl Row {
             format!("{:.1} us", floor * 1e6),
         );
         let (goal, figure, passes, (zot, floor)) = match self.goal {
-            Goal::None => ("-".to_owned(), format!("{ratio:.2}x"), None, times),
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
-                Some(ratio <= goal),
+                ratio <= goal,
                 times,
             ),
             Goal::Milliseconds(goal) => {
@@ -60,7 +57,7 @@ impl Row {
                 (
                     format!("<= {goal} ms"),
                     format!("{ms:.1} ms"),
-                    Some(ms <= goal),
+                    ms <= goal,
                     times,
                 )
             }
@@ -73,7 +70,7 @@ impl Row {
                 (
                     format!("<= {goal} MB"),
                     format!("{mb:.1} MB"),
-                    Some(mb <= goal),
+                    mb <= goal,
                     sizes,
                 )
             }

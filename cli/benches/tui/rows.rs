@@ -81,7 +81,7 @@ impl Row {
             what,
             &format!("<= {goal} {unit}"),
             &format!("{figure:.1} {unit}"),
-            Some(figure <= *goal),
+            figure <= *goal,
             "",
         );
     }

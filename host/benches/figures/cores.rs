@@ -2,7 +2,7 @@
 //!
 //! Left alone, the system may run both sides of a pipe on one core, or each on its own, and change its mind: the same round trip then
 //! takes 5 or 50 microseconds, whatever is in between. On a virtual machine it avoids to wake a core that has gone to sleep; on others it
-//! wakes one. So the figures that have a goal say where each side runs.
+//! wakes one. So a figure says where each side runs.
 
 use std::fs;
 

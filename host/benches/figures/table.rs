@@ -12,8 +12,6 @@ pub(crate) enum Goal {
     Ratio(f64),
     /// At most so many microseconds more than the floor.
     More(f64),
-    /// Anything: it is printed to be seen.
-    None,
 }
 
 pub(crate) struct Row {
@@ -47,7 +45,6 @@ impl Row {
         let ratio = middle(|(host, floor)| host / floor);
         let verdict = |passes: bool| if passes { "pass" } else { "MISS" };
         let (goal, figure, verdict) = match self.goal {
-            Goal::None => ("-".to_owned(), format!("{ratio:.2}x"), "-"),
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
