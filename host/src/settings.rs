@@ -3,14 +3,15 @@
 use std::{
     fs::{self, OpenOptions, TryLockError},
     io::{self, Read},
+    ops::Range,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, value::RawValue};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 use zot_protocol::{
     Config, Object, Trust,
     validate::{self, Refusal},
@@ -163,16 +164,28 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     .map_err(failed)
 }
 
-/// Where in the text the answers stand.
-#[derive(Deserialize)]
-struct Placed<'a> {
-    #[serde(borrow, default, deserialize_with = "even_null")]
-    trusted: Option<&'a RawValue>,
+/// Where in an object, as its text spells it, the value at a key stands.
+fn place_of(wanted: &str, text: &str) -> Option<Range<usize>> {
+    let mut at = text.find('{')? + 1;
+    loop {
+        let key: String = next(text, &mut at)?;
+        at += text[at..].find(':')? + 1;
+        at += text[at..].len() - text[at..].trim_start().len();
+        let start = at;
+        let _: IgnoredAny = next(text, &mut at)?;
+        if key == wanted {
+            return Some(start..at);
+        }
+        at += text[at..].find(',')? + 1;
+    }
 }
 
-/// `null` has a place too.
-fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
-    Deserialize::deserialize(from).map(Some)
+/// The value that comes next, and the place behind it.
+fn next<'t, T: Deserialize<'t>>(text: &'t str, at: &mut usize) -> Option<T> {
+    let mut values = serde_json::Deserializer::from_str(&text[*at..]).into_iter();
+    let value = values.next()?.ok()?;
+    *at += values.byte_offset();
+    Some(value)
 }
 
 /// The text with one answer more; `None` where it is not that of a configuration.
@@ -180,21 +193,19 @@ fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
     check(bytes).ok()?;
     let text = std::str::from_utf8(bytes).ok()?;
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let placed: Placed = serde_json::from_str(body).ok()?;
-    let mut answers: Object = placed
-        .trusted
-        .and_then(|trusted| serde_json::from_str(trusted.get()).ok())
+    let before = text.len() - body.len();
+    let place = place_of("trusted", body).map(|place| place.start + before..place.end + before);
+    let mut answers: Object = place
+        .clone()
+        .and_then(|place| serde_json::from_str(&text[place]).ok())
         .unwrap_or_default();
     answers.insert(dir.to_owned(), serde_json::to_value(trust).ok()?);
 
     let indent = indent_of(body);
     let pretty = serde_json::to_string_pretty(&Value::Object(answers)).ok()?;
     let pretty = reindented(&pretty, indent);
-    let (start, end, new) = match placed.trusted {
-        Some(trusted) => {
-            let start = trusted.get().as_ptr().addr() - text.as_ptr().addr();
-            (start, start + trusted.get().len(), pretty)
-        }
+    let (start, end, new) = match place {
+        Some(place) => (place.start, place.end, pretty),
         None => {
             let close = text.rfind('}')?;
             let last = text[..close].trim_end();

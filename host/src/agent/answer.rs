@@ -1,7 +1,7 @@
 //! An answer as it comes in: pieces into blocks, and what of them a driver is told.
 
 use serde_json::Value;
-use zot_protocol::{Object, StopReason, ToolId, rpc};
+use zot_protocol::{Object, StopReason, ToolId, rpc, validate};
 
 use crate::{
     message::Block,
@@ -132,10 +132,10 @@ fn read_args(text: &str) -> Result<Object, String> {
     if text.trim().is_empty() {
         return Ok(Object::new());
     }
-    match serde_json::from_str(text) {
+    match validate::strict_json(text.as_bytes()) {
         Ok(Value::Object(args)) => Ok(args),
         Ok(_) => Err("the arguments are not a JSON object".to_owned()),
-        Err(error) => Err(format!("the arguments are not JSON: {error}")),
+        Err(refusal) => Err(format!("the arguments cannot be read: {refusal}")),
     }
 }
 
@@ -213,7 +213,15 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_are_told() {
-        for (args, fine) in [("", true), ("{}", true), ("[1]", false), ("{\"a\":", false)] {
+        let reserved = r#"{"a":{"$serde_json::private::RawValue":"[1]"}}"#;
+        for (args, fine) in [
+            ("", true),
+            ("{}", true),
+            ("[1]", false),
+            ("{\"a\":", false),
+            ("{\"a\":1,\"a\":2}", false),
+            (reserved, false),
+        ] {
             let id = ToolId::from("t1");
             let (answer, _) = answer([
                 Delta::ToolStart {

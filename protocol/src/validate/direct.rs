@@ -16,7 +16,7 @@ use serde_json::Number;
 
 use super::{
     Validated,
-    json::quick::Parser,
+    json::{is_reserved, quick::Parser},
     rules::{ANY, ARRAY, BOOLEAN, OBJECT, Rule},
 };
 
@@ -144,6 +144,12 @@ impl<'l> Deserializer<'l> for Slot<'_, 'l> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// A map of `serde_json` would take `null` for an empty one.
+    fn deserialize_map<V: Visitor<'l>>(self, visitor: V) -> Result<V::Value, GiveUp> {
+        only_if(self.parser.peek() == Some(b'{'))?;
+        self.deserialize_any(visitor)
+    }
+
     /// Ours are names alone.
     fn deserialize_enum<V: Visitor<'l>>(
         self,
@@ -160,7 +166,7 @@ impl<'l> Deserializer<'l> for Slot<'_, 'l> {
     forward_to_deserialize_any! {
         <V: Visitor<'l>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        tuple_struct struct identifier ignored_any
     }
 }
 
@@ -192,9 +198,13 @@ struct Fields<'p, 'l> {
     ended: bool,
 }
 
+fn has_a_bit_for_each(rule: &Rule) -> bool {
+    rule.fields().len() <= u64::BITS as usize
+}
+
 impl<'p, 'l> Fields<'p, 'l> {
     fn new(parser: &'p mut Parser<'l>, rule: &'static Rule) -> Result<Self, GiveUp> {
-        only_if(rule.fields().len() <= 64)?;
+        only_if(has_a_bit_for_each(rule))?;
         Ok(Self {
             parser,
             rule,
@@ -241,7 +251,7 @@ impl<'p, 'l> Fields<'p, 'l> {
         }
         only_if(byte == Some(b'"'))?;
         let key = self.parser.string().ok_or(GiveUp)?;
-        only_if(self.parser.next() == Some(b':'))?;
+        only_if(self.parser.next() == Some(b':') && !is_reserved(&key))?;
         Ok(Some(key))
     }
 
@@ -284,6 +294,7 @@ impl<'l> MapAccess<'l> for &mut Fields<'_, 'l> {
         only_if(self.parser.next() == Some(b'"'))?;
         let name = self.parser.string().ok_or(GiveUp)?;
         self.rule = self.rule.choice(&name).ok_or(GiveUp)?;
+        only_if(has_a_bit_for_each(self.rule))?;
         // Its first field is the one that has chosen it.
         self.seen = 1;
         deserialize_text(name, seed)

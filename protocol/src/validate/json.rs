@@ -1,4 +1,4 @@
-//! Strict JSON: what `serde_json` refuses, and duplicate keys, which two readers would understand differently.
+//! Strict JSON: what `serde_json` refuses, and keys that two readers would understand differently: duplicates, and its own.
 
 pub(super) mod quick;
 
@@ -10,6 +10,13 @@ use serde_json::{Map, Number, Value};
 use super::{Refusal, RefusalKind, explain::escape_pointer, scan};
 
 const DUPLICATE: &str = "key appears twice";
+const RESERVED: &str = "key is reserved";
+
+/// Whether `serde_json` may take an object with this key for something else than an object. With its feature `raw_value`,
+/// which any crate of a program can switch on, it parses what stands there again, and again, to any depth.
+pub(super) fn is_reserved(key: &str) -> bool {
+    key.starts_with("$serde_json::private::")
+}
 
 /// Parses one line, of which a refusal tells what it can.
 pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
@@ -47,11 +54,11 @@ fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
-    if text == DUPLICATE {
+    if let Some(reason) = [DUPLICATE, RESERVED].into_iter().find(|it| *it == text) {
         // The same parse again, this time noting where it is.
         let mut path = Vec::new();
         let _ = parse_with(line, &mut path);
-        return Refusal::new(RefusalKind::Malformed, path.concat(), DUPLICATE);
+        return Refusal::new(RefusalKind::Malformed, path.concat(), reason);
     }
     if text.starts_with("recursion limit") {
         return Refusal::new(
@@ -96,7 +103,7 @@ impl Trace for Vec<String> {
     }
 }
 
-/// Builds a [`Value`] and refuses a key that is there already.
+/// Builds a [`Value`] and refuses a key that is there already, or reserved.
 struct Strict<'t, T>(&'t mut T);
 
 impl<'de, T: Trace> DeserializeSeed<'de> for Strict<'_, T> {
@@ -154,6 +161,9 @@ impl<'de, T: Trace> Visitor<'de> for Strict<'_, T> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             self.0.enter_key(&key);
+            if is_reserved(&key) {
+                return Err(A::Error::custom(RESERVED));
+            }
             let value = entries.next_value_seed(Strict(&mut *self.0))?;
             if object.insert(key, value).is_some() {
                 return Err(A::Error::custom(DUPLICATE));

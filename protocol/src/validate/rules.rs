@@ -200,17 +200,17 @@ impl Rule {
             let first = one.fields.first();
             first.is_some_and(|(name, rule)| *name == key && rule.values.len() == 1)
         };
-        self.fields.is_empty() && self.exactly_one.iter().all(by_key)
+        let alone = self.fields.is_empty() && self.required.is_empty() && self.others.is_none();
+        alone && self.exactly_one.iter().all(by_key)
     }
 
     /// The one that a text chooses.
     pub(super) fn choice(&self, text: &str) -> Option<&'static Self> {
-        let mut fitting = self
-            .exactly_one
-            .iter()
-            .filter(|one| one.fields[0].1.takes_text(text) && one.takes_alone(OBJECT));
-        let chosen = fitting.next()?;
-        fitting.next().is_none().then_some(chosen)
+        let named = |one: &&&'static Self| one.fields[0].1.values.contains(&Some(text));
+        let mut named = self.exactly_one.iter().filter(named);
+        let chosen = named.next()?;
+        let fits = chosen.fields[0].1.takes_text(text) && chosen.takes_alone(OBJECT);
+        (fits && named.next().is_none()).then_some(chosen)
     }
 }
 

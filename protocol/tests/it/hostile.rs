@@ -1,7 +1,10 @@
 //! Whatever the bytes: a frame or a refusal, never a panic.
 
 use proptest::prelude::*;
-use zot_protocol::{FromExtension, FromHost, rpc, validate};
+use zot_protocol::{
+    FromExtension, FromHost, rpc,
+    validate::{self, RefusalKind},
+};
 
 fn read(line: &[u8]) -> Result<FromExtension, validate::Refusal> {
     // The other sets must survive the same bytes.
@@ -167,4 +170,36 @@ fn an_integer_may_be_written_with_a_point() {
     )
     .expect("valid");
     assert_eq!(manifest.timeouts.expect("there").tool_ms, Some(2000));
+}
+
+/// What `serde_json` takes for a text to be parsed again, each with its own limit on depth, where the feature `raw_value` is on.
+#[test]
+fn keys_that_serde_json_keeps_for_itself_are_refused() {
+    let mut nested = "1".to_owned();
+    for _ in 0..100 {
+        let text = format!("{}{nested}{}", "[".repeat(120), "]".repeat(120));
+        let text = text.replace('\\', "\\u005c").replace('"', "\\u0022");
+        nested = format!(r#"{{"$serde_json::private::RawValue":"{text}"}}"#);
+    }
+    let values = [
+        nested.as_str(),
+        r#"{"$serde_json::private::RawValue":"{\"a\":1,\"a\":2}"}"#,
+        r#"{"a":[{"\u0024serde_json::private::Number":"1"}]}"#,
+    ];
+    for value in values {
+        let line = format!(
+            r#"{{"type":"tool_result","id":"1","content":[],"structured_content":{value}}}"#
+        );
+        let refusal = validate::frame::<FromExtension>(line.as_bytes()).expect_err("refused");
+        assert_eq!(refusal.kind, RefusalKind::Malformed);
+        assert!(refusal.to_string().contains("key is reserved"), "{refusal}");
+        assert_eq!(refusal.id, Some("1".into()), "whoever waits is told");
+        assert!(
+            refusal.pointer.starts_with("/structured_content/"),
+            "{}",
+            refusal.pointer
+        );
+        assert!(validate::decode::<FromExtension>(line.as_bytes()).is_err());
+        assert!(validate::strict_json(line.as_bytes()).is_err());
+    }
 }

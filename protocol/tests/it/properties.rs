@@ -3,6 +3,7 @@
 
 mod from_schema;
 mod invent;
+mod spelled;
 mod tables;
 
 use proptest::{prelude::*, test_runner::TestRunner};

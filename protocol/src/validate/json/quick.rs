@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use memchr::memchr2;
 use serde_json::{Map, Number, Value};
 
+use super::is_reserved;
+
 /// Deeper values are left to `serde_json`, which has the limit.
 const DEPTH: usize = 100;
 /// Runs of plain characters this short are not worth a call.
@@ -126,7 +128,7 @@ impl<'l> Parser<'l> {
                 return None;
             }
             let key = self.string()?.into_owned();
-            if self.next()? != b':' {
+            if self.next()? != b':' || is_reserved(&key) {
                 return None;
             }
             let value = self.value()?;

@@ -12,7 +12,7 @@ use zot_protocol::{
 use super::{from_schema::values_of, runner};
 
 /// What is put in the place of something else.
-fn odd() -> impl Strategy<Value = Value> {
+pub(super) fn odd() -> impl Strategy<Value = Value> {
     proptest::sample::select(vec![
         json!(null),
         json!(true),
@@ -45,7 +45,7 @@ fn odd() -> impl Strategy<Value = Value> {
 }
 
 /// How many places a value has, itself included.
-fn places(value: &Value) -> usize {
+pub(super) fn places(value: &Value) -> usize {
     let below: usize = match value {
         Value::Object(object) => object.values().map(places).sum(),
         Value::Array(list) => list.iter().map(places).sum(),
@@ -55,7 +55,7 @@ fn places(value: &Value) -> usize {
 }
 
 /// Changes the place of this number, counted as [`places`] does; `None` takes it out of its object.
-fn change(value: &mut Value, at: &mut usize, into: Option<&Value>) {
+pub(super) fn change(value: &mut Value, at: &mut usize, into: Option<&Value>) {
     match value {
         Value::Object(object) => {
             let keys: Vec<String> = object.keys().cloned().collect();
