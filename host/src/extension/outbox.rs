@@ -53,7 +53,7 @@ struct State {
     finishing: bool,
     /// The driving task, which a pipe that fills up must wake.
     driver: Waker,
-    /// When the pipe last took something, or had nothing to take.
+    /// When the pipe last took something; only known while something waits.
     progress: Instant,
 }
 
@@ -86,14 +86,15 @@ impl Outbox {
             return Err(NotSent::Full);
         }
         let was_idle = state.queue.is_empty();
-        if was_idle {
-            state.progress = Instant::now();
-        }
         taken(&line);
         state.bytes += line.len();
         state.queue.push_back(line);
         let driver = state.driver.clone();
-        match state.poll_write(&mut Context::from_waker(&driver)) {
+        let written = state.poll_write(&mut Context::from_waker(&driver));
+        if was_idle && !state.queue.is_empty() {
+            state.progress = Instant::now();
+        }
+        match written {
             Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
             // It is the driver's to report.
             Poll::Ready(Err(_)) => driver.wake(),
@@ -162,12 +163,14 @@ impl State {
             if taken == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.progress = Instant::now();
             self.written += taken;
             if self.written == line.len() {
                 self.bytes -= line.len();
                 self.written = 0;
                 self.queue.pop_front();
+            }
+            if !self.queue.is_empty() {
+                self.progress = Instant::now();
             }
         }
         Poll::Ready(Ok(()))

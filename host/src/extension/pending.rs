@@ -1,4 +1,4 @@
-//! Requests that wait for their replies, by id, each with its clock.
+//! Requests that wait for their replies, by id, each with its clock. An id is a number here, and its digits on the wire.
 //!
 //! There is one timer for all of them, which the connection keeps: a request that is answered in time, as nearly all
 //! are, sets none.
@@ -66,6 +66,17 @@ pub(crate) enum Kind {
     /// With its place among other calls.
     Tool(CallChain),
     Intercept,
+}
+
+impl Reply {
+    /// The request that it says it answers.
+    pub(crate) fn id(&self) -> &Id {
+        match self {
+            Self::Command(response) => &response.id,
+            Self::Tool(result) => &result.id,
+            Self::Intercept(response) => &response.id,
+        }
+    }
 }
 
 impl Kind {
@@ -169,7 +180,7 @@ pub(crate) struct Pending {
 }
 
 struct State {
-    waiting: HashMap<Id, Waiting>,
+    waiting: HashMap<u64, Waiting>,
     /// When to look at the clocks. It may be too early, and then is set anew, but never too late.
     alarm: Option<Instant>,
     /// When a request was last given up or had its outcome.
@@ -191,7 +202,7 @@ impl Default for Pending {
 
 impl Pending {
     /// Waits for the reply to `id`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
-    pub(crate) fn wait(&self, id: Id, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
+    pub(crate) fn wait(&self, number: u64, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
         let waiting = Waiting {
             kind,
             clock,
@@ -200,14 +211,18 @@ impl Pending {
             waker: Waker::noop().clone(),
         };
         let mut state = self.lock();
-        state.waiting.insert(id.clone(), waiting);
+        state.waiting.insert(number, waiting);
         let sooner = clock
             .until
             .is_some_and(|until| state.alarm.is_none_or(|alarm| until < alarm));
         if sooner {
             state.alarm = clock.until;
         }
-        (Ticket { pending: self, id }, sooner)
+        let ticket = Ticket {
+            pending: self,
+            number,
+        };
+        (ticket, sooner)
     }
 
     /// When [`expire`](Self::expire) is to be called.
@@ -230,17 +245,21 @@ impl Pending {
         late.into_iter().for_each(Waker::wake);
     }
 
-    /// Delivers a reply; `false` when nobody waits for it.
-    pub(crate) fn reply(&self, id: &Id, reply: Reply) -> bool {
+    /// Delivers a reply, or gives it back when nobody waits for it.
+    #[expect(
+        clippy::result_large_err,
+        reason = "it is moved, and nearly never given back"
+    )]
+    pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.lock();
-        let waiting = state.open_one(id);
+        let waiting = state.open_one(reply.id());
         let Some(waiting) = waiting.filter(|waiting| waiting.kind.is_answered_by(&reply)) else {
-            return false;
+            return Err(reply);
         };
         let waker = waiting.settle(Ok(reply));
         drop(state);
         waker.wake();
-        true
+        Ok(())
     }
 
     /// Delivers a line of progress; `false` when nobody waits for it. Where too many wait to be shown, the oldest goes.
@@ -314,7 +333,7 @@ impl State {
     }
 
     fn open_one(&mut self, id: &Id) -> Option<&mut Waiting> {
-        let one = self.waiting.get_mut(id);
+        let one = self.waiting.get_mut(&number(id)?);
         one.filter(|waiting| waiting.outcome.is_none())
     }
 }
@@ -322,18 +341,18 @@ impl State {
 /// One request's place. Dropping it gives up waiting; a later reply is then nobody's.
 pub(crate) struct Ticket<'p> {
     pending: &'p Pending,
-    id: Id,
+    number: u64,
 }
 
 impl Ticket<'_> {
-    pub(crate) fn id(&self) -> &Id {
-        &self.id
+    pub(crate) fn id(&self) -> Id {
+        self.number.to_string().into()
     }
 
     /// Whether it has its outcome.
     pub(crate) fn is_settled(&self) -> bool {
         let state = self.pending.lock();
-        let waiting = state.waiting.get(&self.id);
+        let waiting = state.waiting.get(&self.number);
         waiting.is_some_and(|waiting| waiting.outcome.is_some())
     }
 
@@ -353,13 +372,13 @@ impl Ticket<'_> {
 
     fn poll_news(&self, context: &mut Context<'_>) -> Poll<News> {
         let mut state = self.pending.lock();
-        let waiting = state.waiting.get_mut(&self.id);
+        let waiting = state.waiting.get_mut(&self.number);
         let waiting = waiting.expect("kept until its outcome is taken");
         if let Some(line) = waiting.progress.pop_front() {
             return Poll::Ready(News::Progress(line));
         }
         if let Some(outcome) = waiting.outcome.take() {
-            state.waiting.remove(&self.id);
+            state.waiting.remove(&self.number);
             return Poll::Ready(News::Outcome(outcome));
         }
         waiting.waker.clone_from(context.waker());
@@ -370,7 +389,7 @@ impl Ticket<'_> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let mut state = self.pending.lock();
-        state.waiting.remove(&self.id);
+        state.waiting.remove(&self.number);
         state.settled_at = Instant::now();
     }
 }
@@ -380,9 +399,36 @@ impl Drop for Ticket<'_> {
 pub(crate) struct Ids(AtomicU64);
 
 impl Ids {
-    pub(crate) fn next(&self) -> Id {
-        (self.0.fetch_add(1, Ordering::Relaxed) + 1)
-            .to_string()
-            .into()
+    pub(crate) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// The number that [`Ticket::id`] spells so; an id in any other spelling is none of ours.
+fn number(id: &Id) -> Option<u64> {
+    let digits = id.as_str();
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|_| plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_number_in_one_spelling() {
+        assert_eq!(number(&"17".into()), Some(17));
+        for other in [
+            "",
+            "017",
+            "+17",
+            " 17",
+            "17.0",
+            "1e1",
+            "٣",
+            "18446744073709551616",
+        ] {
+            assert_eq!(number(&other.into()), None, "{other:?}");
+        }
     }
 }

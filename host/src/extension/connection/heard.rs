@@ -70,17 +70,10 @@ impl Connection {
             | FromExtension::Subscribe(_) => {
                 self.register(frame, reading);
             }
-            FromExtension::CommandResponse(response) => {
-                let id = response.id.clone();
-                self.reply(&id, Reply::Command(response));
-            }
-            FromExtension::ToolResult(result) => {
-                let id = result.id.clone();
-                self.reply(&id, Reply::Tool(result));
-            }
+            FromExtension::CommandResponse(response) => self.reply(Reply::Command(response)),
+            FromExtension::ToolResult(result) => self.reply(Reply::Tool(result)),
             FromExtension::EventInterceptResponse(response) => {
-                let id = response.id.clone();
-                self.reply(&id, Reply::Intercept(response));
+                self.reply(Reply::Intercept(response));
             }
             FromExtension::ToolProgress(mut progress) => {
                 cut_text(&mut progress.text, self.limits.progress_bytes);
@@ -156,9 +149,9 @@ impl Connection {
         }
     }
 
-    fn reply(&self, id: &Id, reply: Reply) {
-        if !self.pending.reply(id, reply) {
-            self.nobody_waits("a reply", id);
+    fn reply(&self, reply: Reply) {
+        if let Err(reply) = self.pending.reply(reply) {
+            self.nobody_waits("a reply", reply.id());
         }
     }
 

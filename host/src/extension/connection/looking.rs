@@ -74,8 +74,14 @@ enum Look {
 impl Connection {
     /// Looks for the reply that `ticket` waits for. Whether or not it is found, awaiting the ticket is the next thing to do.
     pub(super) fn look_for(&self, ticket: &Ticket<'_>) {
-        let mut until = None;
+        let until = self.looking.is_worth_it();
+        let until = until.then(|| Instant::now() + MOMENT);
         loop {
+            if until.is_some() {
+                // The extension may be waiting for this very core.
+                yield_now();
+            }
+            // Even where it is not waited for: it may have answered while the request was written.
             let look = self.look();
             if ticket.is_settled() {
                 // Somebody else may have read it.
@@ -84,18 +90,12 @@ impl Connection {
                 }
                 return;
             }
-            if matches!(look, Look::Leave) {
-                return;
-            }
             match until {
-                // It may have answered while the request was written, so that the first look is always worth it.
-                None if !self.looking.is_worth_it() => return,
-                None => until = Some(Instant::now() + MOMENT),
+                None => return,
+                Some(_) if matches!(look, Look::Leave) => return,
                 Some(until) if Instant::now() >= until => return self.looking.in_vain(),
                 Some(_) => {}
             }
-            // The extension may be waiting for this very core.
-            yield_now();
         }
     }
 

@@ -64,7 +64,7 @@ impl Connection {
         // As for a tool.
         consume_budget().await;
         let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
-        self.send(&frame(ticket.id().clone()))?;
+        self.send(&frame(ticket.id()))?;
         self.look_for(&ticket);
         ticket.outcome().await
     }
@@ -91,8 +91,8 @@ impl Connection {
             chain,
             over: false,
         };
-        let id = call.ticket.id().clone();
-        if let Err(error) = self.send(&ToolCall::new(id, chain.tool(), args).into()) {
+        let frame = ToolCall::new(call.ticket.id(), chain.tool(), args);
+        if let Err(error) = self.send(&frame.into()) {
             call.over = true;
             return Err(error);
         }
@@ -137,9 +137,8 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.chain.close();
         if !self.over && self.connection.registered().can(&Capability::ToolCancel) {
-            let _ = self
-                .connection
-                .send(&ToolCancel::new(self.ticket.id().clone()).into());
+            let cancel = ToolCancel::new(self.ticket.id());
+            let _ = self.connection.send(&cancel.into());
         }
     }
 }
