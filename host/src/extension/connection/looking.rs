@@ -1,10 +1,12 @@
 //! Looking for a reply instead of sleeping until it comes.
 //!
 //! A core that has fallen asleep takes longer to wake than most extensions take to answer. So whoever asks looks for the
-//! answer for a moment, and reads it without a detour over the task that reads otherwise. An extension that does not
-//! answer in that time is looked for ever less often, and then costs next to nothing.
+//! answer for a moment, and reads it without a detour over the task that reads otherwise. Between two looks others have the
+//! core, of whom the extension may be one. An extension that does not answer in that time is looked for ever less often, and then
+//! costs next to nothing.
 
 use std::{
+    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         TryLockError,
@@ -13,6 +15,8 @@ use std::{
     thread::{available_parallelism, yield_now},
     time::{Duration, Instant},
 };
+
+use tokio::runtime::Handle;
 
 use super::{Connection, lock};
 use crate::extension::pending::Ticket;
@@ -25,8 +29,8 @@ const LONGEST_BREAK: u32 = 1024;
 /// Whether looking for the replies of one extension is worth it.
 #[derive(Debug)]
 pub(super) struct Looking {
-    /// With one core the extension could not answer meanwhile.
-    cores: bool,
+    /// Whether the extension can answer meanwhile.
+    harmless: bool,
     /// How many requests are made without a look after the next one in vain.
     pause: AtomicU32,
     /// How many are still to be.
@@ -35,8 +39,10 @@ pub(super) struct Looking {
 
 impl Looking {
     pub(super) fn new() -> Self {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        let workers = Handle::try_current().map_or(1, |it| it.metrics().num_workers());
         Self {
-            cores: available_parallelism().is_ok_and(|cores| cores.get() > 1),
+            harmless: is_harmless(cores, workers),
             pause: AtomicU32::new(1),
             left: AtomicU32::new(0),
         }
@@ -46,7 +52,7 @@ impl Looking {
     fn is_worth_it(&self) -> bool {
         let one_less = |left: u32| left.checked_sub(1);
         let order = Ordering::Relaxed;
-        self.cores && self.left.fetch_update(order, order, one_less).is_err()
+        self.harmless && self.left.fetch_update(order, order, one_less).is_err()
     }
 
     fn found(&self) {
@@ -59,6 +65,11 @@ impl Looking {
         let longer = pause.saturating_mul(2).min(LONGEST_BREAK);
         self.pause.store(longer, Ordering::Relaxed);
     }
+}
+
+/// With one core, another worker of the runtime, which waits for the same reply, would be in the way of the extension.
+fn is_harmless(cores: usize, workers: usize) -> bool {
+    cores > 1 || workers == 1
 }
 
 /// What a look has come to.
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn one_that_is_slow_is_looked_for_ever_less_often() {
         let looking = Looking {
-            cores: true,
+            harmless: true,
             ..Looking::new()
         };
         let mut looks = 0;
@@ -156,11 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn on_one_core_nobody_is_looked_for() {
-        let looking = Looking {
-            cores: false,
-            ..Looking::new()
-        };
-        assert!(!looking.is_worth_it());
+    fn on_one_core_the_only_worker_looks_and_one_of_several_does_not() {
+        let known = [(1, 1), (1, 2), (2, 1), (2, 2)];
+        let looks = known.map(|(cores, workers)| is_harmless(cores, workers));
+        assert_eq!(looks, [true, false, true, true]);
     }
 }
