@@ -8,7 +8,7 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 #[cfg(target_os = "linux")]
-use rustix::io::{ReadWriteFlags, preadv2, pwritev2};
+use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use tokio::io::{Interest, unix::AsyncFd};
 
 /// The other end is closed.
@@ -22,15 +22,27 @@ pub(crate) fn watched(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd<
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
 }
 
-/// Reads what is there without waiting, where the system can do so whatever the flags are: Linux, for pipes and sockets.
-/// `None`: it cannot, or there is nothing, or something is wrong; it must be asked first.
-#[cfg(target_os = "linux")]
-pub(crate) fn read_at_once(fd: &impl AsFd, buffer: &mut [u8]) -> Option<usize> {
-    let mut buffers = [io::IoSliceMut::new(buffer)];
-    preadv2(fd, &mut buffers, HERE, ReadWriteFlags::NOWAIT).ok()
+/// What a read without waiting has come to.
+pub(crate) enum AtOnce {
+    /// So many bytes; none at the end.
+    Read(usize),
+    Nothing,
+    /// It cannot be done, or something is wrong; the system must be asked first.
+    Unknown,
 }
 
-/// Writes as much as goes out without waiting; `None` as for [`read_at_once`].
+/// Reads what is there without waiting, where the system can do so whatever the flags are: Linux, for pipes and sockets.
+#[cfg(target_os = "linux")]
+pub(crate) fn read_at_once(fd: &impl AsFd, buffer: &mut [u8]) -> AtOnce {
+    let mut buffers = [io::IoSliceMut::new(buffer)];
+    match preadv2(fd, &mut buffers, HERE, ReadWriteFlags::NOWAIT) {
+        Ok(count) => AtOnce::Read(count),
+        Err(Errno::AGAIN) => AtOnce::Nothing,
+        Err(_) => AtOnce::Unknown,
+    }
+}
+
+/// Writes as much as goes out without waiting; `None` where that is nothing, or the system must be asked first.
 #[cfg(target_os = "linux")]
 pub(crate) fn write_at_once(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
     let written = pwritev2(fd, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT);
@@ -42,8 +54,8 @@ pub(crate) fn write_at_once(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
 const HERE: u64 = u64::MAX;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn read_at_once(_: &impl AsFd, _: &mut [u8]) -> Option<usize> {
-    None
+pub(crate) fn read_at_once(_: &impl AsFd, _: &mut [u8]) -> AtOnce {
+    AtOnce::Unknown
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -3,7 +3,7 @@
 mod answer;
 mod ask;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, thread};
 
 use rustix::event::PollFlags;
 use tokio::{
@@ -102,6 +102,7 @@ impl Driver {
                     // Most drivers wait for each answer. Those who do not have theirs written together.
                     if !self.input.has_more() {
                         self.outlet.write_now()?;
+                        self.let_the_driver_go_on();
                     }
                 }
                 event = next(&mut self.active), if tells => self.event(event),
@@ -114,6 +115,14 @@ impl Driver {
                     self.end();
                 }
             }
+        }
+    }
+
+    /// Whoever waited for the answer may need this very core. Its next command is then here before we would fall asleep, which
+    /// costs more than the answer.
+    fn let_the_driver_go_on(&self) {
+        if !self.is_busy() {
+            thread::yield_now();
         }
     }
 

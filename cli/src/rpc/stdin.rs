@@ -13,7 +13,7 @@ use tokio::{
     task::coop,
 };
 
-use crate::agent::descriptor::{CLOSED, has, read_at_once, watched};
+use crate::agent::descriptor::{AtOnce, CLOSED, has, read_at_once, watched};
 
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
@@ -57,16 +57,17 @@ impl AsyncRead for Stdin {
             let mut is_ready = ready!(stdin.poll_read_ready(context))?;
             let wanted = buffer.remaining().min(CHUNK);
             let space = buffer.initialize_unfilled_to(wanted);
-            if let Some(count) = read_at_once(stdin.get_ref(), space) {
-                buffer.advance(count);
-                if 0 < count && count < wanted {
-                    is_ready.clear_ready();
+            match read_at_once(stdin.get_ref(), space) {
+                AtOnce::Read(count) => {
+                    // Whether there is more is found out by reading: a driver often has sent the next command by then.
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
                 }
-                return Poll::Ready(Ok(()));
-            }
-            if !has(stdin.get_ref(), PollFlags::IN | CLOSED) {
-                is_ready.clear_ready();
-                continue;
+                AtOnce::Unknown if has(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
+                AtOnce::Nothing | AtOnce::Unknown => {
+                    is_ready.clear_ready();
+                    continue;
+                }
             }
             let was_all = read(stdin.get_ref(), buffer)?;
             if was_all {
