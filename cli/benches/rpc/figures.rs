@@ -7,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Bench, Cores, EXTENSIONS, driven::Driven, row::median, table::Round, this};
+use super::{Bench, EXTENSIONS, driven::Driven, row::median, table::Round, this};
 
 const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
 const HELLO: &str = "{\"id\":\"0\",\"type\":\"hello\"}\n";
 const EXTENSIONS_ASKED: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
-/// Between two pings, as a user has them: long enough for a core to fall asleep, which then must be woken.
+/// Long enough for a core to fall asleep.
 const PAUSE: Duration = Duration::from_millis(1);
 
 fn rpc(bench: &Bench) -> Driven {
@@ -29,30 +29,36 @@ fn ready(bench: &Bench) -> Driven {
     zot
 }
 
+/// One after the other.
 pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
-    let pause = if bench.cores == Cores::One {
-        Duration::ZERO
-    } else {
-        PAUSE
-    };
-    let mut zot = ready(bench);
-    let mut echo = Driven::start(bench.other_side(&this()).arg("--echo"));
-    let round = |_| {
-        let times = |driven: &mut Driven| {
-            let one = |_| {
-                thread::sleep(pause);
-                let start = Instant::now();
-                driven.ask(PING);
-                start.elapsed().as_secs_f64()
-            };
-            median((0..PINGS).map(one).collect())
+    pings_after(bench, Duration::ZERO)
+}
+
+/// After a pause each.
+pub(crate) fn late_pings(bench: &Bench) -> Vec<Round> {
+    pings_after(bench, PAUSE)
+}
+
+/// Each round with new processes: the system decides early on who runs where, and then sticks to it.
+fn pings_after(bench: &Bench, pause: Duration) -> Vec<Round> {
+    let times = |driven: &mut Driven| {
+        let one = |_| {
+            thread::sleep(pause);
+            let start = Instant::now();
+            driven.ask(PING);
+            start.elapsed().as_secs_f64()
         };
-        (times(&mut zot), times(&mut echo))
+        median((0..PINGS).map(one).collect())
     };
-    let rounds = (0..bench.rounds).map(round).collect();
-    zot.end();
-    echo.end();
-    rounds
+    let round = |_| {
+        let mut zot = ready(bench);
+        let mut echo = Driven::start(bench.other_side(&this()).arg("--echo"));
+        let round = (times(&mut zot), times(&mut echo));
+        zot.end();
+        echo.end();
+        round
+    };
+    (0..bench.rounds).map(round).collect()
 }
 
 pub(crate) fn first_answers(bench: &Bench) -> Vec<Round> {

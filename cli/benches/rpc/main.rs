@@ -1,9 +1,8 @@
 //! What `zot rpc` costs: a ping, its start, its memory, each with ten extensions installed.
 //!
-//! Pings are measured three times: as a user has them, with the driver on another core than zot and a pause before each ping in which
-//! that core falls asleep; the same on whatever cores the system likes, which may be one; and pinned to one core without pauses, where
-//! the program's own work shows. (`host/benches/figures/cores.rs` says why.) Rounds of zot and floor are interleaved. The floor and the
-//! extensions are this same binary, started with a flag.
+//! Pings are measured as a user has them, one after the other; after a pause in which the core of the other side falls asleep; and pinned
+//! to one core, where the program's own work shows. (`host/benches/figures/cores.rs` says why.) Rounds of zot and floor are interleaved.
+//! The floor and the extensions are this same binary, started with a flag.
 
 mod driven;
 mod figures;
@@ -85,24 +84,33 @@ fn on_core(core: &str, program: &Path) -> Command {
 }
 
 fn rows(cores: Cores) -> Vec<Row> {
-    let (what, goal) = match cores {
-        Cores::Apart => ("a ping, against the same pipe to an echo", Goal::Ratio(1.3)),
-        Cores::One => (
-            "a ping, against the same pipe to an echo, pinned",
-            Goal::Ratio(2.0),
-        ),
-        Cores::Any => ("a ping, on whatever cores", Goal::Ratio(1.3)),
-    };
-    let ping = Row {
+    let ping = |what, goal, measure| Row {
         what,
         goal,
-        measure: figures::pings,
+        measure,
     };
-    if cores != Cores::Any {
-        return vec![ping];
+    match cores {
+        Cores::Apart => {
+            let what = "a ping, to a core that sleeps";
+            return vec![ping(what, Goal::Ratio(1.3), figures::late_pings)];
+        }
+        Cores::One => {
+            let what = "a ping, against the same pipe to an echo, pinned";
+            return vec![ping(what, Goal::Ratio(2.0), figures::pings)];
+        }
+        Cores::Any => {}
     }
     vec![
-        ping,
+        ping(
+            "a ping, against the same pipe to an echo",
+            Goal::Ratio(1.3),
+            figures::pings,
+        ),
+        ping(
+            "a ping, after a pause, on whatever cores",
+            Goal::Seen,
+            figures::late_pings,
+        ),
         Row {
             what: "zot rpc to its first answer, against a bare start",
             goal: Goal::Milliseconds(15.0),

@@ -1,8 +1,8 @@
 //! Who runs on which core.
 //!
-//! Left alone, the system may run both sides of a pipe on one core, or each on its own, and change its mind: the same round trip then
-//! takes 5 or 50 microseconds, whatever is in between. On a virtual machine it avoids to wake a core that has gone to sleep; on others it
-//! wakes one. So a figure says where each side runs.
+//! Left alone, the system runs both sides of a pipe on one core, or each on its own: the same round trip then takes 5 or 50
+//! microseconds, whatever is in between. A pair that does nothing else is mostly kept apart. After a pause a virtual machine avoids to wake
+//! a core that has gone to sleep, and both run on one. So rows say how the pairs were run.
 
 use std::fs;
 
@@ -26,10 +26,14 @@ const THEIRS: &str = "1";
 pub(crate) const FLAG: &str = "--core";
 
 impl Cores {
-    /// Whether this machine has as many.
-    pub(crate) fn are_there(self) -> bool {
+    /// Apart, where this machine has two.
+    pub(crate) fn apart() -> Self {
         let all = sched_getaffinity(None).expect("known");
-        self == Self::Any || (all.is_set(0) && all.is_set(1))
+        if all.is_set(0) && all.is_set(1) {
+            Self::Apart
+        } else {
+            Self::Any
+        }
     }
 
     /// What the other side is started with besides.

@@ -1,9 +1,8 @@
 //! What the host costs: a tool call, a chain of ten, the start of fifty, a flood, each against the same without it.
 //!
-//! `cargo bench -p zot-host` prints the table twice: as a user has it, with the extension on another core and a pause before each
-//! call in which that core falls asleep, and pinned to one core without pauses, where the host's own work shows. Rounds of host and
-//! floor are interleaved, and the median of their ratios counts. The extension is this same binary, started with `--echo`. A word
-//! selects rows: `cargo bench -p zot-host -- call`.
+//! `cargo bench -p zot-host` prints the table twice: as a user has it, and pinned to one core, where the host's own work shows.
+//! Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this same binary, started with
+//! `--echo`. A word selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
 mod cores;
@@ -47,11 +46,8 @@ fn main() {
     }
     // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    // As a program has it that asks for nothing else: a worker for each core.
+    let runtime = Runtime::new().expect("a runtime");
     let bench = Bench {
         runtime,
         home: tempfile::tempdir().expect("a home"),
@@ -84,9 +80,15 @@ fn rows(pinned: bool) -> impl Iterator<Item = Row> {
             pinned_too: true,
         },
         Row {
-            what: "the same, on whatever cores",
+            what: "the same, to a core that sleeps",
             goal: round_trip,
-            measure: round_trips::calls_anywhere,
+            measure: round_trips::calls_apart,
+            pinned_too: false,
+        },
+        Row {
+            what: "the same, after a pause, on whatever cores",
+            goal: Goal::Seen,
+            measure: round_trips::calls_after_a_pause,
             pinned_too: false,
         },
         Row {
@@ -96,9 +98,15 @@ fn rows(pinned: bool) -> impl Iterator<Item = Row> {
             pinned_too: true,
         },
         Row {
-            what: "the same chain, on whatever cores",
+            what: "the same chain, to a core that sleeps",
             goal: round_trip,
-            measure: round_trips::chains_anywhere,
+            measure: round_trips::chains_apart,
+            pinned_too: false,
+        },
+        Row {
+            what: "the same chain, after a pause, on whatever cores",
+            goal: Goal::Seen,
+            measure: round_trips::chains_after_a_pause,
             pinned_too: false,
         },
         Row {

@@ -15,7 +15,7 @@ use super::{
 
 const CALLS: usize = 100;
 const CHAINS: usize = 30;
-/// Between two calls, as a user has them: long enough for a core to fall asleep, which then must be woken.
+/// Long enough for a core to fall asleep.
 const PAUSE: Duration = Duration::from_millis(1);
 
 const CALL: &str =
@@ -75,66 +75,67 @@ fn times(count: usize, pause: Duration, mut work: impl FnMut()) -> Vec<f64> {
     timed.collect()
 }
 
-/// The other side on a core that has fallen asleep; where all are pinned to one core, right after each other, so that only
-/// the work counts.
+/// One after the other, wherever the system runs them.
 pub(crate) fn calls(bench: &Bench) -> Vec<Round> {
-    calls_on(bench, cores(bench))
+    calls_on(bench, Cores::Any, Duration::ZERO)
 }
 
-pub(crate) fn calls_anywhere(bench: &Bench) -> Vec<Round> {
-    calls_on(bench, Cores::Any)
+/// Each to a core that sleeps and must be woken.
+pub(crate) fn calls_apart(bench: &Bench) -> Vec<Round> {
+    calls_on(bench, Cores::apart(), PAUSE)
+}
+
+/// After a pause, wherever the system runs them.
+pub(crate) fn calls_after_a_pause(bench: &Bench) -> Vec<Round> {
+    calls_on(bench, Cores::Any, PAUSE)
 }
 
 /// As [`calls`].
 pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
-    chains_on(bench, cores(bench))
+    chains_on(bench, Cores::Any, Duration::ZERO)
 }
 
-pub(crate) fn chains_anywhere(bench: &Bench) -> Vec<Round> {
-    chains_on(bench, Cores::Any)
+pub(crate) fn chains_apart(bench: &Bench) -> Vec<Round> {
+    chains_on(bench, Cores::apart(), PAUSE)
 }
 
-fn cores(bench: &Bench) -> Cores {
-    if bench.pinned || !Cores::Apart.are_there() {
-        Cores::Any
-    } else {
-        Cores::Apart
-    }
+pub(crate) fn chains_after_a_pause(bench: &Bench) -> Vec<Round> {
+    chains_on(bench, Cores::Any, PAUSE)
 }
 
-fn pause(bench: &Bench) -> Duration {
-    if bench.pinned { Duration::ZERO } else { PAUSE }
-}
-
-fn calls_on(bench: &Bench, cores: Cores) -> Vec<Round> {
-    let pause = pause(bench);
-    let host = bench.loaded(1, cores);
-    let mut bare = Bare::ready(1, cores);
-    let _kept = cores.keep();
-    let round = |_| {
+fn calls_on(bench: &Bench, cores: Cores, pause: Duration) -> Vec<Round> {
+    rounds(bench, 1, cores, |host, bare| {
         let floor = times(CALLS, pause, || bare[0].ask(CALL));
-        let hosted = bench.spawn(times_of_calls(host.clone(), CALLS, pause));
+        let hosted = bench.spawn(times_of_calls(host, CALLS, pause));
         (median(hosted), median(floor))
-    };
-    let rounds = (0..bench.rounds).map(round).collect();
-    bare.into_iter().for_each(Bare::end);
-    bench.runtime.block_on(host.shutdown());
-    rounds
+    })
 }
 
-fn chains_on(bench: &Bench, cores: Cores) -> Vec<Round> {
-    let pause = pause(bench);
-    let host = bench.loaded(10, cores);
-    let mut bare = Bare::ready(10, cores);
-    let _kept = cores.keep();
-    let round = |_| {
+fn chains_on(bench: &Bench, cores: Cores, pause: Duration) -> Vec<Round> {
+    rounds(bench, 10, cores, |host, bare| {
         let ask_all = || bare.iter_mut().for_each(|bare| bare.ask(ASK));
         let floor = times(CHAINS, pause, ask_all);
-        let hosted = bench.spawn(times_of_chains(host.clone(), pause));
+        let hosted = bench.spawn(times_of_chains(host, pause));
         (median(hosted), median(floor))
+    })
+}
+
+/// Rounds with so many extensions, each round with new ones: the system decides early on who runs where, and then sticks to it.
+fn rounds(
+    bench: &Bench,
+    extensions: usize,
+    cores: Cores,
+    round: impl Fn(Host, &mut [Bare]) -> Round,
+) -> Vec<Round> {
+    let one = |_| {
+        let host = bench.loaded(extensions, cores);
+        let mut bare = Bare::ready(extensions, cores);
+        let kept = cores.keep();
+        let times = round(host.clone(), &mut bare);
+        drop(kept);
+        bare.into_iter().for_each(Bare::end);
+        bench.runtime.block_on(host.shutdown());
+        times
     };
-    let rounds = (0..bench.rounds).map(round).collect();
-    bare.into_iter().for_each(Bare::end);
-    bench.runtime.block_on(host.shutdown());
-    rounds
+    (0..bench.rounds).map(one).collect()
 }

@@ -12,6 +12,8 @@ pub(crate) enum Goal {
     Ratio(f64),
     /// At most so many microseconds more than the floor.
     More(f64),
+    /// Whatever it is: how the ratio is where no goal is meant for.
+    Seen,
 }
 
 pub(crate) struct Row {
@@ -58,6 +60,7 @@ impl Row {
                     verdict(more <= goal),
                 )
             }
+            Goal::Seen => ("-".to_owned(), format!("{ratio:.2}x"), "-"),
         };
         let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
         println!(
