@@ -13,8 +13,6 @@ pub(crate) type Round = (f64, f64);
 pub(crate) enum Goal {
     /// At most so many times the floor.
     Ratio(f64),
-    /// Whatever times the floor.
-    Seen,
     /// At most so many milliseconds.
     Milliseconds(f64),
     /// At most so many million bytes.
@@ -51,16 +49,15 @@ impl Row {
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
-                Some(ratio <= goal),
+                ratio <= goal,
                 times,
             ),
-            Goal::Seen => ("-".to_owned(), format!("{ratio:.2}x"), None, times),
             Goal::Milliseconds(goal) => {
                 let ms = zot * 1e3;
                 (
                     format!("<= {goal} ms"),
                     format!("{ms:.1} ms"),
-                    Some(ms <= goal),
+                    ms <= goal,
                     times,
                 )
             }
@@ -73,7 +70,7 @@ impl Row {
                 (
                     format!("<= {goal} MB"),
                     format!("{mb:.1} MB"),
-                    Some(mb <= goal),
+                    mb <= goal,
                     sizes,
                 )
             }

@@ -23,6 +23,10 @@ pub(crate) fn watched(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd<
 }
 
 /// What a read without waiting has come to.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux can read so")
+)]
 pub(crate) enum AtOnce {
     /// So many bytes; none at the end.
     Read(usize),

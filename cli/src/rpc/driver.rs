@@ -3,7 +3,12 @@
 mod answer;
 mod ask;
 
-use std::{io, sync::Arc, thread};
+use std::{
+    io,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rustix::event::PollFlags;
 use tokio::{
@@ -33,6 +38,11 @@ use ask::Asked;
 /// While so many bytes of answers are not read, no further command is.
 const UNREAD_BYTES: usize = 1024 * 1024;
 
+/// A core that was given away is back sooner, where nobody but the driver wants it.
+const LONG: Duration = Duration::from_millis(1);
+/// For so many answers it is kept where others want it.
+const KEPT: u32 = 256;
+
 /// Between a driver and the agent.
 pub(super) struct Driver {
     runtime: Runtime,
@@ -53,6 +63,8 @@ pub(super) struct Driver {
     read_all: bool,
     /// Whether a signal has ended it.
     ending: watch::Sender<bool>,
+    /// For how many more answers the core is kept.
+    kept: u32,
 }
 
 /// A prompt or a compaction that runs.
@@ -83,6 +95,7 @@ impl Driver {
             reloading: false,
             read_all: false,
             ending: watch::Sender::new(false),
+            kept: 0,
         }
     }
 
@@ -119,10 +132,19 @@ impl Driver {
     }
 
     /// Whoever waited for the answer may need this very core. Its next command is then here before we would fall asleep, which
-    /// costs more than the answer.
-    fn let_the_driver_go_on(&self) {
-        if !self.is_busy() {
-            thread::yield_now();
+    /// costs more than the answer. Where others keep the core, it is not given away again so soon.
+    fn let_the_driver_go_on(&mut self) {
+        if self.is_busy() {
+            return;
+        }
+        if let Some(left) = self.kept.checked_sub(1) {
+            self.kept = left;
+            return;
+        }
+        let start = Instant::now();
+        thread::yield_now();
+        if start.elapsed() > LONG {
+            self.kept = KEPT;
         }
     }
 

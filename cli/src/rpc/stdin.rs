@@ -64,6 +64,8 @@ impl AsyncRead for Stdin {
                     return Poll::Ready(Ok(()));
                 }
                 AtOnce::Unknown if has(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
+                // What is closed stays announced: another one may have opened it again, but the end is the end.
+                AtOnce::Nothing if is_ready.ready().is_read_closed() => return Poll::Ready(Ok(())),
                 AtOnce::Nothing | AtOnce::Unknown => {
                     is_ready.clear_ready();
                     continue;

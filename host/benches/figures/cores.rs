@@ -14,7 +14,7 @@ use rustix::{
 /// Where the sides of a round trip run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// Each side on a core of its own, as they do where there are enough: the other one is asleep and must be woken.
+    /// Each side on a core of its own: the other one is asleep and must be woken.
     Apart,
     /// Wherever the system likes.
     Any,
@@ -26,14 +26,10 @@ const THEIRS: &str = "1";
 pub(crate) const FLAG: &str = "--core";
 
 impl Cores {
-    /// Apart, where this machine has two.
-    pub(crate) fn apart() -> Self {
+    /// Whether this machine has as many.
+    pub(crate) fn are_there(self) -> bool {
         let all = sched_getaffinity(None).expect("known");
-        if all.is_set(0) && all.is_set(1) {
-            Self::Apart
-        } else {
-            Self::Any
-        }
+        self == Self::Any || (all.is_set(0) && all.is_set(1))
     }
 
     /// What the other side is started with besides.

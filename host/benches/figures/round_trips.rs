@@ -82,7 +82,7 @@ pub(crate) fn calls(bench: &Bench) -> Vec<Round> {
 
 /// Each to a core that sleeps and must be woken.
 pub(crate) fn calls_apart(bench: &Bench) -> Vec<Round> {
-    calls_on(bench, Cores::apart(), PAUSE)
+    calls_on(bench, Cores::Apart, PAUSE)
 }
 
 /// After a pause, wherever the system runs them.
@@ -96,7 +96,7 @@ pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
 }
 
 pub(crate) fn chains_apart(bench: &Bench) -> Vec<Round> {
-    chains_on(bench, Cores::apart(), PAUSE)
+    chains_on(bench, Cores::Apart, PAUSE)
 }
 
 pub(crate) fn chains_after_a_pause(bench: &Bench) -> Vec<Round> {
@@ -120,7 +120,8 @@ fn chains_on(bench: &Bench, cores: Cores, pause: Duration) -> Vec<Round> {
     })
 }
 
-/// Rounds with so many extensions, each round with new ones: the system decides early on who runs where, and then sticks to it.
+/// Rounds with so many extensions, each round with new ones: the system decides early on who runs where, and then sticks to it. None where
+/// there are no such cores.
 fn rounds(
     bench: &Bench,
     extensions: usize,
@@ -137,5 +138,6 @@ fn rounds(
         bench.runtime.block_on(host.shutdown());
         times
     };
-    (0..bench.rounds).map(one).collect()
+    let count = if cores.are_there() { bench.rounds } else { 0 };
+    (0..count).map(one).collect()
 }

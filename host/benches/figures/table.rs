@@ -12,8 +12,6 @@ pub(crate) enum Goal {
     Ratio(f64),
     /// At most so many microseconds more than the floor.
     More(f64),
-    /// Whatever it is: how the ratio is where no goal is meant for.
-    Seen,
 }
 
 pub(crate) struct Row {
@@ -42,6 +40,10 @@ impl Table {
 
 impl Row {
     fn print(&self, rounds: &[Round], pinned: bool) {
+        if rounds.is_empty() {
+            println!("skipped: {}: there are no two cores for it", self.what);
+            return;
+        }
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (host, floor) = (middle(|round| round.0) * 1e6, middle(|round| round.1) * 1e6);
         let ratio = middle(|(host, floor)| host / floor);
@@ -60,7 +62,6 @@ impl Row {
                     verdict(more <= goal),
                 )
             }
-            Goal::Seen => ("-".to_owned(), format!("{ratio:.2}x"), "-"),
         };
         let what = format!("{}{}", self.what, if pinned { ", pinned" } else { "" });
         println!(

@@ -135,7 +135,11 @@ fn read_args(text: &str) -> Result<Object, String> {
     match validate::strict_json(text.as_bytes()) {
         Ok(Value::Object(args)) => Ok(args),
         Ok(_) => Err("the arguments are not a JSON object".to_owned()),
-        Err(refusal) => Err(format!("the arguments cannot be read: {refusal}")),
+        Err(mut refusal) => {
+            // They are no frame, whatever `type` they have.
+            refusal.frame_type = None;
+            Err(format!("the arguments cannot be read: {refusal}"))
+        }
     }
 }
 

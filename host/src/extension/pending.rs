@@ -201,7 +201,7 @@ impl Default for Pending {
 }
 
 impl Pending {
-    /// Waits for the reply to `id`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
+    /// Waits for the reply to the request `number`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
     pub(crate) fn wait(&self, number: u64, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
         let waiting = Waiting {
             kind,

@@ -150,6 +150,21 @@ fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
 }
 
 #[test]
+fn the_answers_are_found_whatever_stands_before_them() {
+    let before = r#"{"a,:{}": "\"trusted\": {", "b": [{"trusted": {"/n": 1}}, "]}"], "c": -1.5e3, "d" :null,"#;
+    for key in ["\"trusted\"", "\"\\u0074rusted\""] {
+        for start in ["", "\u{feff}"] {
+            let head = format!("{start}{before}\n {key} \t:  ");
+            let text = World::trusting(&format!("{head}{{}} , \"model\": \"m\"}}"));
+            let new = text.strip_prefix(&head).expect("left as it was");
+            let new = new.strip_suffix(" , \"model\": \"m\"}").expect("so");
+            let new: serde_json::Value = serde_json::from_str(new).expect("the answers");
+            assert_eq!(new["/x"]["digest"], "d1", "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_later_answer_replaces_an_earlier_one_about_the_same() {
     let world = World::new();
     world.trust("/x", true);

@@ -67,7 +67,7 @@ impl Looking {
     }
 }
 
-/// With one core, another worker of the runtime, which waits for the same reply, would be in the way of the extension.
+/// With one core, another worker of the runtime, which is woken by the same reply, would be in the way.
 fn is_harmless(cores: usize, workers: usize) -> bool {
     cores > 1 || workers == 1
 }
@@ -95,8 +95,11 @@ impl Connection {
             // Even where it is not waited for: it may have answered while the request was written.
             let look = self.look();
             if ticket.is_settled() {
-                // Somebody else may have read it.
-                if matches!(look, Look::Lines) {
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    // Whoever else wanted the core has had it for long.
+                    self.looking.in_vain();
+                } else if matches!(look, Look::Lines) {
+                    // Otherwise somebody else may have read it.
                     self.looking.found();
                 }
                 return;
