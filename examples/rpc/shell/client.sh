@@ -16,7 +16,9 @@ fi
 
 # In a session of its own Ctrl-C does not reach zot: it reaches us, and we say what it means.
 coproc agent { exec setsid "$zot" rpc "$@"; }
-from=${agent[0]} to=${agent[1]} pid=$agent_PID
+# A copy to read from: the shell closes its own as soon as zot has ended, whether or not all is read.
+exec {from}<&"${agent[0]}"
+to=${agent[1]} pid=$agent_PID
 
 send() { printf '%s\n' "$1" >&"$to"; }
 
