@@ -23,6 +23,6 @@ pub use call_chain::{CallChain, ChainRefused};
 pub use last_known::{LastKnown, Offer};
 pub use launch::Launch;
 pub use pending::RequestError;
-pub use permission::{PermissionReport, RPC_TOKEN};
+pub use permission::{PermissionReport, RPC_TOKEN, acts};
 pub use registered::{Command, Registered, Tool};
 pub use registry::{Builtins, CommandEntry, Registry, Shadowed, ToolEntry};

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
 use crate::{Host, ToolOutcome, extension::CallChain};
 
@@ -86,15 +86,27 @@ pub trait Hooks: Send + Sync {
         Box::pin(host.run_tool(request.chain, request.args, |_| {}))
     }
 
-    /// Asks whether a tool may be run, after the interceptors and with the arguments as they left them. By default, it may.
-    /// The question is dropped when the call is cancelled.
+    /// Asks whether a tool may be run, after the interceptors and with the arguments as they left them. `caller` is the
+    /// extension that makes the call; `None`: the model. By default, it may. The question is dropped when the call is
+    /// cancelled.
     fn confirm<'h>(
         &'h self,
+        caller: Option<&'h str>,
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        let _ = (tool, args);
+        let _ = (caller, tool, args);
         Box::pin(std::future::ready(Confirmed::Yes))
+    }
+
+    /// An extension runs a tool, and the interceptors have been asked about it.
+    fn extension_call(&self, call: rpc::ExtToolCall) {
+        let _ = call;
+    }
+
+    /// A tool that an extension ran has ended, or was refused.
+    fn extension_call_ended(&self, result: rpc::ExtToolResult) {
+        let _ = result;
     }
 
     /// An extension wants a prompt to be queued. Blank ones do not come here, and none where there is no user.

@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::watch;
 use zot_process::{Spawner, Support};
 use zot_protocol::{
-    CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck, Intercept,
+    Action, CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck, Intercept,
     InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged, limits::Limits,
 };
 
@@ -91,6 +91,14 @@ pub enum HostError {
     /// No extension of this name is running.
     #[error("no extension `{0}` is running")]
     NoSuchExtension(String),
+    /// The extension's permissions do not cover it.
+    #[error("{extension}: {why}")]
+    Denied {
+        /// The extension.
+        extension: String,
+        /// What it may not do, and what would grant it.
+        why: String,
+    },
     /// The user does not want it.
     #[error("the user declined this call of `{0}`")]
     Declined(String),
@@ -184,7 +192,13 @@ impl Host {
             .command(name)
             .ok_or_else(|| HostError::NoSuchCommand(name.to_owned()))?;
         let answer = entry.member.connection.command(&entry.name, args).await;
-        answer.map_err(|error| HostError::of(&entry.extension, error))
+        let answer = answer.map_err(|error| HostError::of(&entry.extension, error))?;
+        if answer.action == Some(Action::Prompt) && answer.error.as_deref().unwrap_or("").is_empty() {
+            let extension = entry.extension.clone();
+            let denied = |why| HostError::Denied { extension, why };
+            entry.member.may_submit().map_err(denied)?;
+        }
+        Ok(answer)
     }
 
     /// Begins a session: `session_start` is every extension's first event, whenever it becomes ready.
@@ -214,6 +228,9 @@ impl Host {
     /// Asks the interceptors of `event`, in load order.
     pub async fn intercept(&self, event: Intercept) -> Outcome {
         let slots = self.members().await;
+        if *self.0.over.borrow() {
+            return Outcome::refused("zot is shutting down");
+        }
         let name = InterceptName::from(event.name());
         if matches!(&event, Intercept::AssistantMessage(message) if message.text.is_empty()) {
             return Outcome::unasked(event);

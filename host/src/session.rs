@@ -69,7 +69,7 @@ use std::path::Path;
 
 pub use error::{Notice, SessionError};
 pub use export::export;
-pub use line::{Head, Parent};
+pub use line::{ExtensionCall, Head, Parent};
 pub use list::{Entry, Listed};
 pub use open::Opened;
 pub use store::{Choice, Sessions, messages};
@@ -162,6 +162,15 @@ impl Session {
     pub fn clear(&mut self) -> Result<Written, SessionError> {
         let n = self.messages;
         self.write(|to| Out::Clear { n }.write(to))
+    }
+
+    /// Writes that an extension had a tool run.
+    pub fn extension_call(&mut self, call: &ExtensionCall) -> Result<Written, SessionError> {
+        let n = self.messages;
+        match &mut self.writer {
+            Some(writer) => writer.append_quietly(|to| Out::ExtensionCall { call, n }.write(to)),
+            None => Ok(Written::Off),
+        }
     }
 
     /// Writes that another model answers from here on.

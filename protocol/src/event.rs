@@ -134,7 +134,7 @@ pub struct TurnStart {
     pub step: u32,
 }
 
-/// The model wants to call a tool; no extension or user has been asked about it yet.
+/// The model or an extension wants to call a tool; no extension or user has been asked about it yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"event": "tool_call", "tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "foo.go"}}
@@ -148,8 +148,12 @@ pub struct ToolCallEvent {
     /// The tool.
     #[new(into)]
     pub tool_name: String,
-    /// The arguments, as the model proposed them.
+    /// The arguments, as the model or the calling extension proposed them.
     pub tool_args: Object,
+    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// Whether `tool_args` was emptied because it was too large. Absent: false.
     #[new(default)]
     #[serde(
@@ -197,8 +201,12 @@ pub struct ToolResultEvent {
     pub status: ToolStatus,
     /// What the model gets to see.
     pub content: Vec<Content>,
-    /// Whether the model is told that it failed.
+    /// Whether the call failed.
     pub is_error: bool,
+    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// Whether `content` was cut to its limit, and `tool_args` emptied. Absent: false.
     #[new(default)]
     #[serde(

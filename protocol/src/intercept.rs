@@ -8,6 +8,7 @@ use crate::integer::integer;
 use crate::{
     Content, Id, Object, ToolId,
     absent::{is_false, or_default},
+    open_set::open_set,
     pattern,
     tagged::tagged,
 };
@@ -19,7 +20,7 @@ use crate::{
         "type": "event_intercept", "id": "i1", "event": "tool_call", "tool_id": "toolu_1", "tool_name": "bash",
         "tool_args": {"command": "rm -rf /tmp/foo"}
     },
-    {"type": "event_intercept", "id": "i2", "event": "turn_start", "step": 3},
+    {"type": "event_intercept", "id": "i2", "event": "turn_start", "step": 3, "purpose": "prompt"},
     {"type": "event_intercept", "id": "i3", "event": "assistant_message", "text": "The key is sk-ant-…"},
     {"type": "event_intercept", "id": "i4", "event": "user_message", "text": "deploy it"},
     {
@@ -37,6 +38,17 @@ pub struct EventIntercept {
     #[new(into)]
     #[schemars(regex(pattern = pattern::HOST_ID))]
     pub id: Id,
+    /// Plus: the whole chain has answered, and the event is no longer what this extension left behind. Only `block`
+    /// counts now. Asked of an extension whose manifest says `final`. Absent: false.
+    #[new(default)]
+    #[serde(
+        default,
+        rename = "final",
+        deserialize_with = "or_default",
+        skip_serializing_if = "is_false"
+    )]
+    #[schemars(with = "Option<bool>")]
+    pub is_final: bool,
     /// What is about to happen.
     #[serde(flatten)]
     pub event: Intercept,
@@ -69,15 +81,33 @@ pub struct ToolCallIntercept {
     pub tool_name: String,
     /// The arguments, as the interceptors before this one left them.
     pub tool_args: Object,
+    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
 }
 
 /// The model is about to be called. `block`: it is not, and the user sees `reason`. There is nothing to rewrite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct TurnStartIntercept {
-    /// Which model call of the user's prompt this is, from 1.
+    /// Which model call of the user's prompt this is, from 1; 0 for a call that is no step of a prompt.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
+    /// Plus: what the model is called for. Absent: a prompt, or an older host.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<TurnPurpose>,
+}
+
+open_set! {
+    /// What the model is called for.
+    pub enum TurnPurpose {
+        /// A prompt of the user, or what follows from it.
+        "prompt" => Prompt,
+        /// A summary that takes the transcript's place.
+        "compact" => Compact,
+    }
 }
 
 /// The user is about to see the model's text. `block`: they see `reason` instead. `replace_text`: they see that.
@@ -120,6 +150,10 @@ pub struct ToolResultIntercept {
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
 }
 
 /// Plus: the system prompt is about to be used, once per session. `block` is ignored. `system_prompt` replaces it.

@@ -73,8 +73,8 @@ pub use handshake::{Capability, Hello, HelloAck, Ready, Shutdown, ShutdownAck};
 pub use id::{Id, PanelId, RequestId, ToolId};
 pub use intercept::{
     AssistantMessageIntercept, BeforeAgentStart, EventIntercept, EventInterceptResponse, Intercept,
-    InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept, TurnStartIntercept,
-    UserMessageIntercept,
+    InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept, TurnPurpose,
+    TurnStartIntercept, UserMessageIntercept,
 };
 pub use manifest::{InterceptPolicies, InterceptPolicy, Manifest, Timeouts};
 pub use note::{ClearNotes, NoteLevel, Notify};

@@ -7,7 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::integer::optional_integer;
-use crate::{InterceptName, Object, OnFailure, Permissions, absent::or_default, limits, pattern};
+use crate::{
+    InterceptName, Object, OnFailure, Permissions,
+    absent::{is_false, or_default},
+    limits, pattern,
+};
 
 /// The manifest of an extension, `extension.json` in its directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
@@ -19,8 +23,11 @@ use crate::{InterceptName, Object, OnFailure, Permissions, absent::or_default, l
     {
         "name": "guard", "exec": "python3", "args": ["guard.py"],
         "timeouts": {"intercept_ms": 2000},
-        "intercept": {"tool_call": {"on_failure": "block"}},
-        "permissions": {"fs": {"read": ["$cwd"], "write": ["$data"]}, "net": [443], "env": ["GUARD_RULES"]}
+        "intercept": {"tool_call": {"on_failure": "block", "final": true}},
+        "permissions": {
+            "fs": {"read": ["$cwd"], "write": ["$data"]}, "net": [443], "env": ["GUARD_RULES"],
+            "tools": ["read"], "intercept": ["tool_call"], "submit": true
+        }
     }
 ]))]
 #[non_exhaustive]
@@ -139,6 +146,11 @@ impl InterceptPolicies {
             .map(|policy| policy.on_failure)
             .unwrap_or_default()
     }
+
+    /// Whether the extension has the last word on `event`.
+    pub fn is_final(&self, event: &InterceptName) -> bool {
+        self.0.get(event).is_some_and(|policy| policy.is_final)
+    }
 }
 
 /// What a failure means for one event.
@@ -150,6 +162,17 @@ pub struct InterceptPolicy {
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<OnFailure>")]
     pub on_failure: OnFailure,
+    /// Whether it is asked again, after the whole chain, when the event is no longer what it left behind. It can only
+    /// allow or block then. Absent: false.
+    #[new(default)]
+    #[serde(
+        default,
+        rename = "final",
+        deserialize_with = "or_default",
+        skip_serializing_if = "is_false"
+    )]
+    #[schemars(with = "Option<bool>")]
+    pub is_final: bool,
 }
 
 impl JsonSchema for InterceptPolicies {

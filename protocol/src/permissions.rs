@@ -5,7 +5,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::{absent::or_default, integer::integer, pattern};
+use crate::{
+    InterceptName,
+    absent::{is_false, or_default},
+    integer::integer,
+    pattern,
+};
 
 /// What an extension may touch. Whatever is not granted here is denied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +30,31 @@ pub struct Permissions {
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(schema_with = "env_names")]
     pub env: Vec<String>,
+    /// Tools it may call with `call_tool`, by name. They run with the user's rights, not the extension's: `bash` is
+    /// everything the user can do. Absent: none.
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(schema_with = "tool_names")]
+    pub tools: Vec<String>,
+    /// Events it may rewrite when it intercepts them. Asking to be asked, and blocking, need no permission. Absent: none.
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(with = "Option<Vec<InterceptName>>")]
+    pub intercept: Vec<InterceptName>,
+    /// Whether it may submit prompts: with `submit`, and by answering a command with `prompt`. Absent: false.
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "is_false"
+    )]
+    #[schemars(with = "Option<bool>")]
+    pub submit: bool,
 }
 
 /// Which files an extension may touch: each path stands for itself and all that is below it.
@@ -54,6 +84,13 @@ fn env_names(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": ["array", "null"],
         "items": { "type": "string", "pattern": pattern::ENV_NAME },
+    })
+}
+
+fn tool_names(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["array", "null"],
+        "items": { "type": "string", "pattern": pattern::TOOL_NAME },
     })
 }
 

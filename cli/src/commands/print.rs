@@ -146,6 +146,11 @@ fn tell(wanted: LogLevel, note: Note) {
             let message = format!("[{}] {}", note.extension, note.message);
             say(wanted, level_of(note.level), &message);
         }
+        Note::Event(rpc::Event::ExtToolCall(call)) => {
+            let args = serde_json::Value::Object(call.args);
+            let message = format!("[{}] runs {}: {args}", call.extension, call.name);
+            say(wanted, LogLevel::Info, &message);
+        }
         Note::Event(_) => {}
         Note::Notice(level, message) => say(wanted, level_of(level), &message),
     }

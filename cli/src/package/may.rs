@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zot_host::extension::{PermissionReport, discover::shown};
+use zot_host::extension::{PermissionReport, acts, discover::shown};
 use zot_process::Support;
 use zot_protocol::{Manifest, Net, Permissions};
 
@@ -27,6 +27,9 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
         lines.push(("files", "its own directory and data only".to_owned()));
     }
     lines.push(("network", network(&declared.net)));
+    for act in acts(declared) {
+        lines.push(("!", shown::text(&act).to_string()));
+    }
     let report = PermissionReport::of(manifest, Support::probe());
     if report.falls_short()
         && let Some(enforced) = report.enforced
@@ -108,6 +111,8 @@ fn beyond(old: &Permissions, new: &Permissions) -> Vec<String> {
             gained.push(format!("gets {}", shown::text(name)));
         }
     }
+    let had = acts(old);
+    gained.extend(acts(new).into_iter().filter(|act| !had.contains(act)));
     match (&old.net, &new.net) {
         (_, Net::Denied) | (Net::Full, _) => {}
         (_, Net::Full) => gained.push("network: all of it".to_owned()),

@@ -335,6 +335,7 @@ impl App {
                 self.questions.insert(question.number, question.answer);
                 self.happened(Message::Asked {
                     number: question.number,
+                    caller: question.caller,
                     tool: question.tool,
                     args: question.args,
                 });

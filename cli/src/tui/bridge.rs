@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 use zot_host::{Confirmed, Hooks};
-use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, ToolStatus, rpc};
 
 /// As many notes of an extension are shown.
 pub(crate) const NOTES: usize = 20;
@@ -27,7 +27,11 @@ pub(crate) enum Said {
         level: NoteLevel,
         message: String,
     },
-    /// So many notes of an extension came too fast to be shown.
+    /// An extension runs a tool.
+    Called(rpc::ExtToolCall),
+    /// A tool that an extension ran has ended.
+    CallEnded(rpc::ExtToolResult),
+    /// So many notes and calls of an extension came too fast to be shown.
     Skipped {
         extension: String,
         count: u64,
@@ -49,6 +53,8 @@ pub(crate) enum Said {
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) number: u64,
+    /// The extension that makes the call; `None`: the model.
+    pub(crate) caller: Option<String>,
     pub(crate) tool: String,
     pub(crate) args: Object,
     pub(crate) answer: oneshot::Sender<Confirmed>,
@@ -104,34 +110,50 @@ impl Bridge {
         self.arrived.notify_one();
     }
 
-    /// Adds a note, in the place of the oldest one of that extension where there are enough.
-    fn add_note(queue: &mut VecDeque<Said>, extension: &str, level: NoteLevel, message: &str) {
-        let of_extension =
-            |said: &Said| matches!(said, Said::Note { extension: by, .. } if by == extension);
-        if queue.iter().filter(|said| of_extension(said)).count() >= NOTES
-            && let Some(oldest) = queue.iter().position(of_extension)
+    /// Adds something that an extension can say without end, in the place of its oldest where enough of it wait.
+    fn add(&self, extension: &str, said: Said) {
         {
-            queue.remove(oldest);
-            let counted = queue.iter_mut().find_map(|said| match said {
-                Said::Skipped {
-                    extension: by,
-                    count,
-                } if by == extension => Some(count),
-                _ => None,
-            });
-            match counted {
-                Some(count) => *count += 1,
-                None => queue.push_front(Said::Skipped {
-                    extension: extension.to_owned(),
-                    count: 1,
-                }),
+            let mut queue = self.queue();
+            let same = |it: &Said| it.is_bounded() && it.extension() == Some(extension);
+            if queue.iter().filter(|it| same(it)).count() >= NOTES
+                && let Some(oldest) = queue.iter().position(same)
+            {
+                queue.remove(oldest);
+                let counted = queue.iter_mut().find_map(|said| match said {
+                    Said::Skipped {
+                        extension: by,
+                        count,
+                    } if by == extension => Some(count),
+                    _ => None,
+                });
+                match counted {
+                    Some(count) => *count += 1,
+                    None => queue.push_front(Said::Skipped {
+                        extension: extension.to_owned(),
+                        count: 1,
+                    }),
+                }
             }
+            queue.push_back(said);
         }
-        queue.push_back(Said::Note {
-            extension: extension.to_owned(),
-            level,
-            message: cut(message),
-        });
+        self.arrived.notify_one();
+    }
+}
+
+impl Said {
+    /// Whether an extension can say it without end.
+    fn is_bounded(&self) -> bool {
+        matches!(self, Self::Note { .. } | Self::Called(_) | Self::CallEnded(_))
+    }
+
+    /// The extension that it is about, where it is bounded.
+    fn extension(&self) -> Option<&str> {
+        match self {
+            Self::Note { extension, .. } => Some(extension),
+            Self::Called(call) => Some(&call.extension),
+            Self::CallEnded(result) => Some(&result.extension),
+            _ => None,
+        }
     }
 }
 
@@ -143,8 +165,24 @@ fn cut(message: &str) -> String {
 
 impl Hooks for Bridge {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
-        Self::add_note(&mut self.queue(), extension, level, message);
-        self.arrived.notify_one();
+        let note = Said::Note {
+            extension: extension.to_owned(),
+            level,
+            message: cut(message),
+        };
+        self.add(extension, note);
+    }
+
+    fn extension_call(&self, call: rpc::ExtToolCall) {
+        let extension = call.extension.clone();
+        self.add(&extension, Said::Called(call));
+    }
+
+    fn extension_call_ended(&self, result: rpc::ExtToolResult) {
+        if result.status != ToolStatus::Completed {
+            let extension = result.extension.clone();
+            self.add(&extension, Said::CallEnded(result));
+        }
     }
 
     fn notice(&self, level: NoteLevel, message: &str) {
@@ -193,6 +231,7 @@ impl Hooks for Bridge {
 
     fn confirm<'h>(
         &'h self,
+        caller: Option<&'h str>,
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
@@ -204,6 +243,7 @@ impl Hooks for Bridge {
             let (answer, answered) = oneshot::channel();
             self.say(Said::Confirm(Question {
                 number,
+                caller: caller.map(str::to_owned),
                 tool: tool.to_owned(),
                 args: args.clone(),
                 answer,

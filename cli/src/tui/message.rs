@@ -30,6 +30,7 @@ pub(crate) enum Message {
     /// A tool call is to be agreed to.
     Asked {
         number: u64,
+        caller: Option<String>,
         tool: String,
         args: Object,
     },

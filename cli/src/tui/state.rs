@@ -69,8 +69,8 @@ pub(crate) struct State {
     pub(crate) panels: Vec<Panel>,
     /// Tool calls to be agreed to.
     pub(crate) questions: VecDeque<Question>,
-    /// Tools that are not asked about any more.
-    pub(crate) agreed: Vec<String>,
+    /// What is not asked about any more.
+    pub(crate) agreed: Vec<Agreed>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
     /// The extensions' commands.
@@ -128,11 +128,19 @@ pub(crate) struct Status {
     pub(crate) asks: bool,
 }
 
+/// A tool, and who calls it. Agreeing to the model's calls agrees to no extension's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// The extension that calls it; `None`: the model.
+    pub(crate) caller: Option<String>,
+    pub(crate) tool: String,
+}
+
 /// Whether a tool may be run.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) number: u64,
-    pub(crate) tool: String,
+    pub(crate) what: Agreed,
     pub(crate) args: Object,
     pub(crate) selected: usize,
     /// When it may be answered.

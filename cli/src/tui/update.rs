@@ -16,7 +16,7 @@ use zot_protocol::PanelResize;
 
 use super::{
     message::{Conversation, Did, Effect, Message, Model},
-    state::{Command, Dialog, Item, Level, Panel, Picker, Queued, State, Trust, Turn},
+    state::{Agreed, Command, Dialog, Item, Level, Panel, Picker, Queued, State, Trust, Turn},
 };
 use crate::clean;
 
@@ -35,9 +35,12 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Event(event) => agent::event(state, event),
         Message::Ended => agent::ended(state),
         Message::Said(said) => said::said(state, said, &mut effects),
-        Message::Asked { number, tool, args } => {
-            dialog::asked(state, number, tool, args, &mut effects);
-        }
+        Message::Asked {
+            number,
+            caller,
+            tool,
+            args,
+        } => dialog::asked(state, number, Agreed { caller, tool }, args, &mut effects),
         Message::Strangers(strangers, then) => {
             if strangers.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));

@@ -1,24 +1,32 @@
 //! The tools that an answer calls, one after the other, each through interception, and their results.
 
+use std::sync::{
+    PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{Object, StopReason, ToolId, ToolStatus, rpc};
+use zot_protocol::{InterceptName, Object, StopReason, ToolId, ToolStatus, rpc};
 
 use super::{Agent, events::Events};
 use crate::{
-    ToolOutcome, ToolRequest,
+    ToolOutcome, ToolRequest, clock,
     extension::CallChain,
     message::{Block, Role, shown_content},
+    session::ExtensionCall,
     tool,
 };
 
 /// How many lines of progress may wait; what comes faster than it is shown is left out.
 const PROGRESS: usize = 16;
+/// The session's file keeps no larger arguments of an extension's call.
+const KEPT_ARGS: usize = 4 * 1024;
 
 /// A call as it stands in a message.
 pub(super) struct Call {
     id: ToolId,
-    name: String,
+    chain: CallChain,
     args: Object,
 }
 
@@ -29,9 +37,14 @@ impl Call {
         };
         Some(Self {
             id: id.clone(),
-            name: name.clone(),
+            chain: CallChain::new(name),
             args: args.clone(),
         })
+    }
+
+    /// What a driver is told of it.
+    fn event(&self, args: Object) -> rpc::ToolCall {
+        rpc::ToolCall::new(self.id.clone(), self.chain.tool(), args)
     }
 }
 
@@ -45,18 +58,25 @@ impl Agent {
         events: &Events,
         cancel: &CancellationToken,
     ) {
+        // Drivers see no arguments that an interceptor may change before it was asked.
+        let held = self.host.intercepts(&InterceptName::ToolCall);
         for call in calls {
-            self.host.announce(&call.id, &call.name, &call.args);
-            let event = rpc::ToolCall::new(call.id.clone(), &call.name, call.args.clone());
-            events.tell(event).await;
+            self.host.announce(&call.id, &call.chain, &call.args);
+            if !held {
+                events.tell(call.event(call.args.clone())).await;
+            }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
         for call in calls {
+            let told = AtomicBool::new(!held);
             let why = malformed.iter().find(|(id, _)| *id == call.id);
             let outcome = match why {
                 Some((_, why)) => self.refused(call, why),
-                None => self.run_call(call, events, cancel).await,
+                None => self.run_call(call, &told, events, cancel).await,
             };
+            if !told.into_inner() {
+                events.tell(call.event(call.args.clone())).await;
+            }
             // Each for itself, and before it is shown: whatever ends the process, what was seen is there again.
             let result = Block::ToolResult {
                 call_id: call.id.clone(),
@@ -79,35 +99,51 @@ impl Agent {
     fn refused(&self, call: &Call, why: &str) -> ToolOutcome {
         let outcome = ToolOutcome::error(ToolStatus::Failed, why);
         self.host
-            .tell_end(&call.id, &call.name, &call.args, &outcome);
+            .tell_end(&call.id, &call.chain, &call.args, &outcome);
         outcome
     }
 
+    /// Runs a call. Sets `told` when it has told drivers of it, which waits for the interceptors if it was not set.
     async fn run_call(
         &self,
         call: &Call,
+        told: &AtomicBool,
         events: &Events,
         cancel: &CancellationToken,
     ) -> ToolOutcome {
-        let chain = CallChain::new(&call.name);
+        let chain = &call.chain;
         let (to, mut lines) = mpsc::channel(PROGRESS);
+        let count = AtomicU64::new(0);
+        let count = &count;
         let progress = move |line| {
+            count.fetch_add(1, Ordering::Relaxed);
             // Shown to a person, who could not have read it either.
             let _ = to.try_send(line);
         };
         let forwarding = async {
-            while let Some(text) = lines.recv().await {
+            while let Some(line) = lines.recv().await {
+                // The lines are part of a result that an interceptor may change.
+                let text = if self.host.intercepts(&InterceptName::ToolResult) {
+                    lines_so_far(count.load(Ordering::Relaxed))
+                } else {
+                    line
+                };
                 events
                     .tell(rpc::ToolProgress::new(call.id.clone(), text))
                     .await;
             }
         };
-        let at_work = Mutex::new(());
-        let run = |args| self.run_tool(&chain, args, progress, cancel, &at_work);
+        let at_work = &Mutex::new(());
+        let run = move |args: Object| async move {
+            if !told.swap(true, Ordering::Relaxed) {
+                events.tell(call.event(args.clone())).await;
+            }
+            self.run_tool(chain, args, progress, cancel, at_work).await
+        };
         let guarded = async {
             let guarded = self
                 .host
-                .guarded(&chain, call.id.clone(), call.args.clone(), run);
+                .guarded(chain, call.id.clone(), call.args.clone(), run);
             tokio::pin!(guarded);
             tokio::select! {
                 biased;
@@ -123,7 +159,7 @@ impl Agent {
             guarded.await
         };
         let (mut outcome, ()) = tokio::join!(guarded, forwarding);
-        outcome.extension = self.host.owner_of(&call.name);
+        outcome.extension = self.host.owner_of(chain.tool());
         outcome
     }
 
@@ -144,7 +180,7 @@ impl Agent {
         if !tool::NAMES.contains(&name) {
             return self.host.tool_outcome(chain, args, progress).await;
         }
-        if let Err(declined) = self.host.confirm(name, &args).await {
+        if let Err(declined) = self.host.confirm(chain, &args).await {
             return declined.into();
         }
         let _at_work = at_work.lock().await;
@@ -152,16 +188,42 @@ impl Agent {
         outcome.expect("the toolbox has what it names")
     }
 
-    /// A call that an extension makes, as the model would: announced, guarded, and with every tool there is.
+    /// A call that an extension makes, as the model would: announced, guarded, and with every tool that the model has.
     pub(crate) async fn run_nested(&self, request: ToolRequest) -> ToolOutcome {
         let ToolRequest { chain, args, .. } = request;
         let id = self.host.next_call_id();
-        self.host.announce(&id, chain.tool(), &args);
         let (cancel, at_work) = (CancellationToken::new(), Mutex::new(()));
+        let executed = std::sync::Mutex::new(None);
         // The guard drops the tool's future when the chain is cancelled, which ends it.
-        let run = |args| self.run_tool(&chain, args, |_| {}, &cancel, &at_work);
+        let run = |args: Object| {
+            *executed.lock().unwrap_or_else(PoisonError::into_inner) = Some(args.clone());
+            self.run_tool(&chain, args, |_| {}, &cancel, &at_work)
+        };
         let mut outcome = self.host.guarded(&chain, id, args, run).await;
         outcome.extension = self.host.owner_of(chain.tool());
+        let executed = executed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.record_nested(&chain, executed, &outcome).await;
         outcome
     }
+
+    /// Keeps in the session's file that an extension had a tool run.
+    async fn record_nested(&self, chain: &CallChain, args: Option<Object>, outcome: &ToolOutcome) {
+        let small = |args: &Object| {
+            serde_json::to_string(args).is_ok_and(|args| args.len() <= KEPT_ARGS)
+        };
+        let call = ExtensionCall {
+            extension: chain.caller().unwrap_or_default().to_owned(),
+            tool: chain.tool().to_owned(),
+            args: args.filter(small),
+            status: outcome.status.clone(),
+            time: clock::now(),
+        };
+        let written = self.state.lock().await.session.extension_call(&call);
+        self.told(written);
+    }
+}
+
+fn lines_so_far(count: u64) -> String {
+    let lines = if count == 1 { "line" } else { "lines" };
+    format!("{count} {lines} of output so far")
 }

@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{CompactEvent, NoteLevel, rpc};
+use zot_protocol::{CompactEvent, NoteLevel, TurnPurpose, rpc};
 
 use super::{Agent, answer::Answer, events::Events};
 use crate::{
@@ -18,6 +18,14 @@ Leave out what is settled and what can be read again. Call no tools.";
 
 /// How the summary is introduced.
 const INTRODUCTION: &str = "What happened in this conversation before, in summary:";
+
+/// Why there is no summary.
+enum NoSummary {
+    /// For a reason of ours, or of an interceptor.
+    Refused(String),
+    /// The provider failed, in its own words.
+    Failed(String),
+}
 
 impl Agent {
     /// Compacts the transcript. The last event is `compact_done`, or `done` where it failed.
@@ -66,24 +74,41 @@ impl Agent {
     }
 
     async fn summarise(&self, cancel: &CancellationToken) -> Result<String, String> {
+        let summarising = async {
+            match self.ask_for_summary().await {
+                Ok(summary) => self.reviewed(summary).await,
+                Err(NoSummary::Refused(reason)) => Err(reason),
+                Err(NoSummary::Failed(error)) => {
+                    let (Ok(text) | Err(text)) = self.reviewed(error).await;
+                    Err(text)
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err("the compaction was aborted".to_owned()),
+            summary = summarising => summary,
+        }
+    }
+
+    async fn ask_for_summary(&self) -> Result<String, NoSummary> {
+        let may = self.may_call_model(0, TurnPurpose::Compact).await;
+        may.map_err(NoSummary::Refused)?;
         let mut answer = Answer::default();
-        let mut deltas = self.stream_asking(ASK).await?;
+        let asked = self.stream_asking(ASK).await;
+        let mut deltas = asked.map_err(NoSummary::Refused)?;
         while answer.stop.is_none() {
-            let delta = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err("the compaction was aborted".to_owned()),
-                delta = deltas.next() => delta,
-            };
-            match delta {
+            match deltas.next().await {
                 Some(Ok(delta)) => drop(answer.take_in(delta)),
-                Some(Err(error)) => return Err(error.to_string()),
-                None => return Err(self.cut_off().await.to_string()),
+                Some(Err(error)) => return Err(NoSummary::Failed(error.to_string())),
+                None => return Err(NoSummary::Failed(self.cut_off().await.to_string())),
             }
         }
         self.count(answer.tokens).await;
         let summary = answer.text().trim().to_owned();
         if summary.is_empty() {
-            return Err("the model gave no summary; the conversation is as it was".to_owned());
+            let why = "the model gave no summary; the conversation is unchanged";
+            return Err(NoSummary::Refused(why.to_owned()));
         }
         Ok(summary)
     }

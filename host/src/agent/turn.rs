@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{
     AssistantMessageEvent, AssistantMessageIntercept, Intercept, InterceptName, StopReason,
-    TurnEnd, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept, rpc,
+    TurnEnd, TurnPurpose, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept, rpc,
 };
 
 use super::{Agent, answer::Answer, calls::Call, events::Events};
@@ -130,8 +130,17 @@ impl Agent {
         match self.ask(events, cancel).await {
             Ended::Answered { answer, held } => self.answered(answer, held, events, cancel).await,
             Ended::Failed(error) => {
-                let error = Some(error.to_string());
-                self.end_turn(StopReason::Error, error, events).await;
+                let reviewed = tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => None,
+                    reviewed = self.reviewed(error.to_string()) => Some(reviewed),
+                };
+                match reviewed {
+                    Some(Ok(text) | Err(text)) => {
+                        self.end_turn(StopReason::Error, Some(text), events).await;
+                    }
+                    None => self.end_turn(StopReason::Aborted, None, events).await,
+                }
                 false
             }
             Ended::Aborted { answer, held } => {
@@ -143,14 +152,26 @@ impl Agent {
 
     /// The interceptors of a turn, and, where it is the first since something changed, of the system prompt.
     async fn may_begin(&self, step: u32) -> Result<(), String> {
-        let turn = self.host.intercept(TurnStartIntercept::new(step).into());
-        turn.await.result.map_err(|block| block.reason)?;
+        self.may_call_model(step, TurnPurpose::Prompt).await?;
         self.prepare_system_prompt().await
     }
 
-    /// Calls the model, and tells its answer as it comes; its text only where nobody looks at it first.
+    /// Asks the interceptors of `turn_start`, who have a say in every call of the model. `Err` has the reason of a refusal.
+    pub(super) async fn may_call_model(
+        &self,
+        step: u32,
+        purpose: TurnPurpose,
+    ) -> Result<(), String> {
+        let mut turn = TurnStartIntercept::new(step);
+        turn.purpose = Some(purpose);
+        let asked = self.host.intercept(turn.into()).await;
+        asked.result.map(drop).map_err(|block| block.reason)
+    }
+
+    /// Calls the model, and tells its answer as it comes, but nothing that an interceptor may change before it was asked.
     async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Ended {
         let held = self.host.intercepts(&InterceptName::AssistantMessage);
+        let args_held = self.host.intercepts(&InterceptName::ToolCall);
         let mut answer = Answer::default();
         let mut deltas = self.stream().await;
         events.tell(rpc::AssistantStart::default()).await;
@@ -163,6 +184,7 @@ impl Agent {
             match delta {
                 Some(Ok(delta)) => match answer.take_in(delta) {
                     Some(rpc::Event::TextDelta(_)) if held => {}
+                    Some(rpc::Event::ToolUseArgs(_)) if args_held => {}
                     Some(event) => events.tell(event).await,
                     None => {}
                 },
@@ -211,6 +233,11 @@ impl Agent {
                 content
             }
         };
+        let content = if self.host.intercepts(&InterceptName::ToolCall) {
+            without_args(content)
+        } else {
+            content
+        };
         let has_calls = answer.calls();
         let calls: Vec<Call> = answer.blocks().iter().filter_map(Call::of).collect();
         let time = self.append(Role::Assistant, answer.into_blocks()).await;
@@ -233,14 +260,19 @@ impl Agent {
         if text.is_empty() {
             return None;
         }
-        let asked = self
-            .host
-            .intercept(AssistantMessageIntercept::new(text).into());
-        Some(match asked.await.result {
-            Ok(Intercept::AssistantMessage(message)) => message.text,
+        let (Ok(visible) | Err(visible)) = self.reviewed(text).await;
+        Some(visible)
+    }
+
+    /// A text that comes from the model or its provider, as the interceptors of `assistant_message` leave it, or the reason
+    /// of the one that refuses it. Nothing of it is shown or kept before.
+    pub(super) async fn reviewed(&self, text: String) -> Result<String, String> {
+        let asked = AssistantMessageIntercept::new(text);
+        match self.host.intercept(asked.into()).await.result {
+            Ok(Intercept::AssistantMessage(message)) => Ok(message.text),
             Ok(_) => unreachable!("a chain keeps the kind of its event"),
-            Err(block) => block.reason,
-        })
+            Err(block) => Err(block.reason),
+        }
     }
 
     /// Tells extensions what the user sees of an answer.
@@ -284,6 +316,16 @@ impl Agent {
         self.record(message).await;
         time
     }
+}
+
+/// Blocks without the arguments of calls, which are shown once the interceptors have been asked about them.
+fn without_args(mut content: Vec<rpc::Block>) -> Vec<rpc::Block> {
+    for block in &mut content {
+        if let rpc::Block::ToolCall(call) = block {
+            call.args.clear();
+        }
+    }
+    content
 }
 
 /// Blocks with the text that the user sees in place of the model's own.

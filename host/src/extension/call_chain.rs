@@ -5,7 +5,29 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
+
+/// An extension that calls tools. What its calls cause counts against it: interceptors are asked about them one at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    name: Arc<str>,
+    turn: Arc<Mutex<()>>,
+}
+
+impl Caller {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Waits until no other question about a call of this extension is open.
+    pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+}
 
 /// A tool call and those in whose handling it is made. One that is cancelled or has its result takes along those that
 /// are made within it.
@@ -15,6 +37,8 @@ pub struct CallChain(Arc<Link>);
 #[derive(Debug)]
 struct Link {
     tool: String,
+    /// The extension that makes the call; `None`: the model, or the program around the host.
+    caller: Option<Caller>,
     within: Option<CallChain>,
     cancelled: Flag,
     /// Nothing is called within it any more.
@@ -67,13 +91,23 @@ pub enum ChainRefused {
 }
 
 impl CallChain {
-    /// A call of `tool` that is made in no other's handling.
+    /// A call of `tool` that is made in no other's handling, by the model or the program around the host.
     pub fn new(tool: impl Into<String>) -> Self {
-        Self::with(tool.into(), None, Flag::default())
+        Self::with(tool.into(), None, None, Flag::default())
     }
 
-    /// A call of `tool` that is made in the handling of this one; at most `depth` in all.
-    pub fn call(&self, tool: impl Into<String>, depth: usize) -> Result<Self, ChainRefused> {
+    /// A call of `tool` that an extension makes on its own account.
+    pub(crate) fn by(caller: &Caller, tool: impl Into<String>) -> Self {
+        Self::with(tool.into(), Some(caller.clone()), None, Flag::default())
+    }
+
+    /// A call of `tool` that an extension makes in the handling of this one; at most `depth` in all.
+    pub(crate) fn call(
+        &self,
+        caller: &Caller,
+        tool: impl Into<String>,
+        depth: usize,
+    ) -> Result<Self, ChainRefused> {
         let tool = tool.into();
         if self.tools().count() >= depth {
             return Err(ChainRefused::TooDeep(depth));
@@ -87,6 +121,7 @@ impl CallChain {
         let token = closed.token.get_or_init(|| cancelled.token().child_token());
         let call = Self::with(
             tool,
+            Some(caller.clone()),
             Some(self.clone()),
             Flag {
                 set: AtomicBool::new(false),
@@ -99,9 +134,15 @@ impl CallChain {
         Ok(call)
     }
 
-    fn with(tool: String, within: Option<Self>, cancelled: Flag) -> Self {
+    fn with(
+        tool: String,
+        caller: Option<Caller>,
+        within: Option<Self>,
+        cancelled: Flag,
+    ) -> Self {
         Self(Arc::new(Link {
             tool,
+            caller,
             within,
             cancelled,
             closed: Flag::default(),
@@ -111,6 +152,19 @@ impl CallChain {
     /// The tool that is called.
     pub fn tool(&self) -> &str {
         &self.0.tool
+    }
+
+    /// The extension that makes the call; `None`: the model, or the program around the host.
+    pub fn caller(&self) -> Option<&str> {
+        self.0.caller.as_ref().map(|caller| &*caller.name)
+    }
+
+    /// Waits for the caller's turn to have interceptors asked. The model needs none.
+    pub(crate) async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+        match &self.0.caller {
+            Some(caller) => Some(caller.turn().await),
+            None => None,
+        }
     }
 
     /// The tools of the chain: the one that is called, then whose handling that is made in, and so on.
@@ -143,32 +197,36 @@ impl CallChain {
 mod tests {
     use super::*;
 
+    fn caller() -> Caller {
+        Caller::new("weather")
+    }
+
     #[test]
     fn a_chain_is_as_deep_as_it_may_be_and_no_deeper() {
         let mut chain = CallChain::new("a");
         for tool in ["b", "c", "d"] {
-            chain = chain.call(tool, 4).expect("not too deep");
+            chain = chain.call(&caller(), tool, 4).expect("not too deep");
         }
         assert_eq!(chain.tools().collect::<Vec<_>>(), ["d", "c", "b", "a"]);
-        assert_eq!(chain.call("e", 4).unwrap_err(), ChainRefused::TooDeep(4));
+        assert_eq!(chain.call(&caller(), "e", 4).unwrap_err(), ChainRefused::TooDeep(4));
     }
 
     #[test]
     fn a_tool_is_in_a_chain_once_and_in_two_chains_twice() {
         let chain = CallChain::new("a");
-        let below = chain.call("b", 4).expect("another tool");
+        let below = chain.call(&caller(), "b", 4).expect("another tool");
         assert_eq!(
-            below.call("a", 4).unwrap_err(),
+            below.call(&caller(), "a", 4).unwrap_err(),
             ChainRefused::Repeated("a".into())
         );
-        assert!(chain.call("b", 4).is_ok());
+        assert!(chain.call(&caller(), "b", 4).is_ok());
     }
 
     #[tokio::test]
     async fn what_is_within_a_cancelled_call_is_cancelled_at_any_depth() {
         let chain = CallChain::new("a");
-        let below = chain.call("b", 4).expect("another tool");
-        let bottom = below.call("c", 4).expect("another tool");
+        let below = chain.call(&caller(), "b", 4).expect("another tool");
+        let bottom = below.call(&caller(), "c", 4).expect("another tool");
         chain.cancel();
         bottom.cancelled().await;
     }
@@ -176,15 +234,15 @@ mod tests {
     #[tokio::test]
     async fn what_is_within_a_call_ends_with_it() {
         let chain = CallChain::new("a");
-        let below = chain.call("b", 4).expect("another tool");
-        let beside = chain.call("c", 4).expect("another tool");
+        let below = chain.call(&caller(), "b", 4).expect("another tool");
+        let beside = chain.call(&caller(), "c", 4).expect("another tool");
         below.cancel();
         below.cancelled().await;
         assert!(!beside.is_cancelled() && !chain.is_cancelled());
         chain.close();
         beside.cancelled().await;
         assert!(!chain.is_cancelled(), "it only has its result");
-        let late = chain.call("d", 4).expect("another tool");
+        let late = chain.call(&caller(), "d", 4).expect("another tool");
         assert!(late.is_cancelled());
     }
 }

@@ -7,45 +7,74 @@ use std::{
 
 use zot_protocol::Id;
 
-use super::call_chain::CallChain;
+use super::call_chain::{CallChain, Caller};
 
-#[derive(Debug, Default)]
-pub(crate) struct Calls(Mutex<HashMap<Id, CallChain>>);
+#[derive(Debug)]
+pub(crate) struct Calls {
+    /// The extension, as its calls name it.
+    pub(crate) caller: Caller,
+    /// `None` once the extension has been asked to go, or is gone: it makes no more calls.
+    open: Mutex<Option<HashMap<Id, CallChain>>>,
+}
+
+/// Why a call does not begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotBegun {
+    /// A call with this id is running.
+    IdInUse,
+    /// The extension is shutting down.
+    Closed,
+}
 
 impl Calls {
-    /// Notes a call; `false` if there is one with this id.
-    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> bool {
-        let mut calls = self.lock();
+    pub(crate) fn new(extension: &str) -> Self {
+        Self {
+            caller: Caller::new(extension),
+            open: Mutex::new(Some(HashMap::new())),
+        }
+    }
+
+    /// Begins a call.
+    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), NotBegun> {
+        let mut open = self.lock();
+        let calls = open.as_mut().ok_or(NotBegun::Closed)?;
         if calls.contains_key(id) {
-            return false;
+            return Err(NotBegun::IdInUse);
         }
         calls.insert(id.clone(), chain.clone());
-        true
+        Ok(())
     }
 
-    /// Forgets a call that has ended; `false` if it was taken back before.
+    /// Forgets a call that has ended; `false` if it was cancelled before.
     pub(crate) fn end(&self, id: &Id) -> bool {
-        self.lock().remove(id).is_some()
+        self.remove(id).is_some()
     }
 
-    /// Takes a call back; `false` if there is none with this id.
+    /// Cancels a call; `false` if there is none with this id.
     pub(crate) fn cancel(&self, id: &Id) -> bool {
-        let call = self.lock().remove(id);
-        call.inspect(CallChain::cancel).is_some()
+        self.remove(id).inspect(CallChain::cancel).is_some()
     }
 
-    /// Takes all calls back, when nobody is left to be answered.
-    pub(crate) fn cancel_all(&self) {
-        let calls = std::mem::take(&mut *self.lock());
+    /// Cancels all calls, and lets none begin from now on.
+    pub(crate) fn close(&self) {
+        let calls = self.lock().take().unwrap_or_default();
         calls.values().for_each(CallChain::cancel);
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.lock().len()
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, CallChain>> {
+    pub(crate) fn count(&self) -> usize {
+        self.lock().as_ref().map_or(0, HashMap::len)
+    }
+
+    fn remove(&self, id: &Id) -> Option<CallChain> {
+        self.lock().as_mut()?.remove(id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<Id, CallChain>>> {
         // Nothing in here panics half-way through a change.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

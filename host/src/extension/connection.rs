@@ -149,6 +149,11 @@ impl Connection {
         self.outbox.finish();
     }
 
+    /// Waits until it has taken what it was sent, or is gone.
+    pub(crate) async fn caught_up(&self) {
+        self.outbox.drained().await;
+    }
+
     /// Whether the host has asked it to go.
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::SeqCst)

@@ -2,7 +2,9 @@
 //!
 //! The subscribers answer one after the other; each sees what the one before it left; the first block ends the chain.
 
-use zot_protocol::{EventInterceptResponse, Intercept, OnFailure, validate::Refusal};
+use zot_protocol::{
+    EventInterceptResponse, Intercept, InterceptName, OnFailure, Tagged, validate::Refusal,
+};
 
 /// Why an interceptor has given no answer that counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +28,9 @@ pub enum Failure {
     /// Its queue is full.
     #[error("it does not read what it is sent")]
     QueueFull,
+    /// It rewrote an event that its permissions do not let it rewrite.
+    #[error("it may not rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
+    NotGranted(InterceptName),
     /// The request does not fit into a frame.
     #[error("the request has {bytes} bytes, more than a frame may have")]
     TooLarge {
@@ -51,6 +56,15 @@ pub enum Verdict {
     FailedOpen(Failure),
     /// There was no answer that counts, and it was refused.
     FailedClosed(Failure),
+}
+
+/// What a link's answer may do, and what its failure means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    /// What its failure means.
+    pub on_failure: OnFailure,
+    /// Whether it may rewrite the event.
+    pub rewrite: bool,
 }
 
 /// Who refused an event, and why.
@@ -93,43 +107,61 @@ impl Fold {
         }
     }
 
-    /// Takes in the answer of the link called `who`, whose failures mean what `on_failure` says.
-    pub fn answer(&mut self, who: &str, on_failure: OnFailure, answer: Answer) -> Verdict {
+    /// Takes in the answer of the link called `who`.
+    pub fn answer(&mut self, who: &str, rights: Rights, answer: Answer) -> Verdict {
+        let response = match answer {
+            Ok(response) => response,
+            Err(failure) => return self.failure(who, rights.on_failure, failure),
+        };
+        if response.block {
+            return if self.can_be_blocked() {
+                self.block(who, response.reason)
+            } else {
+                Verdict::Allowed
+            };
+        }
+        match self.rewrite(response, rights.rewrite) {
+            Ok(true) => Verdict::Rewritten,
+            Ok(false) => Verdict::Allowed,
+            Err(failure) => self.failure(who, rights.on_failure, failure),
+        }
+    }
+
+    /// Takes in the answer of a link that is asked about the event as the whole chain left it. It can refuse any event
+    /// now, and change none.
+    pub fn last_word(&mut self, who: &str, on_failure: OnFailure, answer: Answer) -> Verdict {
         match answer {
-            Ok(response) => self.response(who, response),
+            Ok(response) if response.block => self.block(who, response.reason),
+            Ok(_) => Verdict::Allowed,
             Err(failure) => self.failure(who, on_failure, failure),
         }
     }
 
-    fn response(&mut self, who: &str, response: EventInterceptResponse) -> Verdict {
-        if response.block && self.can_be_blocked() {
-            return self.block(
-                who,
-                response.reason.filter(|reason| !reason.trim().is_empty()),
-            );
-        }
-        if response.block {
-            return Verdict::Allowed;
-        }
-        let rewritten = match &mut self.event {
-            Intercept::ToolCall(call) => replace(&mut call.tool_args, response.modified_args),
+    /// Puts the rewrite for this event in place. `false` if there is none, or it changes nothing.
+    fn rewrite(&mut self, response: EventInterceptResponse, granted: bool) -> Result<bool, Failure> {
+        let name = InterceptName::from(self.event.name());
+        let changes = match &mut self.event {
+            Intercept::ToolCall(call) => {
+                replace(&mut call.tool_args, response.modified_args, granted)
+            }
             Intercept::AssistantMessage(message) => {
-                replace(&mut message.text, not_empty(response.replace_text))
+                replace(&mut message.text, not_empty(response.replace_text), granted)
             }
             Intercept::UserMessage(message) => {
-                replace(&mut message.text, not_empty(response.replace_text))
+                replace(&mut message.text, not_empty(response.replace_text), granted)
             }
-            Intercept::ToolResult(result) => replace(&mut result.content, response.replace_content),
+            Intercept::ToolResult(result) => {
+                replace(&mut result.content, response.replace_content, granted)
+            }
             Intercept::BeforeAgentStart(start) => {
-                replace(&mut start.system_prompt, response.system_prompt)
+                replace(&mut start.system_prompt, response.system_prompt, granted)
             }
             _ => false,
         };
-        if rewritten {
-            Verdict::Rewritten
-        } else {
-            Verdict::Allowed
+        if changes && !granted {
+            return Err(Failure::NotGranted(name));
         }
+        Ok(changes)
     }
 
     fn failure(&mut self, who: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
@@ -143,9 +175,13 @@ impl Fold {
         // Size must not be a way past a guard.
         let too_large = matches!(failure, Failure::TooLarge { .. });
         if on_failure == OnFailure::Block || too_large {
+            let what = match &failure {
+                Failure::NotGranted(_) => "failed",
+                _ => "could not be asked",
+            };
             self.block = Some(Block {
                 by: who.to_owned(),
-                reason: format!("{who} could not be asked: {failure}"),
+                reason: format!("{who} {what}: {failure}"),
             });
             return Verdict::FailedClosed(failure);
         }
@@ -153,6 +189,7 @@ impl Fold {
     }
 
     fn block(&mut self, who: &str, reason: Option<String>) -> Verdict {
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
         let reason = reason.unwrap_or_else(|| format!("refused by {who}"));
         self.block = Some(Block {
             by: who.to_owned(),
@@ -167,15 +204,15 @@ impl Fold {
     }
 }
 
-/// Puts a rewrite in place; `false` where there is none, or none that changes anything.
-fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>) -> bool {
-    match rewrite {
-        Some(rewrite) if rewrite != *place => {
-            *place = rewrite;
-            true
-        }
-        _ => false,
+/// Whether `rewrite` would change `place`; where that is granted, it does.
+fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bool {
+    let Some(rewrite) = rewrite.filter(|rewrite| rewrite != place) else {
+        return false;
+    };
+    if granted {
+        *place = rewrite;
     }
+    true
 }
 
 /// For texts, `""` is no rewrite.

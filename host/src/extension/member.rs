@@ -22,7 +22,7 @@ use tokio::{
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
 use zot_protocol::{
     CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName,
-    Manifest, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
+    Manifest, NoteLevel, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
 use ear::Ear;
@@ -117,6 +117,8 @@ pub(crate) struct Member {
     pumped: watch::Receiver<bool>,
     limits: Limits,
     told_of_session: Mutex<bool>,
+    /// Whether the user knows that a `submit` of it was refused.
+    told_of_submit: AtomicBool,
     reading: Mutex<Option<JoinHandle<()>>>,
     /// Told when it offers something else.
     offers: Arc<Notify>,
@@ -156,6 +158,7 @@ impl Member {
         ack.supported_events = EventName::KNOWN.to_vec();
         ack.supported_intercepts = InterceptName::KNOWN.to_vec();
 
+        let calls = Calls::new(launch.name());
         let (done, pumped) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
             let listener = Ear {
@@ -178,13 +181,14 @@ impl Member {
                 stats: Mutex::default(),
                 warned: Warned::default(),
                 permissions,
-                calls: Calls::default(),
+                calls,
                 runtime: Handle::current(),
                 process,
                 log: log.clone(),
                 pumped,
                 limits,
                 told_of_session: Mutex::new(false),
+                told_of_submit: AtomicBool::new(false),
                 reading: Mutex::new(None),
                 offers: Arc::default(),
                 keeping: Mutex::new(None),
@@ -284,6 +288,43 @@ impl Member {
         subscribed
     }
 
+    /// A prompt that it wants to have submitted.
+    fn submit(&self, text: &str, shared: &Shared) {
+        if !shared.interactive || text.trim().is_empty() {
+            return;
+        }
+        if self.calls.is_closed() {
+            self.log("ignored submit: it is shutting down");
+        } else if let Err(refused) = self.may_submit() {
+            self.log(&format!("refused submit: {refused}"));
+            self.connection.refuse("submit", &refused);
+            if !self.told_of_submit.swap(true, Ordering::SeqCst) {
+                shared.hooks.note(self.name(), NoteLevel::Warn, &refused);
+            }
+        } else {
+            shared.hooks.submit(self.name(), text);
+        }
+    }
+
+    /// Whether it may submit prompts, or why not.
+    pub(crate) fn may_submit(&self) -> Result<(), String> {
+        let permissions = self.launch.manifest.permissions.as_ref();
+        if permissions.is_none_or(|granted| granted.submit) {
+            return Ok(());
+        }
+        Err(not_granted("submit prompts", "\"submit\": true"))
+    }
+
+    /// Whether it may call `tool`, or why not.
+    pub(crate) fn may_call(&self, tool: &str) -> Result<(), String> {
+        let permissions = self.launch.manifest.permissions.as_ref();
+        if permissions.is_none_or(|granted| granted.tools.iter().any(|it| it == tool)) {
+            return Ok(());
+        }
+        let line = format!("\"tools\": [\"{tool}\"]");
+        Err(not_granted(&format!("call `{tool}`"), &line))
+    }
+
     /// Whether it is to be asked about `event`: it has subscribed, or its manifest says that nothing passes without it.
     pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
         let ready = self.connection.is_ready();
@@ -312,8 +353,14 @@ impl Member {
         self.connection.disconnect("was let go: its host is gone");
     }
 
+    /// Cancels what it is having done, and does nothing for it from now on.
+    pub(crate) fn retire(&self) {
+        self.calls.close();
+    }
+
     /// `shutdown`, then SIGTERM, then SIGKILL, each after its grace.
     pub(crate) async fn shut_down(&self) {
+        self.retire();
         self.connection.shut_down();
         let _ = tokio::time::timeout(self.limits.shutdown_grace, self.process.wait()).await;
         self.process.end(self.limits.term_grace).await;
@@ -330,6 +377,11 @@ impl Member {
         }
         self.log.finish();
     }
+}
+
+/// Why something is refused that the manifest could grant, and the line that grants it.
+fn not_granted(what: &str, line: &str) -> String {
+    format!("it may not {what}: add {line} to \"permissions\" in its extension.json")
 }
 
 /// Starts the process, if its permissions can be held as they must be.
@@ -383,12 +435,25 @@ impl Ask for Arc<Member> {
         self.launch.manifest.intercept.on_failure(event)
     }
 
+    fn may_rewrite(&self, event: &InterceptName) -> bool {
+        let permissions = self.launch.manifest.permissions.as_ref();
+        permissions.is_none_or(|granted| granted.intercept.contains(event))
+    }
+
+    fn is_final(&self, event: &InterceptName) -> bool {
+        self.launch.manifest.intercept.is_final(event)
+    }
+
     fn deadline(&self) -> Duration {
         self.limits.intercept
     }
 
     async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
         self.connection.intercept(event, until).await
+    }
+
+    async fn ask_last(&self, event: &Intercept, until: Instant) -> Answer {
+        self.connection.intercept_last(event, until).await
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use tokio::{io::AsyncWrite, time::Instant};
+use tokio::{io::AsyncWrite, sync::Notify, time::Instant};
 
 /// The pipe to an extension's standard input.
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
@@ -40,6 +40,8 @@ pub(crate) struct Outbox {
     state: Mutex<State>,
     max_frames: usize,
     max_bytes: usize,
+    /// Notified when nothing waits any more.
+    drained: Notify,
 }
 
 struct State {
@@ -72,6 +74,18 @@ impl Outbox {
             state: Mutex::new(state),
             max_frames,
             max_bytes,
+            drained: Notify::new(),
+        }
+    }
+
+    /// Waits until nothing waits for the pipe, or the pipe is closed.
+    pub(crate) async fn drained(&self) {
+        loop {
+            let notified = self.drained.notified();
+            if self.lock().queue.is_empty() {
+                return;
+            }
+            notified.await;
         }
     }
 
@@ -91,8 +105,10 @@ impl Outbox {
         state.queue.push_back(line);
         let driver = state.driver.clone();
         let written = state.poll_write(&mut Context::from_waker(&driver));
-        if was_idle && !state.queue.is_empty() {
-            state.progress = Instant::now();
+        match (was_idle, state.queue.is_empty()) {
+            (true, false) => state.progress = Instant::now(),
+            (false, true) => self.drained.notify_waiters(),
+            _ => {}
         }
         match written {
             Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
@@ -115,6 +131,7 @@ impl Outbox {
     /// Drops the pipe and what waits for it.
     pub(crate) fn close(&self) {
         self.lock().close();
+        self.drained.notify_waiters();
     }
 
     /// Since when the pipe takes nothing although something waits; `None` while all is well.
@@ -131,7 +148,11 @@ impl Outbox {
             if state.pipe.is_none() {
                 return Poll::Ready(Ok(()));
             }
-            match state.poll_write(context) {
+            let written = state.poll_write(context);
+            if written.is_ready() {
+                self.drained.notify_waiters();
+            }
+            match written {
                 Poll::Ready(Ok(())) if state.finishing => {
                     state.close();
                     Poll::Ready(Ok(()))

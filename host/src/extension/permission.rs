@@ -90,8 +90,31 @@ impl fmt::Display for PermissionReport {
                 format!("TCP to {}", ports.join(" "))
             }
         });
-        write!(formatter, "{} ({enforced})", said.join(", "))
+        write!(formatter, "{} ({enforced})", said.join(", "))?;
+        for act in acts(declared) {
+            write!(formatter, "; {act}")?;
+        }
+        Ok(())
     }
+}
+
+/// What an extension may have done with the user's rights, in words, one phrase each.
+pub fn acts(permissions: &Permissions) -> Vec<String> {
+    let mut acts: Vec<String> = Vec::new();
+    for tool in &permissions.tools {
+        acts.push(match &**tool {
+            "bash" => "may run bash: that is everything you can do".to_owned(),
+            "write" | "edit" => format!("may call {tool}: it can change any file that you can"),
+            "read" => "may call read: it sees any file that you can".to_owned(),
+            other => format!("may call {other}"),
+        });
+    }
+    let rewrites = permissions.intercept.iter();
+    acts.extend(rewrites.map(|event| format!("may rewrite {event}")));
+    if permissions.submit {
+        acts.push("may submit prompts in your name".to_owned());
+    }
+    acts
 }
 
 /// The command of an extension with the environment it may have, confined where its manifest declares something.

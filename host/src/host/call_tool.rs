@@ -6,7 +6,7 @@ use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus};
 
 use super::{Host, HostError, ToolOutcome};
 use crate::{
-    extension::{CallChain, event::cut_content, member::Member},
+    extension::{CallChain, calls::NotBegun, event::cut_content, member::Member},
     hooks::ToolRequest,
 };
 
@@ -23,13 +23,14 @@ impl Host {
                 return self.answer(caller, id, &name, refused);
             }
         };
-        // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
-        if !caller.calls.begin(&id, &chain) {
-            caller.log(&format!(
-                "ignored call_tool: the id {:?} is in use",
-                id.as_str()
-            ));
-            return;
+        match caller.calls.begin(&id, &chain) {
+            Ok(()) => {}
+            // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
+            Err(NotBegun::IdInUse) => {
+                let id = id.as_str();
+                return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
+            }
+            Err(NotBegun::Closed) => return caller.log("ignored call_tool: it is shutting down"),
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {
@@ -44,6 +45,7 @@ impl Host {
 
     fn admit(&self, caller: &Member, call: &CallTool) -> Result<CallChain, String> {
         let limits = &self.0.shared.limits;
+        caller.may_call(&call.name)?;
         if !caller.connection.registered().can(&Capability::CallTool) {
             return Err(
                 "call_tool is off: name `call_tool` among the capabilities of hello".into(),
@@ -68,7 +70,7 @@ impl Host {
             ));
         }
         let Some(parent) = &call.parent_id else {
-            return Ok(CallChain::new(&call.name));
+            return Ok(CallChain::by(&caller.calls.caller, &call.name));
         };
         let parent = caller.connection.running(parent).ok_or_else(|| {
             format!(
@@ -78,7 +80,7 @@ impl Host {
             )
         })?;
         parent
-            .call(&call.name, limits.call_tool_depth)
+            .call(&caller.calls.caller, &call.name, limits.call_tool_depth)
             .map_err(|refused| refused.to_string())
     }
 

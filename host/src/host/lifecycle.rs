@@ -44,6 +44,7 @@ impl Host {
         }
         let closed = Closed::door_of(&self.0);
         let old = self.replace(Vec::new());
+        retire_all(&old);
         stats.stopped = shut_down_all(&old).await as u64;
         if *self.0.over.borrow() {
             return stats;
@@ -69,8 +70,10 @@ impl Host {
     pub async fn shutdown(&self) {
         // A reload that is under way comes to its end at once, and one that waits for its turn starts nothing.
         self.0.over.send_replace(true);
+        retire_all(&self.0.slots());
         let _one = self.0.reloading.lock().await;
         let old = self.replace(Vec::new());
+        retire_all(&old);
         self.0.publish(Arc::default());
         shut_down_all(&old).await;
     }
@@ -193,6 +196,16 @@ fn tighten(manifest: &mut Manifest, shared: &Shared) {
                 let policy = InterceptPolicy::new(OnFailure::Block);
                 manifest.intercept.0.insert(event.clone(), policy);
             }
+        }
+    }
+}
+
+/// Cancels what extensions are having done. From here on nothing is done for any of them, so that none acts while another
+/// one, which guards, has gone.
+fn retire_all(slots: &[Slot]) {
+    for slot in slots {
+        if let Slot::Started(member) = slot {
+            member.retire();
         }
     }
 }

@@ -49,12 +49,15 @@ impl Slot {
             }
             Self::Failed(failed) => &failed.warned,
         };
-        let (failure, done) = match &link.verdict {
-            Verdict::FailedOpen(failure) => (failure, "passed unasked"),
-            Verdict::FailedClosed(failure) => (failure, "refused"),
+        let (failure, done, done_without) = match &link.verdict {
+            Verdict::FailedOpen(failure) => (failure, "passed unasked", "passed unchanged"),
+            Verdict::FailedClosed(failure) => (failure, "refused", "was refused"),
             _ => return,
         };
-        let said = format!("could not be asked about {event}, which was {done}: {failure}");
+        let said = match failure {
+            Failure::NotGranted(_) => format!("{failure}; {event} {done_without}"),
+            _ => format!("could not be asked about {event}, which was {done}: {failure}"),
+        };
         match self {
             Self::Failed(failed) => failed.log.note(&said),
             Self::Started(member) => {
@@ -94,6 +97,20 @@ impl Ask for Slot {
         }
     }
 
+    fn may_rewrite(&self, event: &InterceptName) -> bool {
+        match self {
+            Self::Started(member) => Ask::may_rewrite(member, event),
+            Self::Failed(_) => false,
+        }
+    }
+
+    fn is_final(&self, event: &InterceptName) -> bool {
+        match self {
+            Self::Started(member) => Ask::is_final(member, event),
+            Self::Failed(_) => false,
+        }
+    }
+
     fn deadline(&self) -> Duration {
         match self {
             Self::Started(member) => Ask::deadline(member),
@@ -104,6 +121,13 @@ impl Ask for Slot {
     async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
         match self {
             Self::Started(member) => Ask::ask(member, event, until).await,
+            Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
+        }
+    }
+
+    async fn ask_last(&self, event: &Intercept, until: Instant) -> Answer {
+        match self {
+            Self::Started(member) => Ask::ask_last(member, event, until).await,
             Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 use zot_protocol::{
     Content, Intercept, Object, ToolCallEvent, ToolCallIntercept, ToolId, ToolResult,
-    ToolResultEvent, ToolResultIntercept, ToolStatus, validate::ToolSchema,
+    ToolResultEvent, ToolResultIntercept, ToolStatus, rpc, validate::ToolSchema,
 };
 
-use super::{Host, HostError};
+use super::{Host, HostError, slot::Slot};
 use crate::{
     Confirmed,
-    extension::{CallChain, RequestError, Tool},
+    extension::{CallChain, RequestError, Tool, chain::Outcome},
 };
 
 /// How a tool call has ended that went through interception.
@@ -110,7 +111,7 @@ impl Host {
         let Value::Object(args) = args else {
             unreachable!("wrapped above, and checking changes nothing")
         };
-        self.confirm(name, &args).await?;
+        self.confirm(chain, &args).await?;
         let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
         let connection = &entry.member.connection;
         let answer = connection.tool(chain, args, deadline, progress).await;
@@ -130,8 +131,9 @@ impl Host {
     }
 
     /// Asks the program around this host whether a call may be made.
-    pub(crate) async fn confirm(&self, tool: &str, args: &Object) -> Result<(), HostError> {
-        match self.0.shared.hooks.confirm(tool, args).await {
+    pub(crate) async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
+        let tool = chain.tool();
+        match self.0.shared.hooks.confirm(chain.caller(), tool, args).await {
             Confirmed::Yes => Ok(()),
             Confirmed::No => Err(HostError::Declined(tool.to_owned())),
         }
@@ -147,7 +149,9 @@ impl Host {
         progress: impl FnMut(String) + Send,
     ) -> ToolOutcome {
         let id = self.next_call_id();
-        self.announce(&id, chain.tool(), &args);
+        if chain.caller().is_none() {
+            self.announce(&id, &chain, &args);
+        }
         let extension = self.owner_of(chain.tool());
         let run = |args| self.tool_outcome(&chain, args, progress);
         let mut outcome = self.guarded(&chain, id, args, run).await;
@@ -166,15 +170,16 @@ impl Host {
         ToolId::from(format!("call-{}", self.0.shared.ids.next()))
     }
 
-    /// Tells of a call that somebody wants to make.
-    pub fn announce(&self, id: &ToolId, tool: &str, args: &Object) {
-        let mut call = ToolCallEvent::new(tool, args.clone());
+    /// Tells observers of a call that is about to be made.
+    pub(crate) fn announce(&self, id: &ToolId, chain: &CallChain, args: &Object) {
+        let mut call = ToolCallEvent::new(chain.tool(), args.clone());
         call.tool_id = Some(id.clone());
+        call.caller = chain.caller().map(str::to_owned);
         self.tell(&call.into());
     }
 
-    /// Calls a tool of an extension as [`Host::tool_in`] does; an error is an outcome that the model is told.
-    pub async fn tool_outcome(
+    /// Calls a tool of an extension as [`Host::tool_in`] does; an error is an outcome that the model gets.
+    pub(crate) async fn tool_outcome(
         &self,
         chain: &CallChain,
         args: Object,
@@ -186,54 +191,100 @@ impl Host {
         }
     }
 
-    /// A call that has been announced, through the interceptors before and after it and the event of its end; `run` is
-    /// the tool, whoever has it, and gets the arguments as the interceptors left them. When `chain` is cancelled it ends
-    /// at once, as cancelled.
-    pub async fn guarded<R: Future<Output = ToolOutcome> + Send>(
+    /// Takes a call through the interceptors before and after it, and tells observers of its end. `run` is the tool; it
+    /// gets the arguments as the interceptors left them. The model's calls have been announced; an extension's are
+    /// announced here, when it is their turn. When `chain` is cancelled the call ends at once, as cancelled.
+    pub(crate) async fn guarded<R: Future<Output = ToolOutcome> + Send>(
         &self,
         chain: &CallChain,
         id: ToolId,
         args: Object,
         run: impl FnOnce(Object) -> R + Send,
     ) -> ToolOutcome {
-        let name = chain.tool();
-        let mut executed = args.clone();
+        let mut call = GuardedCall {
+            host: self,
+            chain,
+            id,
+            args,
+            announced: chain.caller().is_none(),
+            shown: false,
+        };
         let outcome = tokio::select! {
             biased;
             () = chain.cancelled() => ToolOutcome::error(ToolStatus::Cancelled, "cancelled"),
-            outcome = self.intercepted(name, &id, args, &mut executed, run) => outcome,
+            outcome = call.run(run) => outcome,
         };
-        self.tell_end(&id, name, &executed, &outcome);
+        call.end(&outcome);
         outcome
     }
 
-    /// Tells how a call has ended that was announced.
-    pub fn tell_end(&self, id: &ToolId, tool: &str, executed: &Object, outcome: &ToolOutcome) {
+    /// Tells observers how a call has ended that was announced.
+    pub(crate) fn tell_end(
+        &self,
+        id: &ToolId,
+        chain: &CallChain,
+        args: &Object,
+        outcome: &ToolOutcome,
+    ) {
         let (content, status) = (outcome.content.clone(), outcome.status.clone());
-        let (id, args) = (id.clone(), executed.clone());
-        let end = ToolResultEvent::new(id, tool, args, status, content, outcome.is_error);
+        let (id, args) = (id.clone(), args.clone());
+        let mut end =
+            ToolResultEvent::new(id, chain.tool(), args, status, content, outcome.is_error);
+        end.caller = chain.caller().map(str::to_owned);
         self.tell(&end.into());
     }
 
-    async fn intercepted<R: Future<Output = ToolOutcome> + Send>(
-        &self,
-        name: &str,
-        id: &ToolId,
-        args: Object,
-        executed: &mut Object,
+    /// Waits until every extension has taken what it was sent.
+    async fn caught_up(&self) {
+        for slot in self.0.slots().iter() {
+            if let Slot::Started(member) = slot {
+                member.connection.caught_up().await;
+            }
+        }
+    }
+}
+
+/// A tool call between its interceptors.
+struct GuardedCall<'h> {
+    host: &'h Host,
+    chain: &'h CallChain,
+    id: ToolId,
+    /// As the interceptors that were asked so far left them.
+    args: Object,
+    /// Whether observers know of it.
+    announced: bool,
+    /// Whether the user knows of it, where an extension makes it.
+    shown: bool,
+}
+
+impl GuardedCall<'_> {
+    async fn run<R: Future<Output = ToolOutcome> + Send>(
+        &mut self,
         run: impl FnOnce(Object) -> R + Send,
     ) -> ToolOutcome {
-        let mut call = ToolCallIntercept::new(name, args);
-        call.tool_id = Some(id.clone());
-        match self.intercept(call.into()).await.result {
-            Ok(Intercept::ToolCall(call)) => executed.clone_from(&call.tool_args),
+        let turn = self.chain.turn().await;
+        if turn.is_some() {
+            // A flood of calls waits for the slowest observer instead of overflowing its queue.
+            self.host.caught_up().await;
+            self.host.announce(&self.id, self.chain, &self.args);
+            self.announced = true;
+        }
+        let mut call = ToolCallIntercept::new(self.chain.tool(), self.args.clone());
+        call.tool_id = Some(self.id.clone());
+        call.caller = self.chain.caller().map(str::to_owned);
+        match self.ask(turn, call.into()).await.result {
+            Ok(Intercept::ToolCall(call)) => self.args = call.tool_args,
             Ok(_) => unreachable!("a chain keeps the kind of its event"),
             Err(block) => return ToolOutcome::error(ToolStatus::Blocked, block.reason),
         }
-        let mut outcome = run(executed.clone()).await;
-        let (args, content) = (executed.clone(), outcome.content.clone());
-        let result = ToolResultIntercept::new(id.clone(), name, args, content, outcome.is_error);
-        match self.intercept(result.into()).await.result {
+        self.show();
+        let mut outcome = run(self.args.clone()).await;
+        let (args, content) = (self.args.clone(), outcome.content.clone());
+        let (id, name) = (self.id.clone(), self.chain.tool());
+        let mut result = ToolResultIntercept::new(id, name, args, content, outcome.is_error);
+        result.caller = self.chain.caller().map(str::to_owned);
+        let turn = self.chain.turn().await;
+        match self.ask(turn, result.into()).await.result {
             Ok(Intercept::ToolResult(result)) if result.content != outcome.content => {
                 outcome.content = result.content;
                 outcome.structured_content = None;
@@ -241,6 +292,46 @@ impl Host {
             }
             Ok(_) => outcome,
             Err(block) => ToolOutcome::error(ToolStatus::Blocked, block.reason),
+        }
+    }
+
+    /// Asks the interceptors. A question about an extension's call, once sent, keeps that extension's turn until it is
+    /// answered or its time is over, also when the call is cancelled meanwhile: an extension that calls and cancels in
+    /// a loop has one question open, and no more.
+    async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> Outcome {
+        let Some(turn) = turn else {
+            return self.host.intercept(event).await;
+        };
+        let host = self.host.clone();
+        let asking = tokio::spawn(async move {
+            let outcome = host.intercept(event).await;
+            drop(turn);
+            outcome
+        });
+        asking.await.expect("a chain does not panic")
+    }
+
+    /// Shows the user that an extension runs a tool, once the interceptors have been asked.
+    fn show(&mut self) {
+        if let Some(caller) = self.chain.caller()
+            && !std::mem::replace(&mut self.shown, true)
+        {
+            let (id, args) = (self.id.clone(), self.args.clone());
+            let call = rpc::ExtToolCall::new(caller, id, self.chain.tool(), args);
+            self.host.0.shared.hooks.extension_call(call);
+        }
+    }
+
+    fn end(&mut self, outcome: &ToolOutcome) {
+        if !self.announced {
+            return;
+        }
+        self.host.tell_end(&self.id, self.chain, &self.args, outcome);
+        if let Some(caller) = self.chain.caller() {
+            self.show();
+            let (id, status) = (self.id.clone(), outcome.status.clone());
+            let result = rpc::ExtToolResult::new(caller, id, self.chain.tool(), status);
+            self.host.0.shared.hooks.extension_call_ended(result);
         }
     }
 }

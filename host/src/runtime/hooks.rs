@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
-use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender};
+use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
 use crate::{Confirmed, Hooks, Host, ToolOutcome, ToolRequest, agent::Agent};
 
@@ -63,12 +63,21 @@ impl Hooks for Relay {
         self.outer.submit(extension, text);
     }
 
+    fn extension_call(&self, call: rpc::ExtToolCall) {
+        self.outer.extension_call(call);
+    }
+
+    fn extension_call_ended(&self, result: rpc::ExtToolResult) {
+        self.outer.extension_call_ended(result);
+    }
+
     fn confirm<'h>(
         &'h self,
+        caller: Option<&'h str>,
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        self.outer.confirm(tool, args)
+        self.outer.confirm(caller, tool, args)
     }
 
     fn run_tool<'h>(

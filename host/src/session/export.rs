@@ -7,7 +7,7 @@ use zot_protocol::Content;
 use super::{
     SessionError,
     contents::Contents,
-    line::{Head, Line},
+    line::{ExtensionCall, Head, Line},
     open::composed,
     store::read,
 };
@@ -59,10 +59,26 @@ fn markdown(head: &Head, contents: &Contents) -> String {
             Line::Model { provider, model } => {
                 page += &format!("\n*From here on {provider} {model}.*\n");
             }
+            Line::ExtensionCall(call) => add_extension_call(&mut page, call),
             _ => {}
         }
     }
     page
+}
+
+fn add_extension_call(page: &mut String, call: &ExtensionCall) {
+    let ExtensionCall {
+        extension,
+        tool,
+        args,
+        status,
+        ..
+    } = call;
+    *page += &format!("\n*The extension {extension} called `{tool}`: {status}.*\n");
+    if let Some(args) = args {
+        let args = serde_json::to_string_pretty(args).unwrap_or_default();
+        *page += &format!("\n{}", fenced("json", &args));
+    }
 }
 
 fn add_message(page: &mut String, message: &Message) {

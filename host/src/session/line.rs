@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use zot_protocol::{Object, ToolStatus};
 
 use crate::message::{Block, Message};
 
@@ -44,6 +45,23 @@ pub struct Parent {
     pub messages: u64,
 }
 
+/// A tool that an extension had run. No model sees it; it is there for people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ExtensionCall {
+    /// The extension that made the call.
+    pub extension: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments, as the interceptors left them. Absent: they were too large to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Object>,
+    /// How it ended.
+    pub status: ToolStatus,
+    /// When, as RFC 3339.
+    pub time: String,
+}
+
 /// What a line says.
 #[derive(Debug)]
 pub(super) enum Line {
@@ -60,6 +78,7 @@ pub(super) enum Line {
         model: String,
     },
     Title(String),
+    ExtensionCall(ExtensionCall),
     /// A line of a newer version.
     Unknown,
 }
@@ -89,6 +108,10 @@ pub(super) enum Out<'a> {
     },
     Title {
         title: &'a str,
+        n: u64,
+    },
+    ExtensionCall {
+        call: &'a ExtensionCall,
         n: u64,
     },
 }
@@ -134,6 +157,11 @@ struct Title {
     title: String,
 }
 
+#[derive(Deserialize)]
+struct WithCall {
+    call: ExtensionCall,
+}
+
 /// Reads a line; `None` where it is no line of any version: not an object of JSON with a `type`. A known type with
 /// something in it that this version does not know (a new kind of block) is a line of a newer version.
 pub(super) fn parse(line: &[u8]) -> Option<Line> {
@@ -151,6 +179,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Line> {
         "clear" => Some(Line::Clear),
         "model" => read(line).map(|Model { provider, model }| Line::Model { provider, model }),
         "title" => read(line).map(|Title { title }| Line::Title(title)),
+        "extension_call" => read(line).map(|WithCall { call }| Line::ExtensionCall(call)),
         _ => None,
     };
     Some(known.unwrap_or(Line::Unknown))

@@ -17,6 +17,9 @@ use crate::{
     home::make_private,
 };
 
+/// So many bytes of lines may wait for the first message.
+const MOST_BEFORE_THE_FIRST: usize = 64 * 1024;
+
 /// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -125,9 +128,28 @@ impl Writer {
         self.flush()
     }
 
+    /// Writes lines that are no reason for a file: before the first message they wait for it.
+    pub(super) fn append_quietly(
+        &mut self,
+        add: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Written, SessionError> {
+        if !self.has_begun() {
+            if self.waiting.len() < MOST_BEFORE_THE_FIRST {
+                add(&mut self.waiting);
+            }
+            return Ok(Written::Yes);
+        }
+        self.append(add)
+    }
+
+    /// Whether a message has been written, or should have been.
+    fn has_begun(&self) -> bool {
+        self.head.is_none() || self.failing
+    }
+
     /// Writes what waits, and gives what is not on the disk yet.
     pub(super) fn flush_all(&mut self) -> Result<(Written, Unsynced), SessionError> {
-        let written = if self.waiting.is_empty() {
+        let written = if self.waiting.is_empty() || !self.has_begun() {
             Written::Yes
         } else {
             self.flush()?

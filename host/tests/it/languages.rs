@@ -9,7 +9,7 @@ use serde_json::json;
 use zot_host::extension::{Launch, chain::Outcome, fold::Verdict};
 use zot_protocol::{
     AssistantMessageEvent, AssistantMessageIntercept, BeforeAgentStart, CompactEvent, Content,
-    EndReason, Event, Intercept, Permissions, SessionEnd, StopReason, ToolCallEvent,
+    EndReason, Event, Intercept, InterceptName, Permissions, SessionEnd, StopReason, ToolCallEvent,
     ToolCallIntercept, ToolResultEvent, ToolResultIntercept, ToolStatus, TurnEnd, TurnStart,
     TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
 };
@@ -73,7 +73,10 @@ async fn ask(stage: &Stage, event: Intercept) -> Outcome {
 
 /// With the user's rights, and under the narrowest declaration there is.
 async fn does_it_all(launch: impl Fn(&Stage) -> Launch) {
-    for permissions in [None, Some(Permissions::default())] {
+    // Confined, and free to rewrite what it is asked about.
+    let mut confined = Permissions::default();
+    confined.intercept = InterceptName::KNOWN.to_vec();
+    for permissions in [None, Some(confined)] {
         let stage = Stage::new();
         let mut launch = launch(&stage);
         launch.manifest.permissions = permissions;

@@ -32,6 +32,8 @@ tagged! {
         "ext_notify" => ExtNotify(ExtNotify),
         "ext_display" => ExtDisplay(ExtDisplay),
         "ext_clear_notes" => ExtClearNotes(ExtClearNotes),
+        "ext_tool_call" => ExtToolCall(ExtToolCall),
+        "ext_tool_result" => ExtToolResult(ExtToolResult),
     }
 }
 
@@ -133,7 +135,7 @@ pub struct ToolCall {
     pub args: Object,
 }
 
-/// A line from a tool while it runs.
+/// A line from a tool while it runs. While an extension intercepts `tool_result`, it is a count of the lines so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "tool_progress", "id": "toolu_1", "text": "12 of 40 tests"}]))]
 #[non_exhaustive]
@@ -312,4 +314,44 @@ pub struct ExtClearNotes {
     /// The extension.
     #[new(into)]
     pub extension: String,
+}
+
+/// Plus: an extension runs a tool with `call_tool`. It may come at any time, between prompts too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("examples" = [
+    {"type": "ext_tool_call", "extension": "deploy", "id": "call-7", "name": "bash", "args": {"command": "git push"}}
+]))]
+#[non_exhaustive]
+pub struct ExtToolCall {
+    /// The extension that makes the call.
+    #[new(into)]
+    pub extension: String,
+    /// The host's name for this call.
+    #[new(into)]
+    pub id: ToolId,
+    /// The tool.
+    #[new(into)]
+    pub name: String,
+    /// The arguments, as the interceptors left them.
+    pub args: Object,
+}
+
+/// Plus: a call that an extension made has ended. What it returned goes to the extension alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("examples" = [
+    {"type": "ext_tool_result", "extension": "deploy", "id": "call-7", "name": "bash", "status": "completed"}
+]))]
+#[non_exhaustive]
+pub struct ExtToolResult {
+    /// The extension that made the call.
+    #[new(into)]
+    pub extension: String,
+    /// The host's name for this call.
+    #[new(into)]
+    pub id: ToolId,
+    /// The tool.
+    #[new(into)]
+    pub name: String,
+    /// How it ended.
+    pub status: ToolStatus,
 }

@@ -12,7 +12,7 @@ pub use command::{
 };
 pub use event::{
     AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtClearNotes, ExtDisplay,
-    ExtNotify, TextDelta, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd,
+    ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd,
     ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
 };
 pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};

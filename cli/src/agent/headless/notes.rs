@@ -86,6 +86,14 @@ impl Hooks for Notes {
         self.add(Note::Notice(level, message.to_owned()));
     }
 
+    fn extension_call(&self, call: rpc::ExtToolCall) {
+        self.add(Note::Event(call.into()));
+    }
+
+    fn extension_call_ended(&self, result: rpc::ExtToolResult) {
+        self.add(Note::Event(result.into()));
+    }
+
     fn clear_notes(&self, extension: &str) {
         self.add(Note::Event(rpc::ExtClearNotes::new(extension).into()));
     }

@@ -9,7 +9,7 @@ use crate::{
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Dialog, Doing, Level, Picked, Question, State, around},
+        state::{Agreed, Dialog, Doing, Level, Picked, Question, State, around},
     },
 };
 
@@ -20,17 +20,17 @@ pub(crate) const ANSWERS: [&str; 4] = ["yes", "always this tool", "always", "no"
 pub(super) fn asked(
     state: &mut State,
     number: u64,
-    tool: String,
+    what: Agreed,
     args: Object,
     effects: &mut Vec<Effect>,
 ) {
-    if !state.status.asks || state.agreed.contains(&tool) {
+    if !state.status.asks || state.agreed.contains(&what) {
         return effects.push(Effect::Answer(number, true));
     }
     let from = state.answerable();
     state.questions.push_back(Question {
         number,
-        tool,
+        what,
         args,
         selected: 0,
         from,
@@ -67,7 +67,7 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
     };
     effects.push(Effect::Answer(question.number, answer != ANSWERS.len() - 1));
     match answer {
-        1 => state.agreed.push(question.tool),
+        1 => state.agreed.push(question.what),
         2 => {
             state.status.asks = false;
             effects.push(Effect::SetAsks(false));
@@ -77,7 +77,7 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
     // Others may wait that need no answer any more.
     let (asks, agreed) = (state.status.asks, &state.agreed);
     state.questions.retain(|it| {
-        let open = asks && !agreed.contains(&it.tool);
+        let open = asks && !agreed.contains(&it.what);
         if !open {
             effects.push(Effect::Answer(it.number, true));
         }

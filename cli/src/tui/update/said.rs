@@ -9,6 +9,7 @@ use crate::{
         bridge::Said,
         message::Effect,
         state::{Item, Level, Note, Panel, Queued, State},
+        widget::tool,
     },
 };
 
@@ -26,6 +27,16 @@ pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
             level,
             message: clean::line(&message),
         }),
+        Said::Called(call) => {
+            let (extension, tool) = (clean::line(&call.extension), clean::line(&call.name));
+            let about = tool::summary(&call.name, &call.args);
+            state.tell(Level::Muted, format!("{extension} runs {tool}  {about}"));
+        }
+        Said::CallEnded(result) => {
+            let (extension, tool) = (clean::line(&result.extension), clean::line(&result.name));
+            let status = clean::line(&result.status.to_string());
+            state.tell(Level::Muted, format!("{extension}: {tool} {status}"));
+        }
         Said::Skipped { extension, count } => {
             state.notes.skip(clean::line(&extension), count);
         }

@@ -24,7 +24,11 @@ pub(crate) fn lines(
     room: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let title = format!("Run {}?", clean::line(&question.tool));
+    let tool = clean::line(&question.what.tool);
+    let title = match &question.what.caller {
+        Some(extension) => format!("Let {} run {tool}?", clean::line(extension)),
+        None => format!("Run {tool}?"),
+    };
     let remark = match others {
         0 => String::new(),
         others => format!("{others} more"),

@@ -158,7 +158,7 @@ fn diff_of(ran: &Ran) -> Option<&str> {
 }
 
 /// The arguments in a line: what matters of the tools that are known, everything of the others.
-fn summary(name: &str, args: &Object) -> String {
+pub(crate) fn summary(name: &str, args: &Object) -> String {
     let main = match name {
         "bash" => "command",
         "read" | "write" | "edit" => "path",

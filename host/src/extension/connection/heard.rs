@@ -132,6 +132,13 @@ impl Connection {
         }
     }
 
+    /// Tells it that a frame of this type was refused, and why.
+    pub(crate) fn refuse(&self, frame_type: &str, why: &str) {
+        let mut error = FrameError::new(why.to_owned());
+        error.frame_type = Some(frame_type.to_owned());
+        self.tell_error(error);
+    }
+
     /// Tells an extension that wants to know what was refused.
     fn tell_error(&self, error: FrameError) {
         if self.registered().can(&Capability::Errors) {

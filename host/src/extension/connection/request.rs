@@ -27,13 +27,22 @@ impl Connection {
 
     /// Asks about an event, until a time.
     pub async fn intercept(&self, event: &Intercept, until: Instant) -> Answer {
+        self.ask_about(event, false, until).await
+    }
+
+    /// Asks about an event that later interceptors have changed, for a last word, until a time.
+    pub async fn intercept_last(&self, event: &Intercept, until: Instant) -> Answer {
+        self.ask_about(event, true, until).await
+    }
+
+    async fn ask_about(&self, event: &Intercept, is_final: bool, until: Instant) -> Answer {
         match &*self.stage.borrow() {
             Stage::Starting | Stage::Registering => return Err(Failure::NotReady),
             Stage::Ended(why) => return Err(Failure::Gone(why.to_string())),
             Stage::Ready => {}
         }
         let deadline = until.saturating_duration_since(Instant::now());
-        let answer = self.intercepted(event, deadline).await;
+        let answer = self.intercepted(event, is_final, deadline).await;
         answer.map_err(|error| match error {
             RequestError::Refused(refusal) => Failure::Refused(refusal),
             RequestError::TooLarge { bytes, .. } => Failure::TooLarge { bytes },
@@ -46,9 +55,14 @@ impl Connection {
     async fn intercepted(
         &self,
         event: &Intercept,
+        is_final: bool,
         deadline: Duration,
     ) -> Result<EventInterceptResponse, RequestError> {
-        let frame = |id: Id| EventIntercept::new(id, event.clone()).into();
+        let frame = |id: Id| {
+            let mut frame = EventIntercept::new(id, event.clone());
+            frame.is_final = is_final;
+            frame.into()
+        };
         match self.ask(Kind::Intercept, frame, deadline).await? {
             Reply::Intercept(response) => Ok(response),
             _ => unreachable!("only a reply of the kind that is waited for is delivered"),

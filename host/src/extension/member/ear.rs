@@ -25,10 +25,10 @@ impl Listener for Ear {
             FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
             FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
             FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
-            FromExtension::Submit(submit)
-                if self.shared.interactive && !submit.text.trim().is_empty() =>
-            {
-                hooks.submit(&self.name, &submit.text);
+            FromExtension::Submit(submit) => {
+                if let Some(member) = self.member.upgrade() {
+                    member.submit(&submit.text, &self.shared);
+                }
             }
             FromExtension::CallTool(call) => {
                 if let (Some(member), Some(owner)) =
@@ -56,7 +56,7 @@ impl Listener for Ear {
             }
             let stage = member.connection.stage().borrow().clone();
             if let Stage::Ended(why) = stage {
-                member.calls.cancel_all();
+                member.retire();
                 if !member.connection.is_leaving() {
                     self.shared.hooks.note(&self.name, NoteLevel::Error, &why);
                     self.shared.hooks.gone(&self.name);

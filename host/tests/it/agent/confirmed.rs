@@ -19,6 +19,7 @@ struct User {
 impl Hooks for User {
     fn confirm<'h>(
         &'h self,
+        _: Option<&'h str>,
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {

@@ -4,6 +4,7 @@ use zot_host::message::Role;
 
 use super::stage::{Stage, Told, came, played};
 
+/// The arguments of a call are told once its interceptors have been asked, and not while the model writes them.
 #[tokio::test]
 async fn a_turn_with_a_tool() {
     let stage = Stage::new().with("a", "turn_start,tool_call", "mark");
@@ -16,12 +17,11 @@ async fn a_turn_with_a_tool() {
             "turn_start",
             "assistant_start",
             "tool_use_start",
-            "tool_use_args",
             "tool_use_end",
             "usage",
             "assistant_message",
-            "tool_call",
             "turn_end",
+            "tool_call",
             "tool_result",
             "turn_start",
             "assistant_start",
@@ -53,6 +53,28 @@ async fn a_turn_with_a_tool() {
     assert_eq!(
         roles,
         [Role::User, Role::Assistant, Role::Tool, Role::Assistant]
+    );
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
+    let stage = Stage::new();
+    let runtime = stage.demo();
+    let told = Told::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
+    let types = told.types();
+    let from = types.iter().position(|it| it == "tool_use_start");
+    assert_eq!(
+        types[from.expect("a call")..][..7],
+        [
+            "tool_use_start",
+            "tool_use_args",
+            "tool_use_end",
+            "usage",
+            "assistant_message",
+            "tool_call",
+            "turn_end",
+        ]
     );
     runtime.close().await;
 }
