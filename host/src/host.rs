@@ -193,7 +193,8 @@ impl Host {
             .ok_or_else(|| HostError::NoSuchCommand(name.to_owned()))?;
         let answer = entry.member.connection.command(&entry.name, args).await;
         let answer = answer.map_err(|error| HostError::of(&entry.extension, error))?;
-        if answer.action == Some(Action::Prompt) && answer.error.as_deref().unwrap_or("").is_empty() {
+        if answer.action == Some(Action::Prompt) && answer.error.as_deref().unwrap_or("").is_empty()
+        {
             let extension = entry.extension.clone();
             let denied = |why| HostError::Denied { extension, why };
             entry.member.may_submit().map_err(denied)?;

@@ -143,7 +143,10 @@ impl Bridge {
 impl Said {
     /// Whether an extension can say it without end.
     fn is_bounded(&self) -> bool {
-        matches!(self, Self::Note { .. } | Self::Called(_) | Self::CallEnded(_))
+        matches!(
+            self,
+            Self::Note { .. } | Self::Called(_) | Self::CallEnded(_)
+        )
     }
 
     /// The extension that it is about, where it is bounded.

@@ -5,6 +5,7 @@ mod completions;
 mod doctor;
 mod documents;
 mod ext;
+mod guards;
 mod help;
 mod logs;
 mod man;

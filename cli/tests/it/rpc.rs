@@ -5,7 +5,7 @@ mod backpressure;
 mod bad_input;
 mod clients;
 mod documents;
-mod driver;
+pub(crate) mod driver;
 mod ending;
 mod everything;
 mod extensions;

@@ -43,8 +43,8 @@ impl Call {
     }
 
     /// What a driver is told of it.
-    fn event(&self, args: Object) -> rpc::ToolCall {
-        rpc::ToolCall::new(self.id.clone(), self.chain.tool(), args)
+    fn event(&self) -> rpc::ToolCall {
+        rpc::ToolCall::new(self.id.clone(), self.chain.tool(), self.args.clone())
     }
 }
 
@@ -63,7 +63,7 @@ impl Agent {
         for call in calls {
             self.host.announce(&call.id, &call.chain, &call.args);
             if !held {
-                events.tell(call.event(call.args.clone())).await;
+                events.tell(call.event()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
@@ -75,7 +75,7 @@ impl Agent {
                 None => self.run_call(call, &told, events, cancel).await,
             };
             if !told.into_inner() {
-                events.tell(call.event(call.args.clone())).await;
+                events.tell(call.event()).await;
             }
             // Each for itself, and before it is shown: whatever ends the process, what was seen is there again.
             let result = Block::ToolResult {
@@ -136,7 +136,7 @@ impl Agent {
         let at_work = &Mutex::new(());
         let run = move |args: Object| async move {
             if !told.swap(true, Ordering::Relaxed) {
-                events.tell(call.event(args.clone())).await;
+                events.tell(call.event()).await;
             }
             self.run_tool(chain, args, progress, cancel, at_work).await
         };
@@ -201,16 +201,17 @@ impl Agent {
         };
         let mut outcome = self.host.guarded(&chain, id, args, run).await;
         outcome.extension = self.host.owner_of(chain.tool());
-        let executed = executed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let executed = executed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         self.record_nested(&chain, executed, &outcome).await;
         outcome
     }
 
     /// Keeps in the session's file that an extension had a tool run.
     async fn record_nested(&self, chain: &CallChain, args: Option<Object>, outcome: &ToolOutcome) {
-        let small = |args: &Object| {
-            serde_json::to_string(args).is_ok_and(|args| args.len() <= KEPT_ARGS)
-        };
+        let small =
+            |args: &Object| serde_json::to_string(args).is_ok_and(|args| args.len() <= KEPT_ARGS);
         let call = ExtensionCall {
             extension: chain.caller().unwrap_or_default().to_owned(),
             tool: chain.tool().to_owned(),

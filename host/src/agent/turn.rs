@@ -7,7 +7,8 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{
     AssistantMessageEvent, AssistantMessageIntercept, Intercept, InterceptName, StopReason,
-    TurnEnd, TurnPurpose, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept, rpc,
+    TurnEnd, TurnPurpose, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
+    rpc,
 };
 
 use super::{Agent, answer::Answer, calls::Call, events::Events};

@@ -134,12 +134,7 @@ impl CallChain {
         Ok(call)
     }
 
-    fn with(
-        tool: String,
-        caller: Option<Caller>,
-        within: Option<Self>,
-        cancelled: Flag,
-    ) -> Self {
+    fn with(tool: String, caller: Option<Caller>, within: Option<Self>, cancelled: Flag) -> Self {
         Self(Arc::new(Link {
             tool,
             caller,
@@ -208,7 +203,10 @@ mod tests {
             chain = chain.call(&caller(), tool, 4).expect("not too deep");
         }
         assert_eq!(chain.tools().collect::<Vec<_>>(), ["d", "c", "b", "a"]);
-        assert_eq!(chain.call(&caller(), "e", 4).unwrap_err(), ChainRefused::TooDeep(4));
+        assert_eq!(
+            chain.call(&caller(), "e", 4).unwrap_err(),
+            ChainRefused::TooDeep(4)
+        );
     }
 
     #[test]

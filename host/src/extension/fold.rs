@@ -138,7 +138,11 @@ impl Fold {
     }
 
     /// Puts the rewrite for this event in place. `false` if there is none, or it changes nothing.
-    fn rewrite(&mut self, response: EventInterceptResponse, granted: bool) -> Result<bool, Failure> {
+    fn rewrite(
+        &mut self,
+        response: EventInterceptResponse,
+        granted: bool,
+    ) -> Result<bool, Failure> {
         let name = InterceptName::from(self.event.name());
         let changes = match &mut self.event {
             Intercept::ToolCall(call) => {

@@ -133,7 +133,13 @@ impl Host {
     /// Asks the program around this host whether a call may be made.
     pub(crate) async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
         let tool = chain.tool();
-        match self.0.shared.hooks.confirm(chain.caller(), tool, args).await {
+        match self
+            .0
+            .shared
+            .hooks
+            .confirm(chain.caller(), tool, args)
+            .await
+        {
             Confirmed::Yes => Ok(()),
             Confirmed::No => Err(HostError::Declined(tool.to_owned())),
         }
@@ -326,7 +332,8 @@ impl GuardedCall<'_> {
         if !self.announced {
             return;
         }
-        self.host.tell_end(&self.id, self.chain, &self.args, outcome);
+        self.host
+            .tell_end(&self.id, self.chain, &self.args, outcome);
         if let Some(caller) = self.chain.caller() {
             self.show();
             let (id, status) = (self.id.clone(), outcome.status.clone());

@@ -138,10 +138,7 @@ impl Contents {
                 Line::Clear => history.earlier.append(&mut history.transcript),
                 Line::Model { provider, model } => history.model = Some((provider, model)),
                 Line::Title(title) => history.title = Some(title),
-                Line::ExtensionCall(_)
-                | Line::Head(_)
-                | Line::NewerHead(_)
-                | Line::Unknown => {}
+                Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
             }
         }
         let mended = transcript::mend(&mut history.transcript);

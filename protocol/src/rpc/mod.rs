@@ -12,8 +12,8 @@ pub use command::{
 };
 pub use event::{
     AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtClearNotes, ExtDisplay,
-    ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd,
-    ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
+    ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress, ToolResult,
+    ToolUseArgs, ToolUseEnd, ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
 };
 pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};
 pub use response::{

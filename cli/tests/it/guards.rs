@@ -1,0 +1,95 @@
+//! What a guard is promised, tried against extensions that try to get past it. One test for each promise of `security.md`.
+
+mod bypass;
+mod grants;
+mod redaction;
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::{
+    rpc::driver::Rpc,
+    support::{World, text},
+};
+
+/// Refuses every call whose command says `forbidden`, and takes `sys.argv[2]` seconds for it.
+const GUARD: &str = r#"
+delay = float(sys.argv[2]) if len(sys.argv) > 2 else 0
+begin(intercept=["tool_call"])
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        time.sleep(delay)
+        if "forbidden" in command_of(frame):
+            decide(frame, block=True, reason="the guard forbids it")
+        else:
+            decide(frame)
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+/// An extension from a manifest and a script, which finds `frames.py` above it.
+fn extension(world: &World, name: &str, manifest: &Value, script: &str) -> PathBuf {
+    let dir = world.path(name);
+    fs::create_dir_all(&dir).expect("made");
+    let common = include_str!("../fixtures/frames.py");
+    fs::write(dir.join("main.py"), format!("{common}\n{script}")).expect("written");
+    let mut whole = json!({"name": name, "exec": "python3", "args": ["main.py", name]});
+    for (key, value) in manifest.as_object().expect("an object") {
+        whole[key] = value.clone();
+    }
+    fs::write(dir.join("extension.json"), whole.to_string()).expect("written");
+    dir
+}
+
+/// `zot rpc` with the demo model and these extensions, in this load order, all of them started.
+fn drive(world: &World, extensions: &[PathBuf], flags: &[&str]) -> Rpc {
+    let mut all: Vec<String> = flags.iter().map(ToString::to_string).collect();
+    for dir in extensions {
+        all.extend(["-e".to_owned(), text(dir).to_owned()]);
+    }
+    let mut rpc = Rpc::demo(world, &all);
+    settled(&mut rpc, extensions.len());
+    rpc
+}
+
+/// Waits until so many extensions are ready.
+fn settled(rpc: &mut Rpc, count: usize) {
+    crate::support::wait_until("all extensions are ready", || {
+        states(rpc) == vec!["ready"; count]
+    });
+}
+
+/// How each extension fares, in load order.
+fn states(rpc: &mut Rpc) -> Vec<String> {
+    let data = rpc.data(&json!({"id": "states", "type": "get_extensions"}));
+    let all = data["extensions"].as_array().expect("a list");
+    let state = |it: &Value| it["state"].as_str().expect("a state").to_owned();
+    all.iter().map(state).collect()
+}
+
+/// Prompts, and gives the lines up to `done`.
+fn prompt(rpc: &mut Rpc, message: &str) -> Vec<Value> {
+    rpc.send(&json!({"id": "prompt", "type": "prompt", "message": message}));
+    rpc.until_event("done")
+}
+
+/// The demo's prompt that calls `bash`.
+fn bash(command: &str) -> String {
+    format!("/call bash {}", json!({"command": command}))
+}
+
+/// The text of the last `tool_result`, and its status.
+fn result(lines: &[Value]) -> (String, String) {
+    let result = lines.iter().rfind(|it| it["type"] == "tool_result");
+    let result = result.expect("a result");
+    let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (of(&result["content"][0]["text"]), of(&result["status"]))
+}
+
+/// Files in the working directory whose name begins so.
+fn left_behind(world: &World, prefix: &str) -> Vec<String> {
+    let names = fs::read_dir(world.work()).expect("a folder").flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(prefix)).collect()
+}

@@ -1,0 +1,127 @@
+//! Nothing that an interceptor could have changed reaches a user or a driver before it was asked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{bash, drive, extension, prompt};
+use crate::support::{World, text};
+
+/// What must not be seen. The commands and scripts here spell it in two parts.
+const SECRET: &str = "hunter2";
+
+/// Takes the secret out of whatever it is asked about, slowly enough for what leaks to leak.
+const REDACTOR: &str = r#"
+begin(intercept=sys.argv[2].split(","))
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        time.sleep(0.05)
+        secret = "hunter" + "2"
+        if frame["event"] == "tool_result":
+            content = json.loads(json.dumps(frame["content"]).replace(secret, "[redacted]"))
+            decide(frame, replace_content=content)
+        elif frame["event"] == "assistant_message":
+            decide(frame, replace_text=frame["text"].replace(secret, "[redacted]"))
+        else:
+            decide(frame)
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+/// A world with a redactor of `events`, and the demo with a script of turns.
+fn redacted(world: &World, events: &str, turns: &[&str]) -> crate::rpc::driver::Rpc {
+    let manifest = json!({
+        "args": ["main.py", "redactor", events],
+        "permissions": {"intercept": events.split(',').collect::<Vec<_>>()}
+    });
+    let dirs = [extension(world, "redactor", &manifest, REDACTOR)];
+    let script = world.path("turns.jsonl");
+    fs::write(&script, turns.join("\n")).expect("written");
+    let flags = ["--script", text(&script)];
+    drive(world, &dirs, if turns.is_empty() { &[] } else { &flags })
+}
+
+fn assert_unseen(lines: &[Value]) {
+    let seen: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line.to_string().contains(SECRET))
+        .collect();
+    assert!(seen.is_empty(), "seen in {seen:#?}");
+}
+
+/// Item 5: progress.
+#[test]
+fn the_output_of_a_command_is_counted_until_its_result_was_redacted() {
+    let world = World::new();
+    let mut rpc = redacted(&world, "tool_result", &[]);
+    let command = "for i in 1 2 3 4 5; do printf 'hunter%s\\n' 2; sleep 0.15; done";
+    let lines = prompt(&mut rpc, &bash(command));
+    assert_unseen(&lines);
+    let progress: Vec<&str> = lines
+        .iter()
+        .filter(|it| it["type"] == "tool_progress")
+        .map(|it| it["text"].as_str().expect("a text"))
+        .collect();
+    assert!(!progress.is_empty(), "the user sees that something happens");
+    assert!(
+        progress.iter().all(|it| it.ends_with("of output so far")),
+        "{progress:?}"
+    );
+    assert!(lines.iter().any(|it| it.to_string().contains("[redacted]")));
+    rpc.end();
+}
+
+/// Item 5: summaries and a provider's words.
+#[test]
+fn summaries_and_provider_errors_pass_the_interceptors_of_messages() {
+    let world = World::new();
+    let turns = [
+        r#"{"text": "fine"}"#,
+        r#"{"text": "in summary: hunter2"}"#,
+        r#"{"error": "bad key hunter2"}"#,
+        r#"{"error": "bad key hunter2"}"#,
+    ];
+    let mut rpc = redacted(&world, "assistant_message", &turns);
+    prompt(&mut rpc, "hello");
+    rpc.send(&json!({"id": "c", "type": "compact"}));
+    let lines = rpc.until_event("compact_done");
+    let done = lines.last().expect("a line");
+    assert_eq!(done["summary"], "in summary: [redacted]");
+    let messages = rpc.data(&json!({"id": "m", "type": "get_messages"}));
+    assert_unseen(&[messages]);
+    let lines = prompt(&mut rpc, "again");
+    let end = lines.iter().find(|it| it["type"] == "turn_end");
+    let error = end.expect("an end")["error"].as_str().expect("an error");
+    assert!(error.contains("bad key [redacted]"), "{error}");
+    rpc.send(&json!({"id": "c", "type": "compact"}));
+    rpc.until_event("done");
+    let ended = rpc.end();
+    assert_unseen(&ended.said);
+    assert!(!ended.err.contains(SECRET), "{}", ended.err);
+}
+
+/// Item 5: what the model thinks, and what it writes on the way to a call.
+#[test]
+fn thoughts_and_arguments_are_held_back_while_somebody_may_change_what_follows() {
+    let world = World::new();
+    let turns = [
+        r#"{"thinking": "hunter2", "text": "hunter2", "tool_call": {"name": "bash", "args": {"command": "true"}}}"#,
+        r#"{"text": "fine"}"#,
+    ];
+    let mut rpc = redacted(&world, "assistant_message,tool_call", &turns);
+    let lines = prompt(&mut rpc, "go");
+    assert_unseen(&lines);
+    let types: Vec<&str> = lines.iter().filter_map(|it| it["type"].as_str()).collect();
+    assert!(!types.contains(&"tool_use_args"), "{types:?}");
+    let message = lines.iter().find(|it| it["type"] == "assistant_message");
+    let message = message.expect("a message");
+    let call = message["content"].as_array().expect("blocks").last();
+    assert_eq!(
+        call.expect("a call")["args"],
+        json!({}),
+        "not asked about yet"
+    );
+    let call = lines.iter().find(|it| it["type"] == "tool_call");
+    assert_eq!(call.expect("a call")["args"], json!({"command": "true"}));
+    rpc.end();
+}
