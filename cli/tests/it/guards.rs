@@ -1,5 +1,6 @@
 //! What a guard is promised, tried against extensions that try to get past it. One test for each promise of `security.md`.
 
+mod adversary;
 mod bypass;
 mod grants;
 mod redaction;

@@ -213,6 +213,23 @@ pub(crate) fn soak() -> usize {
     std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
 }
 
+/// Numbers from a seed.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// One of `0..sides`.
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % sides
+    }
+}
+
 /// Path as text, for arguments.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a text")

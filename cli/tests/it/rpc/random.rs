@@ -6,27 +6,10 @@ use std::{collections::BTreeMap, thread};
 use serde_json::{Value, json};
 
 use super::driver::Rpc;
-use crate::support::{World, soak};
+use crate::support::{Dice, World, soak};
 
 /// So many sequences; `.ci/full` runs eight times as many.
 const SEQUENCES: usize = 125;
-
-/// Numbers from a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// One of `0..sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % sides
-    }
-}
 
 #[test]
 fn every_command_has_one_answer_and_everything_one_end() {

@@ -1,0 +1,242 @@
+//! An extension that tries everything it can, for a minute, beside a guard, a redactor and a gate that fail closed, while a
+//! driver works as drivers do. After each step, what was promised still holds.
+
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{GUARD, bash, drive, extension, left_behind, result, states};
+use crate::{
+    rpc::driver::Rpc,
+    support::{Dice, World, memory, process, soak, wait_until},
+};
+
+/// How long it tries; `ZOT_SOAK` multiplies.
+const TIME: Duration = Duration::from_secs(60);
+/// Resident memory that zot may have beside one extension that tries to fill it.
+const MEMORY: u64 = 64 << 20;
+/// What the redactor takes out. It is in a file, so that no command spells it.
+const SECRET: &str = "hunter2-canary";
+
+/// Replaces the secret in results and messages.
+const REDACTOR: &str = r#"
+begin(intercept=["tool_result", "assistant_message"])
+secret = "hunter2-" + "canary"
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        if frame["event"] == "tool_result":
+            content = json.loads(json.dumps(frame["content"]).replace(secret, "[redacted]"))
+            decide(frame, replace_content=content)
+        else:
+            decide(frame, replace_text=frame["text"].replace(secret, "[redacted]"))
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+/// Lets no message through that mentions the back door.
+const GATE: &str = r#"
+begin(intercept=["user_message", "turn_start"])
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        decide(frame, block="back door" in frame.get("text", ""))
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+#[test]
+fn whatever_a_confined_extension_tries_the_promises_hold() {
+    let tricks = std::env::var("ZOT_TRICKS").unwrap_or_else(|_| "all".to_owned());
+    let end = Instant::now() + TIME * u32::try_from(soak()).expect("not that long");
+    for seed in 0.. {
+        let mut trial = Trial::new(seed, &tricks);
+        let steps = trial.run(end);
+        eprintln!(
+            "seed {seed}: {steps} steps, at most {} MB",
+            trial.finish() >> 20
+        );
+        if Instant::now() >= end {
+            break;
+        }
+    }
+}
+
+/// One zot with its extensions.
+struct Trial {
+    world: World,
+    rpc: Option<Rpc>,
+    dice: Dice,
+    seed: u64,
+    most: u64,
+}
+
+impl Trial {
+    fn new(seed: u64, tricks: &str) -> Self {
+        let world = World::new();
+        fs::write(
+            world.work().join("secret.txt"),
+            format!("{SECRET}\n").repeat(3),
+        )
+        .expect("written");
+        let closed = |events: &[&str], rewrites: bool| {
+            let policy = json!({"on_failure": "block", "final": true});
+            let intercept: Value = events
+                .iter()
+                .map(|it| (it.to_string(), policy.clone()))
+                .collect();
+            let granted: &[&str] = if rewrites { events } else { &[] };
+            json!({"intercept": intercept, "permissions": {"intercept": granted}})
+        };
+        let results = ["tool_result", "assistant_message"];
+        let evil =
+            json!({"args": ["main.py", "evil", seed.to_string(), tricks], "permissions": {}});
+        let dirs: Vec<PathBuf> = vec![
+            extension(&world, "guard", &closed(&["tool_call"], false), GUARD),
+            extension(&world, "redactor", &closed(&results, true), REDACTOR),
+            extension(
+                &world,
+                "gate",
+                &closed(&["user_message", "turn_start"], false),
+                GATE,
+            ),
+            extension(
+                &world,
+                "evil",
+                &evil,
+                include_str!("../../fixtures/adversary.py"),
+            ),
+        ];
+        let mut rpc = drive(&world, &[], &flags(&dirs));
+        wait_until("the guards are ready", || {
+            let states = states(&mut rpc);
+            states.len() == 4 && states[..3].iter().all(|it| it == "ready")
+        });
+        Self {
+            world,
+            rpc: Some(rpc),
+            dice: Dice::new(seed),
+            seed,
+            most: 0,
+        }
+    }
+
+    /// Takes steps for some seconds, and gives their number.
+    fn run(&mut self, end: Instant) -> usize {
+        let end = end.min(Instant::now() + Duration::from_secs(15));
+        let mut steps = 0;
+        while Instant::now() < end {
+            self.step();
+            self.check();
+            steps += 1;
+        }
+        steps
+    }
+
+    fn rpc(&mut self) -> &mut Rpc {
+        self.rpc.as_mut().expect("not ended")
+    }
+
+    fn prompt(&mut self, message: &str) -> Vec<Value> {
+        self.rpc()
+            .send(&json!({"id": "prompt", "type": "prompt", "message": message}));
+        self.rpc().until_event("done")
+    }
+
+    fn step(&mut self) {
+        let slowly = "for i in 1 2 3; do cat secret.txt; sleep 0.05; done";
+        match self.dice.roll(8) {
+            0 => drop(self.prompt(&bash(slowly))),
+            1 => {
+                self.rpc()
+                    .send(&json!({"id": "prompt", "type": "prompt", "message": bash(slowly)}));
+                self.rpc().ask(&json!({"id": "abort", "type": "abort"}));
+                self.rpc().until_event("done");
+            }
+            2 => {
+                self.rpc()
+                    .send(&json!({"id": "compact", "type": "compact"}));
+                self.rpc().until_event("done");
+            }
+            3 => {
+                let stats = self
+                    .rpc()
+                    .data(&json!({"id": "reload", "type": "reload_ext"}));
+                assert_eq!(stats["loaded"], 4, "seed {}: {stats}", self.seed);
+            }
+            4 => {
+                let answer = self
+                    .rpc()
+                    .ask(&json!({"id": "run", "type": "run_command", "name": "evil"}));
+                assert_eq!(answer["success"], false, "seed {}: {answer}", self.seed);
+            }
+            5 => {
+                let lines = self.prompt("the back door");
+                let called = lines.iter().any(|it| it["type"] == "turn_start");
+                assert!(!called, "seed {}: {lines:#?}", self.seed);
+            }
+            6 => drop(self.prompt("/call evil {}")),
+            _ => drop(
+                self.rpc()
+                    .data(&json!({"id": "messages", "type": "get_messages"})),
+            ),
+        }
+    }
+
+    fn check(&mut self) {
+        let seed = self.seed;
+        let lines = self.prompt(&bash("touch forbidden-probe"));
+        let (said, status) = result(&lines);
+        assert_eq!(status, "blocked", "seed {seed}: {said}");
+        for prefix in ["forbidden", "taken"] {
+            assert_eq!(
+                left_behind(&self.world, prefix),
+                [""; 0],
+                "seed {seed}: ran"
+            );
+        }
+        let said = &mut self.rpc().said;
+        let seen: Vec<Value> = said
+            .drain(..)
+            .filter(|it| it.to_string().contains(SECRET))
+            .collect();
+        assert!(seen.is_empty(), "seed {seed}: seen in {seen:#?}");
+        let states = states(self.rpc());
+        assert_eq!(states[..3], ["ready"; 3], "seed {seed}: a guard is gone");
+        let pid = self.rpc().pid();
+        self.most = self.most.max(memory::most_resident(pid));
+        assert!(self.most <= MEMORY, "seed {seed}: {} MB", self.most >> 20);
+    }
+
+    /// Ends zot, and gives the most memory that it had.
+    fn finish(mut self) -> u64 {
+        let ended = self.rpc.take().expect("not ended").end();
+        assert_eq!(ended.code, Some(0), "seed {}: {}", self.seed, ended.err);
+        assert!(
+            !ended.err.contains(SECRET),
+            "seed {}: {}",
+            self.seed,
+            ended.err
+        );
+        for prefix in ["forbidden", "taken"] {
+            assert_eq!(
+                left_behind(&self.world, prefix),
+                [""; 0],
+                "seed {}: ran at the end",
+                self.seed
+            );
+        }
+        let root = self.world.root().to_owned();
+        wait_until("nothing is left running", || {
+            process::working_in(&root).is_empty()
+        });
+        self.most
+    }
+}
+
+fn flags(dirs: &[PathBuf]) -> Vec<&str> {
+    let dirs = dirs.iter().map(|dir| dir.to_str().expect("a text"));
+    dirs.flat_map(|dir| ["-e", dir]).collect()
+}
