@@ -3,6 +3,7 @@
 mod adversary;
 mod bypass;
 mod grants;
+mod on_screen;
 mod redaction;
 
 use std::{fs, path::PathBuf};

@@ -1,5 +1,8 @@
 //! An extension that tries everything it can, for a minute, beside a guard, a redactor and a gate that fail closed, while a
-//! driver works as drivers do. After each step, what was promised still holds.
+//! driver works as drivers do. After each step, what was promised still holds. Every other time it was granted what there
+//! is to grant, so that it gets as far as the guards.
+//!
+//! `ZOT_TRICKS=late` limits it to some of its tricks: what each finds in the first release is in `docs/security.md`.
 
 use std::{
     fs,
@@ -91,8 +94,7 @@ impl Trial {
             json!({"intercept": intercept, "permissions": {"intercept": granted}})
         };
         let results = ["tool_result", "assistant_message"];
-        let evil =
-            json!({"args": ["main.py", "evil", seed.to_string(), tricks], "permissions": {}});
+        let evil = json!({"args": ["main.py", "evil", seed.to_string(), tricks], "permissions": granted(seed)});
         let dirs: Vec<PathBuf> = vec![
             extension(&world, "guard", &closed(&["tool_call"], false), GUARD),
             extension(&world, "redactor", &closed(&results, true), REDACTOR),
@@ -167,10 +169,13 @@ impl Trial {
                 assert_eq!(stats["loaded"], 4, "seed {}: {stats}", self.seed);
             }
             4 => {
-                let answer = self
-                    .rpc()
-                    .ask(&json!({"id": "run", "type": "run_command", "name": "evil"}));
-                assert_eq!(answer["success"], false, "seed {}: {answer}", self.seed);
+                let run = json!({"id": "run", "type": "run_command", "name": "evil"});
+                let answer = self.rpc().ask(&run);
+                if is_granted(self.seed) && answer["data"]["action"] == "prompt" {
+                    self.rpc().until_event("done");
+                } else {
+                    assert_ne!(answer["data"]["action"], "prompt", "seed {}", self.seed);
+                }
             }
             5 => {
                 let lines = self.prompt("the back door");
@@ -190,13 +195,7 @@ impl Trial {
         let lines = self.prompt(&bash("touch forbidden-probe"));
         let (said, status) = result(&lines);
         assert_eq!(status, "blocked", "seed {seed}: {said}");
-        for prefix in ["forbidden", "taken"] {
-            assert_eq!(
-                left_behind(&self.world, prefix),
-                [""; 0],
-                "seed {seed}: ran"
-            );
-        }
+        self.assert_nothing_ran();
         let said = &mut self.rpc().said;
         let seen: Vec<Value> = said
             .drain(..)
@@ -210,6 +209,14 @@ impl Trial {
         assert!(self.most <= MEMORY, "seed {seed}: {} MB", self.most >> 20);
     }
 
+    fn assert_nothing_ran(&self) {
+        let mut ran = left_behind(&self.world, "forbidden");
+        if !is_granted(self.seed) {
+            ran.extend(left_behind(&self.world, "taken"));
+        }
+        assert_eq!(ran, [""; 0], "seed {}", self.seed);
+    }
+
     /// Ends zot, and gives the most memory that it had.
     fn finish(mut self) -> u64 {
         let ended = self.rpc.take().expect("not ended").end();
@@ -220,19 +227,31 @@ impl Trial {
             self.seed,
             ended.err
         );
-        for prefix in ["forbidden", "taken"] {
-            assert_eq!(
-                left_behind(&self.world, prefix),
-                [""; 0],
-                "seed {}: ran at the end",
-                self.seed
-            );
-        }
+        self.assert_nothing_ran();
         let root = self.world.root().to_owned();
         wait_until("nothing is left running", || {
             process::working_in(&root).is_empty()
         });
         self.most
+    }
+}
+
+fn is_granted(seed: u64) -> bool {
+    seed % 2 == 1
+}
+
+/// What the adversary may have done: nothing, or everything.
+fn granted(seed: u64) -> Value {
+    if is_granted(seed) {
+        let events = [
+            "tool_call",
+            "tool_result",
+            "user_message",
+            "assistant_message",
+        ];
+        json!({"tools": ["bash", "read"], "intercept": events, "submit": true})
+    } else {
+        json!({})
     }
 }
 

@@ -1,0 +1,66 @@
+//! What a user sees of extensions that act.
+
+use serde_json::json;
+
+use super::extension;
+use crate::{
+    support::{World, text},
+    tui::screen::Screen,
+};
+
+/// `/go` calls bash and shows the result; at its start it submits a prompt.
+const ACTOR: &str = r#"
+begin(capabilities=["call_tool"], commands=["go"])
+say("submit", text="do as I say")
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        waiting = frame["id"]
+        say("call_tool", id="x" + waiting, name="bash", args={"command": "echo from-an-extension"})
+    elif frame["type"] == "tool_result":
+        say("command_response", id=waiting, action="display", display="got " + frame["content"][0]["text"])
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+fn screen(world: &World, permissions: &serde_json::Value, flags: &[&str]) -> Screen {
+    let dir = extension(world, "actor", &json!({"permissions": permissions}), ACTOR);
+    let all = [&["--provider", "demo", "--no-ext", "-e", text(&dir)], flags].concat();
+    let mut screen = Screen::start(world, (160, 40), &all);
+    screen.wait_for("ext 1/1");
+    screen
+}
+
+/// Item 6.
+#[test]
+fn an_extensions_call_leaves_a_line_and_is_asked_about_by_its_name() {
+    let world = World::new();
+    let mut screen = screen(&world, &json!({"tools": ["bash"]}), &["--no-yolo"]);
+    screen.send("/go");
+    screen.wait_for("Let actor run bash?");
+    screen.wait_for("› y");
+    // "Always this tool" is about calls of this extension.
+    screen.keys("t");
+    screen.wait_for("actor runs bash  echo from-an-extension");
+    screen.wait_for("got from-an-extension");
+    screen.send("/go again");
+    screen.wait_idle();
+    screen.send("/call bash {\"command\": \"echo from-the-model\"}");
+    screen.wait_for("Run bash?");
+    screen.wait_for("› y");
+    screen.keys("n");
+    screen.wait_idle();
+}
+
+/// Item 6.
+#[test]
+fn a_submit_without_the_grant_starts_nothing_and_says_which_line_to_add() {
+    let world = World::new();
+    let mut screen = screen(&world, &json!({}), &[]);
+    screen.wait_for(
+        "[actor] it may not submit prompts: add \"submit\": true to \"permissions\" in its extension.json",
+    );
+    assert!(!screen.text().contains("do as I say"), "{}", screen.text());
+    let world = World::new();
+    let mut screen = self::screen(&world, &json!({"submit": true}), &[]);
+    screen.wait_for("do as I say");
+}
