@@ -243,12 +243,8 @@ fn is_granted(seed: u64) -> bool {
 /// What the adversary may have done: nothing, or everything.
 fn granted(seed: u64) -> Value {
     if is_granted(seed) {
-        let events = [
-            "tool_call",
-            "tool_result",
-            "user_message",
-            "assistant_message",
-        ];
+        // With `user_message` it would rewrite the prompts that this test checks with.
+        let events = ["tool_call", "tool_result", "assistant_message"];
         json!({"tools": ["bash", "read"], "intercept": events, "submit": true})
     } else {
         json!({})

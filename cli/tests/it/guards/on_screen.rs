@@ -25,7 +25,7 @@ for frame in frames():
 fn screen(world: &World, permissions: &serde_json::Value, flags: &[&str]) -> Screen {
     let dir = extension(world, "actor", &json!({"permissions": permissions}), ACTOR);
     let all = [&["--provider", "demo", "--no-ext", "-e", text(&dir)], flags].concat();
-    let mut screen = Screen::start(world, (160, 40), &all);
+    let screen = Screen::start(world, (160, 40), &all);
     screen.wait_for("ext 1/1");
     screen
 }
@@ -55,12 +55,12 @@ fn an_extensions_call_leaves_a_line_and_is_asked_about_by_its_name() {
 #[test]
 fn a_submit_without_the_grant_starts_nothing_and_says_which_line_to_add() {
     let world = World::new();
-    let mut screen = screen(&world, &json!({}), &[]);
+    let screen = screen(&world, &json!({}), &[]);
     screen.wait_for(
         "[actor] it may not submit prompts: add \"submit\": true to \"permissions\" in its extension.json",
     );
     assert!(!screen.text().contains("do as I say"), "{}", screen.text());
     let world = World::new();
-    let mut screen = self::screen(&world, &json!({"submit": true}), &[]);
+    let screen = self::screen(&world, &json!({"submit": true}), &[]);
     screen.wait_for("do as I say");
 }
