@@ -1,6 +1,6 @@
 //! Tool calls: to an extension, and all that a call goes through.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
@@ -14,6 +14,9 @@ use crate::{
     Confirmed,
     extension::{CallChain, RequestError, Tool, chain::Outcome},
 };
+
+/// How long a call of one extension waits for others to read what they were sent.
+const CATCHING_UP: Duration = Duration::from_secs(1);
 
 /// How a tool call has ended that went through interception.
 #[derive(Debug, Clone, PartialEq)]
@@ -240,13 +243,17 @@ impl Host {
         self.tell(&end.into());
     }
 
-    /// Waits until every extension has taken what it was sent.
+    /// Waits until every extension has taken what it was sent, but not for ever: one that is stuck holds up nobody's calls.
     async fn caught_up(&self) {
-        for slot in self.0.slots().iter() {
-            if let Slot::Started(member) = slot {
-                member.connection.caught_up().await;
+        let slots = self.0.slots();
+        let all = async {
+            for slot in slots.iter() {
+                if let Slot::Started(member) = slot {
+                    member.connection.caught_up().await;
+                }
             }
-        }
+        };
+        let _ = tokio::time::timeout(CATCHING_UP, all).await;
     }
 }
 

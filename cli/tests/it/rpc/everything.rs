@@ -215,7 +215,7 @@ fn has_extensions(zot: &mut Rpc) {
 
     zot.data(&json!({"id": "12", "type": "run_command", "name": "show", "args": "berlin"}));
     zot.data(&json!({"id": "12b", "type": "run_command", "name": "notes"}));
-    zot.until_event("ext_clear_notes");
+    zot.until_event("ext_tool_result");
     let reload = zot.data(&json!({"id": "14", "type": "reload_ext"}));
     assert_eq!(
         reload,

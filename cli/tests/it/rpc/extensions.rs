@@ -16,6 +16,7 @@ const NOTES: &str = r#"    notes)
       respond '"action":"noop"'
       say '{"type":"notify","level":"warn","message":"between turns"}'
       say '{"type":"clear_notes"}'
+      say '{"type":"call_tool","id":"x","name":"steps","args":{}}'
       ;;
 "#;
 

@@ -63,7 +63,7 @@ async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
     let runtime = stage.demo();
     let told = Told::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
     let types = told.types();
-    let from = types.iter().position(|it| it == "tool_use_start");
+    let from = types.iter().position(|it| *it == "tool_use_start");
     assert_eq!(
         types[from.expect("a call")..][..7],
         [
