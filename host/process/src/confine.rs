@@ -1,5 +1,7 @@
 //! What a process and all that it starts may touch, enforced by the kernel.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
@@ -44,8 +46,11 @@ pub use support::{Enforced, Support};
 ///   `/proc/self/root`. A denied call fails with EACCES or EPERM;
 /// - write, create, remove, rename, link or truncate outside of what was granted for writing, or make a device anywhere
 ///   (a hard link from outside fails with EXDEV, as between disks, at which programs make a copy);
-/// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], any but TCP's, or connect to or bind another
-///   port. Pairs of connected sockets (`socketpair`) stay, as do pipes;
+/// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], any but TCP's, or connect to another port, or
+///   bind, listen or accept on any port. Pairs of connected sockets (`socketpair`) stay, as do pipes;
+/// - watch files for changes (`inotify`, `fanotify`), granted or not; set or remove extended attributes, access control
+///   lists and flags of files, granted or not. The error for attributes is that of a file system that has none;
+/// - outlive this program when that is killed, by changing the signal it gets then (see the exception below);
 /// - signal, trace, or read the environment, memory or descriptors of a process outside of its tree, this one above all, or
 ///   change its limits;
 /// - reach an abstract Unix socket outside of its tree, even with [`Net::All`];
@@ -60,21 +65,31 @@ pub use support::{Enforced, Support};
 /// `/snap`) to read and execute; of `/etc` a list of harmless files and never `shadow`, `sudoers`, `ssh` or private keys;
 /// `/dev/null` and its like; `/proc`, and of `/sys` the processors, control groups and huge pages.
 ///
-/// And the program itself, where it lives elsewhere: its file, the interpreters in its first line (through `env` and the
-/// child's `PATH` too), and the installation each belongs to. For `…/bin/x` with a `…/lib` beside it that is `bin`, `lib`,
-/// `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x` all of `…` (pyenv, rbenv, asdf). It is never a home
-/// directory or `/`, and never the rest of `…`: `~/.local` and `~/.cargo` keep data and credentials beside their programs.
+/// And the program itself, where it lives elsewhere: that one file. If it is in a folder of the child's `PATH`, or in an
+/// installation that such a folder belongs to, its own installation as well. For `…/bin/x` with a `…/lib` beside it that
+/// is `bin`, `lib`, `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x` all of `…` (pyenv, rbenv, asdf). It is
+/// never a home directory or `/`, and never the rest of `…`: `~/.local` and `~/.cargo` keep data and credentials beside
+/// their programs.
+///
+/// The first line of a script grants nothing, and neither does a link. The interpreter, and what a link leads to, must be
+/// in a folder named above, on `PATH` (through `env`, too), or in what is granted, or the start fails with
+/// [`SpawnError::Undeclared`](crate::SpawnError::Undeclared). What a program on `PATH` leads to is granted like that
+/// program, unless the confined process may write there.
+///
+/// A file is granted for reading where it is granted for execution: the kernel opens it for both.
 ///
 /// # What is not promised
 ///
 /// - *Metadata.* Whether a file exists, its size, owner and times, its extended attributes and where a link points can be
-///   read everywhere; mode, owner, times and attributes of the user's files can be changed (Landlock has no rule for
-///   them yet, and a filter cannot see paths). Changes to files can be watched, though not what they are.
+///   read everywhere; mode, owner and times of the user's files can be changed (Landlock has no rule for them yet, a
+///   filter cannot see paths, and hardly any program works without these calls).
 /// - *Who else is there.* `/proc` shows other processes' names and command lines, as `ps` does. Their priorities and
 ///   processors can be changed.
 /// - *Unix sockets under [`Net::All`].* Whoever may use the whole network may ask any service that listens in the file
 ///   system: Docker, D-Bus, an agent with keys.
-/// - *A port that the kernel picks.* Under [`Net::Ports`] a socket that listens without being bound gets one.
+/// - *Its own children, and root.* When this program is killed, the kernel kills the process that was started and not
+///   the ones that it has started. Nor does it kill one that runs as root and has changed its user: the kernel clears the
+///   signal then.
 /// - *Names under [`Net::Ports`].* They are looked up by UDP, which is denied: numbers and `/etc/hosts` work.
 /// - *Load.* Processors, memory, disk and the number of processes are not bounded.
 /// - *The kernel's mistakes*, and those of hardware.
@@ -125,7 +140,7 @@ pub enum Net {
     /// No socket at all.
     #[default]
     None,
-    /// TCP alone, to connect to and to listen on these ports, of any address.
+    /// TCP alone, to connect to these ports of any address. Not to listen on them.
     Ports(Vec<u16>),
     /// All of it, Unix sockets in the file system included.
     All,
@@ -190,6 +205,38 @@ impl Confinement {
     pub fn enforced(&self) -> Enforced {
         self.support.enforces(&self.net)
     }
+}
+
+/// Why no rules could be made.
+#[derive(Debug)]
+pub(crate) enum Unbuilt {
+    System(io::Error),
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nothing is looked at there")
+    )]
+    Undeclared(Undeclared),
+}
+
+impl From<io::Error> for Unbuilt {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl From<Undeclared> for Unbuilt {
+    fn from(undeclared: Undeclared) -> Self {
+        Self::Undeclared(undeclared)
+    }
+}
+
+/// A program that the started one leads to and that nothing grants.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Undeclared {
+    /// The script whose first line names it, and what that says; `None` where the started program is a link.
+    pub(crate) by: Option<(PathBuf, OsString)>,
+    /// What would have to be granted: the file, or the installation it is part of.
+    pub(crate) needed: PathBuf,
 }
 
 /// What became of the confinement of a process that was started.

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
 use crate::Spec;
+use crate::confine::{Unbuilt, Undeclared};
 use crate::shebang::Shebang;
 
 /// Why a process could not be started.
@@ -86,6 +88,17 @@ pub enum SpawnError {
         /// The program.
         program: PathBuf,
     },
+    /// The first line of a script, or a link, leads to a program that the confinement does not grant. Neither grants
+    /// anything by itself, see [what is always granted](crate::Confinement#what-is-always-granted).
+    #[error("{}, which its permissions do not grant", leads(program, by.as_ref()))]
+    Undeclared {
+        /// The program that was to be started.
+        program: PathBuf,
+        /// The script and the interpreter that its first line names; `None` where the program is a link.
+        by: Option<(PathBuf, String)>,
+        /// What would have to be granted: the file, or the folder of the installation that it belongs to.
+        needed: PathBuf,
+    },
     /// Anything else: arguments that are too long, too many processes, a file that is being written.
     #[error("cannot start `{}`: {source}", program.display())]
     Other {
@@ -104,6 +117,19 @@ pub enum InterpreterProblem {
     Missing,
     /// It is a directory, or may not be executed.
     NotExecutable,
+    /// It is neither a binary nor a script with an interpreter of its own.
+    NotAProgram,
+}
+
+fn leads(program: &Path, by: Option<&(PathBuf, String)>) -> String {
+    match by {
+        Some((script, interpreter)) => format!(
+            "the first line of `{}` names the interpreter `{}`",
+            script.display(),
+            interpreter.escape_debug()
+        ),
+        None => format!("`{}` is a link to a program", program.display()),
+    }
 }
 
 impl std::fmt::Display for InterpreterProblem {
@@ -111,14 +137,26 @@ impl std::fmt::Display for InterpreterProblem {
         f.write_str(match self {
             Self::Missing => "does not exist",
             Self::NotExecutable => "is not executable",
+            Self::NotAProgram => "is not a program",
         })
     }
 }
 
 impl SpawnError {
     /// The rules of `spec` could not be made.
-    pub(crate) fn unconfined(spec: &Spec, source: io::Error) -> Self {
+    pub(crate) fn unconfined(spec: &Spec, why: Unbuilt) -> Self {
         let program = spec.program().to_owned();
+        let source = match why {
+            Unbuilt::System(source) => source,
+            Unbuilt::Undeclared(Undeclared { by, needed }) => {
+                let shown = |name: OsString| name.to_string_lossy().into_owned();
+                return Self::Undeclared {
+                    program,
+                    by: by.map(|(script, interpreter)| (script, shown(interpreter))),
+                    needed,
+                };
+            }
+        };
         match Errno::from_io_error(&source) {
             Some(Errno::MFILE | Errno::NFILE) => Self::Descriptors { program, source },
             _ => Self::Confinement { program, source },
@@ -174,6 +212,13 @@ impl SpawnError {
                 }
             }
             Some(Errno::ACCESS) => Self::NotExecutable { program },
+            Some(Errno::NOEXEC) if let Some(interpreter) = last_interpreter(spec) => {
+                Self::Interpreter {
+                    program,
+                    interpreter,
+                    problem: InterpreterProblem::NotAProgram,
+                }
+            }
             _ => Self::Other { program, source },
         }
     }
@@ -206,22 +251,32 @@ fn enterable(cwd: &Path) -> io::Result<()> {
 
 /// The interpreter in the chain of `#!` lines that cannot be run, and why.
 fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
-    // The kernel follows four scripts that interpret each other, then gives up.
-    let mut script = spec.program().to_owned();
-    for _ in 0..5 {
-        let name = Shebang::read(&script)?.interpreter;
-        let mut path = PathBuf::from(&name);
-        if let Some(cwd) = spec.working_directory() {
-            path = cwd.join(path);
-        }
-        let shown = || name.to_string_lossy().into_owned();
+    interpreters(spec).find_map(|(name, path)| {
         if !path.exists() {
-            return Some((shown(), InterpreterProblem::Missing));
+            return Some((name, InterpreterProblem::Missing));
         }
-        if path.is_dir() || access(&path, Access::EXEC_OK).is_err() {
-            return Some((shown(), InterpreterProblem::NotExecutable));
-        }
-        script = path;
-    }
-    None
+        let is_broken = path.is_dir() || access(&path, Access::EXEC_OK).is_err();
+        is_broken.then_some((name, InterpreterProblem::NotExecutable))
+    })
+}
+
+/// The interpreter that has none itself.
+fn last_interpreter(spec: &Spec) -> Option<String> {
+    interpreters(spec).last().map(|(name, _)| name)
+}
+
+/// What the chain of `#!` lines names, and where that is.
+fn interpreters(spec: &Spec) -> impl Iterator<Item = (String, PathBuf)> {
+    // The kernel follows four scripts that interpret each other, then gives up.
+    const MOST: usize = 5;
+    let mut script = spec.program().to_owned();
+    std::iter::from_fn(move || {
+        let name = Shebang::read(&script)?.interpreter;
+        script = match spec.working_directory() {
+            Some(cwd) => cwd.join(&name),
+            None => PathBuf::from(&name),
+        };
+        Some((name.to_string_lossy().into_owned(), script.clone()))
+    })
+    .take(MOST)
 }

@@ -63,10 +63,13 @@
 //! # How a tree is found
 //!
 //! A process belongs to a tree if it descends from the process that was started, or is in its process group, or
-//! carries its mark: the variable `ZOT_PROCESS_TREE`, which is added to the environment of whatever is started and
-//! inherited from there. So a grandchild that has called `setsid` is found by its parents, one that has lost its
-//! parents by its group, and one that has lost both by its mark. Only a daemon that left the group, let its parents go
-//! *and* cleared its environment is missed; a [`Subreaper`] finds even that one.
+//! carries one of its two marks. One is the variable `ZOT_PROCESS_TREE`, which is added to the environment. The other is
+//! a resource limit, which survives an empty environment: the hard limit of `RLIMIT_RTTIME`, unlimited by default, is a
+//! number close to 2^62 instead. Both are inherited. So a grandchild that has called `setsid` is found by its parents, one
+//! that has lost its parents by its group, and one that has lost both by its marks.
+//!
+//! A process that also lowers the limit on purpose is missed; a confined one is not allowed to. A [`Subreaper`] of
+//! [all orphans](Orphans::All) still gets it: it is ended with the next tree that ends.
 //!
 //! Every process that is signalled by itself is held by a pidfd. Before SIGKILL all are stopped, and looked for again
 //! until nobody new is found, since a process that is killed while it forks leaves a child that nobody knows.
@@ -89,6 +92,8 @@ mod error;
 mod exit;
 mod launch;
 mod leader;
+#[cfg(target_os = "linux")]
+mod limit;
 mod log;
 mod marker;
 mod member;

@@ -23,6 +23,18 @@ impl TreeId {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The tree that has this [number](Self::number).
+    #[cfg(target_os = "linux")]
+    pub(crate) fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number among the trees of this program, from 1.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     /// The variable's value for the processes of this tree.
     pub(crate) fn value(self) -> OsString {
         let own = self.label();

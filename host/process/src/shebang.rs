@@ -25,13 +25,7 @@ pub(crate) struct Shebang {
 impl Shebang {
     /// `None` for what is not a script.
     pub(crate) fn read(script: &Path) -> Option<Self> {
-        // The kernel looks at this many bytes.
-        let mut head = Vec::with_capacity(256);
-        // Whatever the chain of scripts names is opened: not a FIFO, which would block, nor the terminal.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = File::from(openat(CWD, script, flags, Mode::empty()).ok()?);
-        file.metadata().ok()?.is_file().then_some(())?;
-        file.take(256).read_to_end(&mut head).ok()?;
+        let head = head(script)?;
         let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
         let is_blank = |b: &u8| matches!(b, b' ' | b'\t' | 0);
         let start = line.iter().position(|b| !is_blank(b))?;
@@ -57,12 +51,24 @@ impl Shebang {
         let is_name = !name.starts_with(b"-") && !name.contains(&b'/');
         is_name.then(|| OsStr::from_bytes(name))
     }
+}
 
-    /// Whether the interpreter is `env`, which runs something else.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn is_env(&self) -> bool {
-        Path::new(&self.interpreter).file_name() == Some(OsStr::new("env"))
-    }
+/// Whether it is a text without a first line that names, or should name, an interpreter.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_missing(script: &Path) -> bool {
+    head(script).is_some_and(|head| !head.starts_with(b"#!") && !head.contains(&0))
+}
+
+/// As many bytes as the kernel looks at.
+fn head(script: &Path) -> Option<Vec<u8>> {
+    const HEAD: usize = 256;
+    let mut head = Vec::with_capacity(HEAD);
+    // Whatever the chain of scripts names is opened: not a FIFO, which would block, nor the terminal.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(openat(CWD, script, flags, Mode::empty()).ok()?);
+    file.metadata().ok()?.is_file().then_some(())?;
+    file.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    Some(head)
 }
 
 #[cfg(all(test, target_os = "linux"))]

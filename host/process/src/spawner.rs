@@ -11,7 +11,7 @@ use crate::confine::Jail;
 use crate::ending::{Ended, Ending};
 use crate::launch::launch;
 use crate::leader::Leader;
-use crate::marker::{self, TreeId};
+use crate::marker::TreeId;
 use crate::process::Control;
 use crate::registry::{self, Live};
 use crate::table::Scanner;
@@ -133,8 +133,7 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     });
     let (jail, confined) = jail.transpose()?.unzip();
     let spawn = || {
-        let marker = (marker::VARIABLE.as_ref(), id.value());
-        let launched = launch(spec, (marker.0, &marker.1), jail.as_ref())?;
+        let launched = launch(spec, id, jail.as_ref())?;
         match Leader::hold(launched.pid) {
             Ok(leader) => Ok((launched, leader)),
             Err(error) => {

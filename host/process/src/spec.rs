@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::Confinement;
+use crate::marker::{self, TreeId};
 
 /// What to start: a program, its arguments, its directory and its environment.
 ///
@@ -130,8 +133,8 @@ impl Spec {
         &self.args
     }
 
-    /// All variables that the child will have, `marker` among them.
-    pub(crate) fn environment(&self, marker: (&OsStr, &OsStr)) -> BTreeMap<OsString, OsString> {
+    /// All variables that the child will have, the mark of its tree among them.
+    pub(crate) fn environment(&self, tree: TreeId) -> BTreeMap<OsString, OsString> {
         let inherited = self.inherit.then(std::env::vars_os);
         let mut variables: BTreeMap<_, _> = inherited.into_iter().flatten().collect();
         for (name, value) in &self.env {
@@ -140,7 +143,7 @@ impl Spec {
                 None => variables.remove(name),
             };
         }
-        variables.insert(marker.0.into(), marker.1.into());
+        variables.insert(marker::VARIABLE.into(), tree.value());
         variables
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::getpid;
@@ -12,7 +13,6 @@ use tokio::task::AbortHandle;
 
 use crate::Spawner;
 use crate::ending::Ending;
-use crate::marker::Marker;
 use crate::member::Member;
 use crate::registry::Listed;
 use crate::spawner::Thread;
@@ -26,10 +26,12 @@ use crate::tree::{Descendant, Root, Tree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {
-    /// Those that carry the mark of a tree of this program. Children that the program started by other means do not
-    /// have it and are never touched. A daemon that cleared its environment does not have it either and is missed.
+    /// Those that carry a mark of a tree of this program. Children that the program started by other means do not
+    /// have one and are never touched. Neither is a daemon that removed both its marks, see
+    /// [how a tree is found](crate#how-a-tree-is-found).
     Marked,
-    /// Every child that this crate did not start itself. Only for a program that starts all its processes by this
+    /// Every child that this crate did not start itself. Those without a mark also end with the next tree that ends and
+    /// is older. Only for a program that starts all its processes by this
     /// crate: anything else in it that waits for a child of its own would find that somebody else has reaped it.
     All,
 }
@@ -39,7 +41,7 @@ impl Orphans {
     pub(crate) fn rows(self, table: &Table) -> Vec<&Row> {
         let listed = Listed::now();
         adopted(table, &listed)
-            .filter(|row| match row.marker().and_then(Marker::tree) {
+            .filter(|row| match row.tree() {
                 Some(tree) => !listed.has(tree),
                 None => self == Self::All && !in_live_group(row, table, &listed),
             })
@@ -53,7 +55,7 @@ impl Orphans {
         table
             .rows()
             .filter(|row| row.parent == own)
-            .filter(|row| self == Self::All || listed.is_leader(row.pid) || row.marker().is_some())
+            .filter(|row| self == Self::All || listed.is_leader(row.pid) || is_marked(row))
             .collect()
     }
 }
@@ -64,17 +66,37 @@ impl Orphans {
 /// becomes a child of this program. That is a setting of the whole program, so it is for a binary to switch on, not
 /// for a library. It is switched off when this is dropped.
 ///
-/// Orphans that end by themselves are reaped as they go, when SIGCHLD arrives. A dead process has no environment, so
-/// under [`Orphans::Marked`] only those are that are known by other signs: they are in the group of a live tree, or
-/// have been seen alive with a mark, or their session is neither this program's nor their own, which no child can have
-/// that this program started. One that began a session of its own and ended before it was seen stays a zombie until
-/// this program ends; under [`Orphans::All`] none does.
+/// Orphans that end by themselves are reaped as they go, when SIGCHLD arrives. Under [`Orphans::Marked`] one that
+/// removed the mark that a dead process keeps, its limit, began a session of its own and ended before it was seen stays a
+/// zombie until this program ends; under [`Orphans::All`] none does.
 #[derive(Debug)]
 pub struct Subreaper {
     thread: Arc<Thread>,
     orphans: Orphans,
     reaper: AbortHandle,
     was_set: bool,
+}
+
+/// How many subreapers of [all orphans](Orphans::All) there are.
+static OF_ALL: AtomicUsize = AtomicUsize::new(0);
+
+/// Orphans without a mark of any tree. Every process of a tree has one and can only lose it on purpose, so whose they
+/// were cannot be told: they are ended with the next tree that ends. None where that would be a guess: this program may
+/// have children of its own, or trees without a mark.
+#[cfg(target_os = "linux")]
+pub(crate) fn unclaimed(table: &Table) -> Vec<&Row> {
+    if OF_ALL.load(Ordering::Relaxed) == 0 || !crate::limit::is_reliable() {
+        return Vec::new();
+    }
+    let mut rows = Orphans::All.rows(table);
+    rows.retain(|row| row.tree().is_none());
+    rows
+}
+
+/// There is no subreaper here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unclaimed(_: &Table) -> Vec<&Row> {
+    Vec::new()
 }
 
 /// What a sweep has done.
@@ -97,6 +119,9 @@ impl Subreaper {
             signal(SignalKind::child())?
         };
         let was_set = setting::replace(true)?;
+        if orphans == Orphans::All {
+            OF_ALL.fetch_add(1, Ordering::Relaxed);
+        }
         let reaper = Reaper {
             scanner: Arc::clone(&thread.scanner),
             orphans,
@@ -149,6 +174,9 @@ impl Subreaper {
 impl Drop for Subreaper {
     fn drop(&mut self) {
         self.reaper.abort();
+        if self.orphans == Orphans::All {
+            OF_ALL.fetch_sub(1, Ordering::Relaxed);
+        }
         if !self.was_set {
             // It was possible to set it, so it is possible to set it back.
             let _ = setting::replace(false);
@@ -189,7 +217,9 @@ impl Reaper {
     /// Whether a dead child is an orphan for certain, by what is left of it.
     fn is_orphan(&self, row: &Row) -> bool {
         // A child is born into its parent's session and can only leave it for one of its own.
-        self.orphans == Orphans::All || ![self.session, session(), row.pid].contains(&row.session)
+        self.orphans == Orphans::All
+            || row.tree_by_limit().is_some()
+            || ![self.session, session(), row.pid].contains(&row.session)
     }
 
     /// Reaps the dead and holds the living. `false` if it should look again soon.
@@ -204,9 +234,7 @@ impl Reaper {
                     reap(row);
                 }
             } else if !self.held.contains(&(row.pid, row.start)) {
-                let ours = row.marker().is_some_and(|mark| mark.tree().is_some())
-                    || in_live_group(row, table, &listed);
-                if ours {
+                if row.tree().is_some() || in_live_group(row, table, &listed) {
                     self.hold(row);
                 } else {
                     sure &= !row.has_no_environment();
@@ -242,6 +270,10 @@ fn in_live_group(row: &Row, table: &Table, listed: &Listed) -> bool {
         .groups()
         .filter(|group| group.pid() == row.group)
         .any(|group| group.rows(table).iter().any(|other| other.pid == row.pid))
+}
+
+fn is_marked(row: &Row) -> bool {
+    row.marker().is_some() || row.tree().is_some()
 }
 
 fn reap(row: &Row) {

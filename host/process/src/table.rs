@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::marker::Marker;
+use crate::marker::{Marker, TreeId};
 
 /// A process as it was when the table was read.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Row {
     )]
     pub(crate) name: String,
     mark: OnceLock<Mark>,
+    #[cfg(target_os = "linux")]
+    limit: OnceLock<Option<TreeId>>,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,37 @@ enum Mark {
 }
 
 impl Row {
-    /// Its mark, read when first asked for. `None` too where its environment is not ours to read (another user's).
+    /// The tree of this program that it belongs to by its marks.
+    pub(crate) fn tree(&self) -> Option<TreeId> {
+        // The limit first: a process can write another tree's name into its environment.
+        self.tree_by_limit()
+            .or_else(|| self.marker().and_then(Marker::tree))
+    }
+
+    /// Whether it carries a mark of this tree.
+    pub(crate) fn is_of(&self, tree: TreeId) -> bool {
+        match self.tree_by_limit() {
+            Some(other) => other == tree,
+            None => self.marker().is_some_and(|mark| mark.names(tree)),
+        }
+    }
+
+    /// The tree that its limits name. A process that has ended keeps them until it is reaped.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
+        *self.limit.get_or_init(|| {
+            let limits = fs::read_to_string(format!("/proc/{}/limits", self.pid)).ok()?;
+            crate::limit::find(&limits)
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
+        None
+    }
+
+    /// The mark in its environment, read when first asked for. `None` too where its environment is not ours to read (another user's).
     pub(crate) fn marker(&self) -> Option<&Marker> {
         match self.mark.get_or_init(|| self.read_mark()) {
             Mark::Found(marker) => Some(marker),
@@ -100,6 +132,8 @@ impl Row {
             zombie,
             name: String::from_utf8_lossy(text.get(open + 1..close)?).into_owned(),
             mark: OnceLock::new(),
+            #[cfg(target_os = "linux")]
+            limit: OnceLock::new(),
         })
     }
 }

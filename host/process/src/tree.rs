@@ -8,7 +8,7 @@ use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getpid, getr
 use crate::leader::Group;
 use crate::marker::TreeId;
 use crate::member::Member;
-use crate::subreaper::Orphans;
+use crate::subreaper::{self, Orphans};
 use crate::table::{Row, Scanner, Table};
 
 /// Another process that belongs to a tree.
@@ -65,9 +65,9 @@ impl Root {
                     seeds.extend(table.get(group.pid()));
                 }
                 // What is older than the leader does not descend from it, which spares most of the reading.
-                seeds.extend(table.rows().filter(|row| {
-                    row.start >= group.start && row.marker().is_some_and(|mark| mark.names(*id))
-                }));
+                let newer = |row: &&Row| row.start >= group.start;
+                seeds.extend(table.rows().filter(newer).filter(|row| row.is_of(*id)));
+                seeds.extend(subreaper::unclaimed(table).into_iter().filter(newer));
             }
             Self::Orphans(orphans) => seeds.extend(orphans.rows(table)),
             Self::Everything(orphans) => seeds.extend(orphans.rows_and_leaders(table)),
@@ -89,7 +89,7 @@ impl Root {
         let others = table.rows().filter(|row| !rows.contains_key(&row.pid));
         others
             .filter(|row| row.start >= group.start && row.pid != group.pid())
-            .any(Row::has_no_environment)
+            .any(|row| row.tree_by_limit().is_none() && row.has_no_environment())
     }
 }
 

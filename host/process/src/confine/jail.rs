@@ -11,7 +11,7 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use super::{Confined, Confinement, landlock, seccomp};
+use super::{Confined, Confinement, Unbuilt, landlock, seccomp};
 use crate::Spec;
 
 /// What one that runs as root keeps of its privileges: to own and to reach its files, to change its user, and to
@@ -33,7 +33,10 @@ pub(crate) struct Jail {
 
 impl Jail {
     /// Makes the rules, in the parent: this opens files and allocates.
-    pub(crate) fn build(confinement: &Confinement, spec: &Spec) -> io::Result<(Self, Confined)> {
+    pub(crate) fn build(
+        confinement: &Confinement,
+        spec: &Spec,
+    ) -> Result<(Self, Confined), Unbuilt> {
         let support = confinement.support;
         let rules = match support.landlock() {
             Some(abi) => Some(landlock::rules(confinement, spec, abi)?),

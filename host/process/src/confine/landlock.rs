@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::system::{self, Grant};
-use super::{Confinement, Granted, Net, program};
+use super::{Confinement, Granted, Net, Unbuilt, program};
 use crate::Spec;
 
 /// The version of the kernel's interface, as far as the rules make use of it; 0 without Landlock.
@@ -32,7 +32,7 @@ pub(super) struct Rules {
 
 /// Makes the rules. Paths are opened here, once, and the rules hold on to what was opened: whoever changes a link or a
 /// name afterwards changes nothing.
-pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Result<Rules> {
+pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<Rules, Unbuilt> {
     let mut rules = Builder::new(confinement, abi)?;
     for (path, grant) in system::grants()? {
         let access = match grant {
@@ -42,9 +42,7 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> io::Resu
         };
         rules.add(path, access)?;
     }
-    let granted = confinement.read.iter().chain(&confinement.write);
-    let granted: Vec<PathBuf> = granted.map(|granted| granted.path.clone()).collect();
-    for path in program::needs(spec, &granted) {
+    for path in program::needs(spec, confinement)? {
         rules.add(&path, rules.read)?;
     }
     let mut missing = Vec::new();
@@ -151,7 +149,7 @@ impl Builder {
             return Ok(());
         };
         for &port in ports {
-            let rule = NetPort::new(port, self.net);
+            let rule = NetPort::new(port, AccessNet::ConnectTcp);
             (&mut self.set).add_rule(rule).map_err(other)?;
         }
         Ok(())

@@ -4,8 +4,8 @@
 //! architectures (i386 on an x86-64 kernel) have other numbers, and so has x32, which shares the architecture's name.
 
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, EACCES, EPERM, IPPROTO_TCP, MSG_FASTOPEN, SOCK_SEQPACKET,
-    SOCK_STREAM, TCP_ULP, c_int, c_long, sock_filter,
+    AF_INET, AF_INET6, AF_UNIX, EACCES, ENOTTY, EOPNOTSUPP, EPERM, IPPROTO_TCP, MSG_FASTOPEN,
+    SOCK_SEQPACKET, SOCK_STREAM, TCP_ULP, c_int, c_long, sock_filter,
 };
 
 use super::Net;
@@ -31,7 +31,7 @@ const X32: u32 = 0x4000_0000;
 const SOCK_TYPE_MASK: u32 = 0xf;
 
 /// Doors that neither the rules for files nor those for sockets watch.
-const DOORS: [c_long; 29] = [
+const DOORS: [c_long; 31] = [
     // Does what other calls do, sockets included, without making them.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -65,6 +65,49 @@ const DOORS: [c_long; 29] = [
     libc::SYS_kexec_file_load,
     libc::SYS_open_by_handle_at,
     libc::SYS_reboot,
+    // Names of files in folders that are not granted, as they change. See also `WATCH`.
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+];
+
+/// Watches a path for changes, which Landlock does not look at. `inotify_init` stays: some runtimes call it at their start
+/// and use it never.
+const WATCH: c_long = libc::SYS_inotify_add_watch;
+
+/// Set and remove extended attributes, access control lists among them, and flags of files. Landlock has no rule for
+/// that. The error is the one of a file system that has no attributes, at which `cp -a`, `tar` and Python's
+/// `shutil.copy2` go on without.
+const ATTRIBUTES: [c_long; 9] = [
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    // `setxattrat`, `removexattrat` and `file_setattr`: too new for the library, and the same on all architectures.
+    463,
+    466,
+    469,
+];
+
+/// The same through an open file: `FS_IOC_SETFLAGS` in two sizes, `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR`,
+/// `FS_IOC_ENABLE_VERITY` and `FS_IOC_SET_ENCRYPTION_POLICY`. A file that may only be read is enough for most of them.
+const FLAGS: [u32; 6] = [
+    0x4008_6602,
+    0x4004_6602,
+    0x4008_7602,
+    0x401c_5820,
+    0x4080_6685,
+    0x800c_6613,
+];
+
+/// Receive connections. What may connect to a port may not be connected to, and a socket that listens without being bound
+/// gets a port from the kernel.
+const INBOUND: [c_long; 4] = [
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
 ];
 
 /// Whether the kernel takes filters that refuse a call with an error, and the numbers here are known to be right.
@@ -90,7 +133,13 @@ pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     let mut cases: Vec<_> = DOORS.map(|door| Case::new(door, vec![deny(EPERM)])).into();
     cases.push(Case::new(libc::SYS_prlimit64, limits()));
     cases.push(Case::new(libc::SYS_fcntl, leases()));
+    cases.push(Case::new(libc::SYS_setrlimit, mark(0)));
+    cases.push(Case::new(libc::SYS_prctl, death_signal()));
+    cases.push(Case::new(libc::SYS_ioctl, flags()));
+    cases.push(Case::new(WATCH, vec![deny(EACCES)]));
+    cases.extend(ATTRIBUTES.map(|call| Case::new(call, vec![deny(EOPNOTSUPP)])));
     if *net != Net::All {
+        cases.extend(INBOUND.map(|call| Case::new(call, vec![deny(EACCES)])));
         cases.extend([
             Case::new(libc::SYS_socket, sockets(net)),
             Case::new(libc::SYS_socketpair, pairs()),
@@ -141,14 +190,54 @@ fn decide(cases: &[Case]) -> Vec<sock_filter> {
     }
 }
 
-/// Not another process's limits: one of them is the processor time after which it is killed.
+/// Not another process's limits: one of them is the processor time after which it is killed. Not the one that marks the
+/// process's tree either, unless to read it: the pointer to the new limit is null then.
 fn limits() -> Vec<sock_filter> {
-    vec![
+    let mut code = vec![
         load(Field::Argument(0)),
+        skip_if(JEQ, 0, 1),
+        deny(EPERM),
+        load(Field::Argument(2)),
+        skip_unless(JEQ, 0, 3),
+        load(Field::UpperHalf(2)),
         skip_unless(JEQ, 0, 1),
         ALLOW,
+    ];
+    code.extend(mark(1));
+    code
+}
+
+/// Not the limit, named in this argument, that marks the process's tree (see `limit.rs`).
+fn mark(resource: u32) -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(resource)),
+        skip_unless(JEQ, libc::RLIMIT_RTTIME, 1),
         deny(EPERM),
+        ALLOW,
     ]
+}
+
+/// Not another signal than SIGKILL for the death of the parent, or none: the process would outlive a host that is killed.
+fn death_signal() -> Vec<sock_filter> {
+    vec![
+        load(Field::Argument(0)),
+        skip_if(JEQ, word(libc::PR_SET_PDEATHSIG), 1),
+        ALLOW,
+        load(Field::Argument(1)),
+        skip_if(JEQ, word(libc::SIGKILL), 1),
+        deny(EPERM),
+        ALLOW,
+    ]
+}
+
+/// No [flags](FLAGS) of files.
+fn flags() -> Vec<sock_filter> {
+    let mut code = vec![load(Field::Argument(1))];
+    for command in FLAGS {
+        code.extend([skip_unless(JEQ, command, 1), deny(ENOTTY)]);
+    }
+    code.push(ALLOW);
+    code
 }
 
 /// Not a lease, which holds up whoever opens the file next: the host, at the start of another extension.
@@ -234,6 +323,7 @@ enum Field {
     Arch,
     /// Its lower half, which is all that the kernel looks at in an `int`.
     Argument(u32),
+    UpperHalf(u32),
 }
 
 fn load(field: Field) -> sock_filter {
@@ -241,6 +331,7 @@ fn load(field: Field) -> sock_filter {
         Field::Number => 0,
         Field::Arch => 4,
         Field::Argument(n) => 16 + 8 * n,
+        Field::UpperHalf(n) => 20 + 8 * n,
     };
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0)
 }
@@ -294,6 +385,8 @@ mod tests {
                 loaded = match step.k {
                     0 => number,
                     4 => arch,
+                    // The upper halves are all 0.
+                    offset if offset % 8 == 4 => 0,
                     offset => arguments[(offset as usize - 16) / 8],
                 };
             } else if code == (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) {
@@ -321,11 +414,14 @@ mod tests {
             for call in 0..1000 {
                 let said = verdict(&filter, arch, call, [0; 6]);
                 let is_door = DOORS.iter().any(|&door| number(door) == call);
+                let is_one_of = |calls: &[c_long]| calls.iter().any(|&one| number(one) == call);
                 let is_socket =
-                    call == number(libc::SYS_socket) || call == number(libc::SYS_socketpair);
-                let expected = match (is_door, is_socket && net != Net::All) {
-                    (true, _) => refused,
-                    (_, true) => deny(EACCES).k,
+                    is_one_of(&[libc::SYS_socket, libc::SYS_socketpair]) || is_one_of(&INBOUND);
+                let expected = match call {
+                    _ if is_door => refused,
+                    _ if is_socket && net != Net::All => deny(EACCES).k,
+                    _ if is_one_of(&[WATCH]) => deny(EACCES).k,
+                    _ if is_one_of(&ATTRIBUTES) => deny(EOPNOTSUPP).k,
                     _ => allowed,
                 };
                 assert_eq!(said, expected, "{call} with {net:?}");
@@ -338,6 +434,23 @@ mod tests {
             };
             assert_eq!(fcntl(libc::F_SETLEASE), refused);
             assert_eq!(fcntl(libc::F_SETLKW), allowed);
+            let said = |call: c_long, first: [u32; 3]| {
+                let arguments = [first[0], first[1], first[2], 0, 0, 0];
+                verdict(&filter, arch, number(call), arguments)
+            };
+            let (mark, files) = (libc::RLIMIT_RTTIME, libc::RLIMIT_NOFILE);
+            assert_eq!(said(libc::SYS_setrlimit, [mark, 1, 0]), refused);
+            assert_eq!(said(libc::SYS_setrlimit, [files, 1, 0]), allowed);
+            assert_eq!(said(libc::SYS_prlimit64, [0, mark, 1]), refused);
+            assert_eq!(said(libc::SYS_prlimit64, [0, mark, 0]), allowed);
+            assert_eq!(said(libc::SYS_prlimit64, [0, files, 1]), allowed);
+            assert_eq!(said(libc::SYS_prlimit64, [7, files, 0]), refused);
+            let signal = word(libc::PR_SET_PDEATHSIG);
+            assert_eq!(said(libc::SYS_prctl, [signal, 0, 0]), refused);
+            assert_eq!(said(libc::SYS_prctl, [signal, 15, 0]), refused);
+            assert_eq!(said(libc::SYS_prctl, [signal, 9, 0]), allowed);
+            assert_eq!(said(libc::SYS_ioctl, [3, FLAGS[5], 0]), deny(ENOTTY).k);
+            assert_eq!(said(libc::SYS_ioctl, [3, 0x5401, 0]), allowed);
         }
     }
 }

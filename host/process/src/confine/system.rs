@@ -161,7 +161,12 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
     Ok(grants)
 }
 
-/// Whether it is among the programs and libraries by its name.
+/// Whether a path without links and `..` is among the programs and libraries.
 pub(super) fn is_program(path: &Path) -> bool {
-    PROGRAMS.iter().any(|folder| path.starts_with(folder))
+    static REAL: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let real = REAL.get_or_init(|| {
+        let real = |folder: &&str| Path::new(folder).canonicalize().ok();
+        PROGRAMS.iter().filter_map(real).collect()
+    });
+    real.iter().any(|folder| path.starts_with(folder))
 }

@@ -1,6 +1,5 @@
 //! By the standard library.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -10,20 +9,17 @@ use rustix::process::Pid;
 use super::Launched;
 use crate::Spec;
 use crate::confine::Jail;
+use crate::marker::TreeId;
 
 /// Starts it in a process group of its own, with three pipes, an empty signal mask and SIGPIPE at its default, and with
-/// `marker` added to its environment.
-pub(crate) fn launch(
-    spec: &Spec,
-    marker: (&OsStr, &OsStr),
-    _: Option<&Jail>,
-) -> io::Result<Launched> {
+/// the marks of its tree.
+pub(crate) fn launch(spec: &Spec, tree: TreeId, _: Option<&Jail>) -> io::Result<Launched> {
     // `Command` would search `PATH` for a bare name, and take a relative path from the child's directory.
     let mut command = Command::new(std::path::absolute(spec.program())?);
     command
         .args(spec.arguments())
         .env_clear()
-        .envs(spec.environment(marker))
+        .envs(spec.environment(tree))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

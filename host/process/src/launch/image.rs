@@ -1,7 +1,7 @@
 //! What a child becomes: made in the parent, turned into by the child with system calls alone.
 
 use std::convert::Infallible;
-use std::ffi::{CStr, CString, OsStr, OsString, c_char};
+use std::ffi::{CStr, CString, OsString, c_char};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::{io, ptr};
@@ -9,7 +9,7 @@ use std::{io, ptr};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
+    Pid, Rlimit, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
@@ -17,9 +17,18 @@ use super::signals;
 use crate::Spec;
 use crate::confine::Jail;
 use crate::error::Unconfined;
+use crate::limit;
+use crate::marker::TreeId;
 
 /// What runs a program that is neither a binary nor has a first line that names an interpreter, as everywhere on Unix.
 const SHELL: &CStr = c"/bin/sh";
+
+/// What executes a program; as a number, the first of the arguments that there are for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Executed {
+    ByTheShell = 0,
+    ByTheKernel = 1,
+}
 
 /// A program with all that it is started with.
 pub(super) struct Image<'a> {
@@ -28,6 +37,8 @@ pub(super) struct Image<'a> {
     /// Its standard input, output and error. None of them is 0, 1 or 2, so that none is overwritten by another.
     ends: [OwnedFd; 3],
     jail: Option<&'a Jail>,
+    /// The mark of its tree.
+    limit: Option<Rlimit>,
     arguments: Strings,
     environment: Strings,
 }
@@ -36,7 +47,7 @@ impl<'a> Image<'a> {
     /// The image, and this program's ends of its pipes.
     pub(super) fn new(
         spec: &Spec,
-        marker: (&OsStr, &OsStr),
+        tree: TreeId,
         jail: Option<&'a Jail>,
     ) -> io::Result<(Self, [OwnedFd; 3])> {
         // From this program's directory, not from the child's.
@@ -46,7 +57,7 @@ impl<'a> Image<'a> {
             .map(Ok)
             .chain(spec.arguments().iter().cloned().map(text));
         let arguments = Strings::new(arguments.collect::<io::Result<_>>()?);
-        let variables = spec.environment(marker).into_iter().map(|(name, value)| {
+        let variables = spec.environment(tree).into_iter().map(|(name, value)| {
             let mut variable = name;
             variable.push("=");
             variable.push(value);
@@ -61,6 +72,7 @@ impl<'a> Image<'a> {
             cwd,
             ends: [stdin, stdout, stderr],
             jail,
+            limit: limit::of(tree),
             arguments,
             environment,
         };
@@ -71,7 +83,7 @@ impl<'a> Image<'a> {
     /// [`Unconfined`] where confining failed.
     ///
     /// The calling process has all signals blocked. It makes system calls on what was made before: it takes no lock, allocates nothing and cannot panic.
-    pub(super) fn execute(&self) -> Result<Infallible, i32> {
+    pub(super) fn execute(&self, by: Executed) -> Result<Infallible, i32> {
         signals::reset();
         self.prepare().map_err(Errno::raw_os_error)?;
         if let Some(jail) = self.jail {
@@ -79,11 +91,7 @@ impl<'a> Image<'a> {
         }
         // Last, so that what is sent to this program's group does not meet a child that has not left it yet.
         signals::unblock();
-        let error = self.exec(1);
-        if error == libc::ENOEXEC {
-            return Err(self.exec(0));
-        }
-        Err(error)
+        Err(self.exec(by as usize))
     }
 
     fn prepare(&self) -> rustix::io::Result<()> {
@@ -92,6 +100,9 @@ impl<'a> Image<'a> {
         // The parent may have died before the call above, and then no signal will come.
         if getppid() != Some(self.parent) {
             return Err(Errno::SRCH);
+        }
+        if let Some(limit) = self.limit {
+            limit::set(limit);
         }
         let [stdin, stdout, stderr] = &self.ends;
         dup2_stdin(stdin)?;

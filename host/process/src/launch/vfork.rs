@@ -3,30 +3,31 @@
 //!
 //! The standard library does the same (`posix_spawn`), but not for a child that has more to do than it knows of.
 
-use std::ffi::{OsStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::Launched;
-use super::image::Image;
+use super::image::{Executed, Image};
 use super::signals::Blocked;
 use crate::Spec;
 use crate::confine::Jail;
+use crate::marker::TreeId;
+use crate::shebang;
 
 /// The child calls a handful of functions that keep next to nothing on the stack.
 const STACK: usize = 64 << 10;
 
 /// Starts it in a process group of its own, with three pipes, an empty signal mask and SIGPIPE at its default, and with
-/// `marker` added to its environment. The kernel kills it when the calling thread ends.
-pub(crate) fn launch(
-    spec: &Spec,
-    marker: (&OsStr, &OsStr),
-    jail: Option<&Jail>,
-) -> io::Result<Launched> {
-    let (image, [stdin, stdout, stderr]) = Image::new(spec, marker, jail)?;
-    let pid = vfork(&image)?;
+/// the marks of its tree. The kernel kills it when the calling thread ends.
+pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Result<Launched> {
+    let (image, [stdin, stdout, stderr]) = Image::new(spec, tree, jail)?;
+    let pid = match vfork(&image, Executed::ByTheKernel) {
+        Err(error) if is_for_the_shell(&error, spec) => vfork(&image, Executed::ByTheShell)?,
+        result => result?,
+    };
     Ok(Launched {
         pid,
         stdin: Some(stdin.into()),
@@ -35,17 +36,25 @@ pub(crate) fn launch(
     })
 }
 
+/// Whether the kernel does not know the program's format and a shell may: it is a script without a first line. Not what a
+/// first line names, nor a binary of another machine.
+fn is_for_the_shell(error: &io::Error, spec: &Spec) -> bool {
+    error.raw_os_error() == Some(libc::ENOEXEC) && shebang::is_missing(spec.program())
+}
+
 /// What parent and child share.
 struct Shared<'a> {
     image: &'a Image<'a>,
+    by: Executed,
     /// Why the child could not execute; 0 while it has not failed.
     error: AtomicI32,
 }
 
-fn vfork(image: &Image<'_>) -> io::Result<Pid> {
+fn vfork(image: &Image<'_>, by: Executed) -> io::Result<Pid> {
     let mut stack = Box::<[u8]>::new_uninit_slice(STACK);
     let shared = Shared {
         image,
+        by,
         error: AtomicI32::new(0),
     };
     let top = stack.as_mut_ptr_range().end;
@@ -87,7 +96,7 @@ fn vfork(image: &Image<'_>) -> io::Result<Pid> {
 extern "C" fn child(shared: *mut c_void) -> c_int {
     // SAFETY: `vfork` passes a pointer to a `Shared` that lives until this process has executed or ended.
     let shared = unsafe { &*shared.cast::<Shared<'_>>() };
-    let Err(error) = shared.image.execute();
+    let Err(error) = shared.image.execute(shared.by);
     shared.error.store(error, Ordering::Relaxed);
     127
 }

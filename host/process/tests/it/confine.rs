@@ -3,6 +3,7 @@
 
 mod escape;
 mod files;
+mod first_line;
 mod network;
 mod runtimes;
 mod still;

@@ -2,14 +2,22 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::tempdir;
-use zot_process::{Orphans, Subreaper};
+use zot_process::{Orphans, Spec, Subreaper};
 
 use crate::support::{
     LONG, alone, children, is_alive, lines, pid, rerun, sh, spawner, stat, until, within,
 };
 
 /// A daemon that left the group, lost its parents and cleared its environment.
-const HIDDEN: &str = "setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
+const DAEMON: &str = "setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
+
+/// One that also gave up the limit that marks its tree.
+const HIDDEN: &str =
+    "ulimit -R 1000000000; setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
+
+fn bash(script: &str) -> Spec {
+    Spec::new("/bin/bash").arg("-c").arg(script)
+}
 
 /// A child that the program started by other means. It goes with the test, if that fails too.
 struct Own(std::process::Child);
@@ -43,7 +51,7 @@ async fn what_nothing_else_finds_is_swept() {
     }
     let spawner = spawner();
     let subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
-    let mut process = spawner.spawn(sh(HIDDEN)).await.unwrap();
+    let mut process = spawner.spawn(bash(HIDDEN)).await.unwrap();
     let hidden = pid(&mut lines(&mut process)).await;
     within(process.end(Duration::ZERO)).await;
     assert!(is_alive(hidden), "if it is found, this tests nothing");
@@ -57,6 +65,55 @@ async fn what_nothing_else_finds_is_swept() {
     assert_eq!(swept.found[0].pid, hidden);
     assert_eq!(swept.survivors, []);
     assert_eq!(children(), [], "ended and reaped");
+}
+
+/// Nobody is a subreaper here: it is the child of the system's first process.
+#[tokio::test]
+async fn a_daemon_without_an_environment_ends_with_its_tree() {
+    let spawner = spawner();
+    let mut process = spawner.spawn(sh(DAEMON)).await.unwrap();
+    let daemon = pid(&mut lines(&mut process)).await;
+    within(process.wait()).await;
+    let found = within(process.descendants()).await;
+    assert!(found.iter().any(|it| it.pid == daemon), "{found:?}");
+    within(process.end(LONG)).await;
+    assert!(!is_alive(daemon));
+}
+
+#[tokio::test]
+async fn the_end_of_one_tree_spares_the_daemons_of_another() {
+    if !alone("orphans::the_end_of_one_tree_spares_the_daemons_of_another") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    // Older than the daemon, as a shell command may be that runs while an extension starts one.
+    let other = spawner.spawn(sh("read line")).await.unwrap();
+    let mut living = spawner
+        .spawn(sh(&format!("({DAEMON}); read line")))
+        .await
+        .unwrap();
+    let daemon = pid(&mut lines(&mut living)).await;
+    until("it is adopted", || children().contains(&daemon)).await;
+    within(other.end(LONG)).await;
+    assert!(is_alive(daemon));
+    within(living.end(LONG)).await;
+    assert!(!is_alive(daemon));
+    until("no children", || children().is_empty()).await;
+}
+
+#[tokio::test]
+async fn one_without_any_mark_ends_with_the_next_tree() {
+    if !alone("orphans::one_without_any_mark_ends_with_the_next_tree") {
+        return;
+    }
+    let spawner = spawner();
+    let _subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    let mut process = spawner.spawn(bash(HIDDEN)).await.unwrap();
+    let hidden = pid(&mut lines(&mut process)).await;
+    within(process.end(Duration::ZERO)).await;
+    assert!(!is_alive(hidden));
+    until("no children", || children().is_empty()).await;
 }
 
 #[tokio::test]
@@ -76,10 +133,10 @@ async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
 
     // It hides while its tree is ended, and takes its mark again after that: a late fork would look the same.
     let dir = tempdir().unwrap();
-    let script = r#"mark=$ZOT_PROCESS_TREE
+    let script = r#"mark=$ZOT_PROCESS_TREE; ulimit -R 1000000000
         setsid env -i sh -c 'echo $$; while [ -d "$1" ] && [ ! -e go ]; do sleep 0.05; done
         exec env ZOT_PROCESS_TREE="$0" sleep 1000' "$mark" "$PWD" & exit 0"#;
-    let mut process = spawner.spawn(sh(script).cwd(dir.path())).await.unwrap();
+    let mut process = spawner.spawn(bash(script).cwd(dir.path())).await.unwrap();
     let orphan = pid(&mut lines(&mut process)).await;
     within(process.end(Duration::ZERO)).await;
     std::fs::write(dir.path().join("go"), "").unwrap();
@@ -137,8 +194,8 @@ async fn those_that_end_by_themselves_are_reaped() {
         children == orphans
     })
     .await;
-    // That of the process itself, and those of the two that have a mark: it is gone once they are dead.
-    until("they are held", || pidfds() == 3).await;
+    // That of the process itself, and theirs.
+    until("they are held", || pidfds() == 4).await;
     std::fs::write(dir.path().join("go"), "").unwrap();
     until("they are reaped", || children().is_empty()).await;
     assert_eq!(

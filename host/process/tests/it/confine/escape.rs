@@ -37,6 +37,26 @@ async fn signals_to_the_host_and_to_others() {
     }
 }
 
+/// What ties it to the host: the limit that marks its tree, and the signal for the host's death.
+#[tokio::test]
+async fn what_it_is_held_by_it_cannot_change() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let all = narrow.clone().net(zot_process::Net::All);
+    for what in [
+        &["lower_the_mark"][..],
+        &["death_signal", "0"],
+        &["death_signal", "15"],
+    ] {
+        works(what, None).await;
+        denied(what, &narrow).await;
+        denied(what, &all).await;
+    }
+    works(&["death_signal", "9"], Some(&narrow)).await;
+    works(&["raise_limits"], Some(&narrow)).await;
+}
+
 #[tokio::test]
 async fn what_other_processes_have() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {

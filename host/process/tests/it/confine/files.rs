@@ -149,6 +149,77 @@ async fn a_device_is_made_nowhere() {
     works(&["disk", &device], None).await;
 }
 
+/// The names of files in a folder that is not granted, as they come and go.
+#[tokio::test]
+async fn changes_cannot_be_watched() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let home = Home::new();
+    let private = home.path("private");
+    for what in ["watch", "watch_all"] {
+        works(&[what, &private], None).await;
+        denied(&[what, &private], &narrow).await;
+        denied(
+            &[what, &private],
+            &narrow.clone().net(zot_process::Net::All),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn attributes_and_flags_stay() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let home = Home::new();
+    let secret = home.path("private/secret");
+    let confinement = narrow.read(home.dir.path());
+    let attempts = [
+        ("set_attribute", "ENOTSUP"),
+        ("set_attribute_at", "ENOTSUP"),
+        ("remove_attribute", "ENOTSUP"),
+        ("open_to_others", "ENOTSUP"),
+        ("set_flags", "ENOTTY"),
+    ];
+    for (what, expected) in attempts {
+        // What is removed must be there.
+        let _ = attempt("self", &["set_attribute", &secret], None).await;
+        let free = attempt("self", &[what, &secret], None).await;
+        if free != "ok" {
+            println!("skipped: {what} does not work in this temporary directory: {free}");
+            continue;
+        }
+        let _ = attempt("self", &["set_attribute", &secret], None).await;
+        for way in super::WAYS {
+            let answer = attempt(way, &[what, &secret], Some(&confinement)).await;
+            let answer = answer.replace("EOPNOTSUPP", "ENOTSUP");
+            assert_eq!(answer, expected, "{what} by {way}");
+        }
+    }
+}
+
+/// Programs that copy attributes take it for a file system that has none.
+#[tokio::test]
+async fn copies_work_without_attributes() {
+    let (Some(narrow), Some(python)) = (narrow(), python()) else {
+        return;
+    };
+    let home = Home::new();
+    let (file, own) = (home.path("own/file"), home.path("own"));
+    let _ = attempt("self", &["set_attribute", &file], None).await;
+    let confinement = narrow.write(&own);
+    let script = "cp -a file copied && mkdir out && tar --xattrs -cf - file | tar --xattrs -xf - -C out && cat copied out/file";
+    let spec = sh(script).cwd(&own).confine(confinement.clone());
+    let said = super::said(spec).await;
+    assert!(said.starts_with("ownown"), "{said}");
+    let script = "import shutil; shutil.copy2('file', 'third'); print(open('third').read())";
+    let spec = zot_process::Spec::new(python).args(["-c", script]);
+    let said = super::said(spec.cwd(&own).confine(confinement)).await;
+    assert_eq!(said, "own\n");
+}
+
 #[tokio::test]
 async fn memory_of_the_kernel() {
     let (Some(narrow), Some(_), true) = (narrow(), python(), is_root()) else {

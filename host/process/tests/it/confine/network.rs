@@ -45,7 +45,6 @@ async fn tcp_to_some_ports() {
     let ports = Net::Ports(vec![port.parse().unwrap(), free.parse().unwrap()]);
     let confinement = narrow.net(ports);
     works(&["tcp", &port], Some(&confinement)).await;
-    works(&["bind_tcp", &free], Some(&confinement)).await;
     for what in ["tcp", "fast_open", "fast_open_message"] {
         works(&[what, &other], None).await;
         denied(&[what, &other], &confinement).await;
@@ -82,6 +81,26 @@ async fn tcp_of_version_6_to_some_ports() {
     works(&["tcp6", &port(&one).to_string()], Some(&confinement)).await;
     works(&["tcp6", &port(&two).to_string()], None).await;
     denied(&["tcp6", &port(&two).to_string()], &confinement).await;
+}
+
+/// Ports are declared to connect to, and a socket that was never bound listens on a port that the kernel picks.
+#[tokio::test]
+async fn a_list_of_ports_lets_nobody_in() {
+    let (Some(narrow), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    let free = free_port();
+    let ports = narrow.clone().net(Net::Ports(vec![free.parse().unwrap()]));
+    let all = narrow.clone().net(Net::All);
+    for what in [
+        &["listen_unbound"][..],
+        &["bind_tcp", &free],
+        &["bind_alone", &free],
+    ] {
+        works(what, Some(&all)).await;
+        denied(what, &ports).await;
+        denied(what, &narrow).await;
+    }
 }
 
 /// UDP, by which names are looked up too.

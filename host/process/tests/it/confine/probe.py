@@ -7,12 +7,14 @@ By itself, in a child, or in a daemon that has left the session.
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import resource
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 
@@ -87,6 +89,54 @@ def execute(path):
     subprocess.run([path], check=True)
 
 
+def watch(path):
+    # IN_CREATE
+    if libc.inotify_add_watch(libc.inotify_init(), path.encode(), 0x100) < 0:
+        raise OSError(ctypes.get_errno(), "inotify_add_watch")
+
+
+def watch_all(path):
+    # FAN_REPORT_FID; FAN_MARK_ADD, FAN_CREATE
+    group = libc.fanotify_init(0x200, os.O_RDONLY)
+    if group < 0:
+        raise OSError(ctypes.get_errno(), "fanotify_init")
+    if libc.fanotify_mark(group, 1, ctypes.c_uint64(0x100), -100, path.encode()) < 0:
+        raise OSError(ctypes.get_errno(), "fanotify_mark")
+
+
+def set_attribute(path):
+    os.setxattr(path, "user.zot", b"1")
+
+
+def remove_attribute(path):
+    os.removexattr(path, "user.zot")
+
+
+def set_attribute_at(path):
+    # `setxattrat`, with `struct xattr_args`
+    value = ctypes.create_string_buffer(b"1", 1)
+    arguments = ctypes.addressof(value).to_bytes(8, sys.byteorder) + bytes([1, 0, 0, 0, 0, 0, 0, 0])
+    texts = [ctypes.create_string_buffer(x) for x in (path.encode(), b"user.zot", arguments)]
+    path, name, arguments = (ctypes.addressof(text) for text in texts)
+    call(463, -100, path, 0, name, arguments, 16)
+
+
+def open_to_others(path):
+    # An access control list: rwx for its owner and for everybody.
+    entries = [(1, 7, -1), (2, 7, 65534), (4, 5, -1), (16, 7, -1), (32, 5, -1)]
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    os.setxattr(path, "system.posix_acl_access", value)
+
+
+def set_flags(path):
+    flags = ctypes.c_long()
+    file = os.open(path, os.O_RDONLY)
+    # FS_IOC_GETFLAGS, then FS_IOC_SETFLAGS with FS_NODUMP_FL
+    fcntl.ioctl(file, 0x80086601, flags)
+    flags.value ^= 0x40
+    fcntl.ioctl(file, 0x40086602, flags)
+
+
 def by_handle(path):
     # `struct file_handle`: its size, a type, and up to 128 bytes.
     handle = ctypes.create_string_buffer(136)
@@ -115,6 +165,18 @@ def bind_tcp(port):
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("127.0.0.1", int(port)))
         server.listen()
+
+
+def bind_alone(port):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", int(port)))
+
+
+def listen_unbound():
+    with socket.socket() as server:
+        server.listen()
+        with socket.create_connection(server.getsockname(), 10):
+            server.accept()
 
 
 def multipath_tcp(port):
@@ -198,6 +260,25 @@ def descriptor(pid):
 def limits(pid):
     limit = resource.RLIMIT_NOFILE
     resource.prlimit(int(pid), limit, resource.prlimit(int(pid), limit))
+
+
+def lower_the_mark():
+    # The library of Python takes the error for a wrong value.
+    limits = (ctypes.c_ulong * 2)(1 << 40, 1 << 40)
+    if libc.setrlimit(resource.RLIMIT_RTTIME, limits) < 0:
+        raise OSError(ctypes.get_errno(), "setrlimit")
+
+
+def raise_limits():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    resource.getrlimit(resource.RLIMIT_RTTIME)
+
+
+def death_signal(number):
+    # PR_SET_PDEATHSIG
+    if libc.prctl(1, int(number), 0, 0, 0) < 0:
+        raise OSError(ctypes.get_errno(), "prctl")
 
 
 # The kernel

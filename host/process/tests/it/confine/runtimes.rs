@@ -123,7 +123,16 @@ async fn a_virtual_environment() {
     )
     .unwrap();
     let spec = Spec::new(env.join("bin/python")).arg(main);
-    runs(spec, &narrow, dir.path(), &secret).await;
+    // As it is where it is active.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = [env.join("bin")]
+        .into_iter()
+        .chain(std::env::split_paths(&path));
+    let active = spec
+        .clone()
+        .env("PATH", std::env::join_paths(path).unwrap());
+    runs(active, &narrow, dir.path(), &secret).await;
+    runs(spec, &narrow.read(env), dir.path(), &secret).await;
 }
 
 #[tokio::test]

@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use zot_process::{Exit, Orphans, SpawnError, Subreaper, Support};
+use zot_process::{Exit, Orphans, SpawnError, Spec, Subreaper, Support};
 
-use super::narrow;
+use super::{narrow, python};
 use crate::support::{
     LONG, alone, is_alive, is_played, line, lines, pid, rerun, sh, signal, spawner, until, within,
 };
@@ -58,10 +58,19 @@ async fn its_orphans_are_swept() {
 #[tokio::test]
 async fn it_dies_with_the_host() {
     let Some(_) = narrow() else { return };
-    let mut host = rerun("confine::still::plays_a_host")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    dies_with("confine::still::plays_a_host").await;
+}
+
+#[tokio::test]
+async fn it_dies_with_the_host_though_it_would_rather_not() {
+    let (Some(_), Some(_)) = (narrow(), python()) else {
+        return;
+    };
+    dies_with("confine::still::plays_a_host_of_a_survivor").await;
+}
+
+async fn dies_with(host: &str) {
+    let mut host = rerun(host).stdout(Stdio::piped()).spawn().unwrap();
     let stdout = BufReader::new(host.stdout.take().unwrap());
     let child: u32 = stdout
         .lines()
@@ -83,6 +92,25 @@ async fn plays_a_host() {
     let Some(narrow) = narrow() else { return };
     let spec = sh("trap '' HUP TERM; while :; do sleep 1; done").confine(narrow);
     let process = spawner().spawn(spec).await.unwrap();
+    println!("\nchild {}", process.id());
+    process.wait().await;
+}
+
+#[tokio::test]
+#[ignore = "a part in `it_dies_with_the_host_though_it_would_rather_not`"]
+async fn plays_a_host_of_a_survivor() {
+    if !is_played("confine::still::plays_a_host_of_a_survivor") {
+        return;
+    }
+    let Some(narrow) = narrow() else { return };
+    let script = "import ctypes, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+print('cleared', flush=True)
+time.sleep(1000)";
+    let spec = Spec::new(python().unwrap()).args(["-c", script]);
+    let mut process = spawner().spawn(spec.confine(narrow)).await.unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "cleared");
     println!("\nchild {}", process.id());
     process.wait().await;
 }

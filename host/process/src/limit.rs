@@ -1,0 +1,98 @@
+//! The mark that outlasts an empty environment: one of a process's resource limits.
+//!
+//! The kernel passes limits on through fork and exec, whatever environment, session, parent and descriptors a process
+//! gives up. `RLIMIT_RTTIME` bounds how long a real-time process may run without blocking, and is unlimited nearly
+//! everywhere. The processes of a tree get about 2^62 microseconds instead, 146,000 years, and the exact number says
+//! which tree it is. Without privileges a hard limit can be lowered and never raised; a confined process cannot even
+//! lower this one (see `confine/seccomp.rs`). A process that lowers it on purpose loses the mark.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::marker::TreeId;
+
+/// A hard limit below this is one that somebody means, and is left alone.
+const LEAST: u64 = 1 << 61;
+const MOST: u64 = 1 << 62;
+/// As many trees of one program have a number.
+const TREES: u64 = 1 << 24;
+/// Programs differ by a random multiple of that: one that runs inside a tree of another marks its own trees.
+const PROGRAMS: u64 = 1 << 30;
+
+/// Set once a child could not be marked: something outside keeps this program from changing limits.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether every tree of this program has this mark, so that a process without it gave it up on purpose.
+pub(crate) fn is_reliable() -> bool {
+    base().is_some() && !REFUSED.load(Ordering::Relaxed)
+}
+
+/// The limit that marks a tree; `None` where it cannot have one.
+pub(crate) fn of(tree: TreeId) -> Option<Rlimit> {
+    let number = Some(tree.number()).filter(|number| *number < TREES)?;
+    let maximum = base()? - number;
+    let soft = getrlimit(Resource::Rttime).current;
+    Some(Rlimit {
+        current: Some(soft.map_or(maximum, |soft| soft.min(maximum))),
+        maximum: Some(maximum),
+    })
+}
+
+/// Marks the calling process. Runs between fork and exec: one system call. An error leaves it with its other marks.
+pub(crate) fn set(limit: Rlimit) {
+    if setrlimit(Resource::Rttime, limit).is_err() {
+        REFUSED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The tree that the limits of a process name, as `/proc/PID/limits` has them.
+pub(crate) fn find(limits: &str) -> Option<TreeId> {
+    let line = limits
+        .lines()
+        .find_map(|it| it.strip_prefix("Max realtime timeout"))?;
+    let hard: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let number = base()?.checked_sub(hard)?;
+    (1..TREES)
+        .contains(&number)
+        .then(|| TreeId::numbered(number))
+}
+
+/// What the numbers of this program's trees are subtracted from.
+fn base() -> Option<u64> {
+    static BASE: OnceLock<Option<u64>> = OnceLock::new();
+    *BASE.get_or_init(|| {
+        let hard = getrlimit(Resource::Rttime).maximum.unwrap_or(MOST);
+        let program = RandomState::new().hash_one(std::process::id()) % PROGRAMS;
+        let base = hard.min(MOST).checked_sub(program * TREES)?;
+        (base - TREES > LEAST).then_some(base)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_found_again_by_its_limit() {
+        let tree = TreeId::next();
+        let hard = of(tree).expect("unlimited here").maximum.unwrap();
+        let limits = |hard: u64| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max realtime priority     0                    0                    \n\
+                 Max realtime timeout      {hard:<20} {hard:<20} us        \n"
+            )
+        };
+        assert_eq!(find(&limits(hard)), Some(tree));
+        assert_ne!(find(&limits(hard - 1)), Some(tree));
+        assert_eq!(find(&limits(200_000)), None);
+        assert_eq!(
+            find("Max realtime timeout      unlimited            unlimited            us"),
+            None
+        );
+        assert_eq!(find(""), None);
+    }
+}
