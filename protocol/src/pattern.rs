@@ -8,8 +8,11 @@ pub(crate) const COMMAND_NAME: &str = r"^[^/\s\x00-\x1f\x7f][^\s\x00-\x1f\x7f]*$
 pub(crate) const TOOL_NAME: &str = "^[a-zA-Z0-9_-]{1,64}$";
 /// An extension; it is also a directory's name.
 pub(crate) const EXTENSION_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
-/// A path in a declaration of permissions.
-pub(crate) const GRANTED_PATH: &str = r"^(/|(~|\$cwd|\$data|\.)(/|$))";
+/// A path in a declaration of permissions. No part of it is `..`, which could lead anywhere.
+pub(crate) const GRANTED_PATH: &str = concat!(
+    r"^(~|\$cwd|\$data|\.|/(\.?|\.?[^/.][^/]*|\.\.[^/]+))",
+    r"(/(\.?|\.?[^/.][^/]*|\.\.[^/]+))*$"
+);
 /// An environment variable.
 pub(crate) const ENV_NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
@@ -51,7 +54,8 @@ mod fits {
     pub(crate) fn is_granted_path(text: &str) -> bool {
         let is_end = |rest: &str| rest.is_empty() || rest.starts_with('/');
         let below = |root| text.strip_prefix(root).is_some_and(is_end);
-        text.starts_with('/') || ["~", "$cwd", "$data", "."].into_iter().any(below)
+        let begins = text.starts_with('/') || ["~", "$cwd", "$data", "."].into_iter().any(below);
+        begins && text.split('/').all(|part| part != "..")
     }
 
     /// [`ENV_NAME`](super::ENV_NAME).
@@ -72,7 +76,7 @@ pub(crate) fn in_words(pattern: &str) -> Option<&'static str> {
         EXTENSION_NAME => {
             "an extension's name: 1 to 64 letters, digits, ., _ or -, the first a letter or digit"
         }
-        GRANTED_PATH => "a path that begins with /, ~, $cwd, $data or .",
+        GRANTED_PATH => "a path that begins with /, ~, $cwd, $data or . and has no .. in it",
         ENV_NAME => "the name of an environment variable",
         _ => return None,
     })

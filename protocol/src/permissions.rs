@@ -63,14 +63,37 @@ pub struct Permissions {
 #[non_exhaustive]
 pub struct FsPermissions {
     /// Paths it may read: absolute, or beginning with `~`, `$cwd` (where the user works), `$data` (its data
-    /// directory) or `.` (its own directory). Absent: none.
-    #[serde(default, deserialize_with = "or_default")]
+    /// directory) or `.` (its own directory), without `..`. Absent: none.
+    #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(schema_with = "paths")]
     pub read: Vec<String>,
     /// Paths it may read and write, in the same form. Its data directory always belongs to them. Absent: none.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(schema_with = "paths")]
     pub write: Vec<String>,
+}
+
+/// Paths in the form in which they are granted and shown.
+fn granted_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let paths: Vec<String> = or_default(deserializer)?;
+    let plain = paths.iter().map(|path| {
+        plain(path).ok_or_else(|| de::Error::custom(format!("`..` in the path {path:?}")))
+    });
+    plain.collect()
+}
+
+/// Without parts that mean nothing: `//`, `/./` and a `/` at the end. `None` with a part `..`.
+fn plain(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    if parts.contains(&"..") {
+        return None;
+    }
+    let mut first = true;
+    parts.retain(|part| std::mem::take(&mut first) || !matches!(*part, "" | "."));
+    Some(match parts[..] {
+        [""] if path.starts_with('/') => "/".to_owned(),
+        _ => parts.join("/"),
+    })
 }
 
 fn paths(_: &mut SchemaGenerator) -> Schema {

@@ -165,8 +165,11 @@ impl<'l> Places<'l> {
         }
     }
 
-    /// Where a granted path is. The manifest's schema has seen to its form.
+    /// Where a granted path is. The manifest's schema has seen to its form; a path with `..` is nowhere.
     fn find(&self, granted: &str) -> Option<Place<'_>> {
+        if granted.split('/').any(|part| part == "..") {
+            return None;
+        }
         let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
         let rest = rest.trim_start_matches('/');
         let within = |folder| Some(Place::Within(folder, rest.into()));
@@ -287,6 +290,9 @@ mod tests {
         ] {
             let place = places.find(granted).map(|place| place.path());
             assert_eq!(place, Some(path.into()), "{granted}");
+        }
+        for granted in ["~/../..", "/etc/..", "$cwd/../x"] {
+            assert_eq!(places.find(granted), None, "{granted}");
         }
         let homeless = Places {
             home: None,

@@ -48,6 +48,51 @@ fn present_ones_too() {
 }
 
 #[test]
+fn granted_paths_are_in_their_plain_form() {
+    let manifest = read(
+        r#"{"name":"x","exec":"x","permissions":{"fs":{
+            "read":["/","//","/.","//etc/./hosts/","~/","~/./.cache//x","$cwd//etc","$data/.","././lib","./..x/..."],
+            "write":["$cwd/"]}}}"#,
+    );
+    let fs = manifest.permissions.expect("declared").fs;
+    let plain = [
+        "/",
+        "/",
+        "/",
+        "/etc/hosts",
+        "~",
+        "~/.cache/x",
+        "$cwd/etc",
+        "$data",
+        "./lib",
+        "./..x/...",
+    ];
+    assert_eq!(fs.read, plain);
+    assert_eq!(fs.write, ["$cwd"]);
+}
+
+/// Also where a declaration is read without its schema.
+#[test]
+fn a_path_that_leads_upwards_is_refused() {
+    for path in [
+        "~/../..",
+        "/etc/..",
+        "$cwd/../x",
+        "./..",
+        "/../",
+        "$data/a/../b",
+    ] {
+        let manifest =
+            serde_json::json!({"name": "x", "exec": "x", "permissions": {"fs": {"read": [path]}}});
+        let refused = validate::manifest(manifest.to_string().as_bytes());
+        assert!(refused.is_err(), "{path}");
+        let read = serde_json::from_value::<zot_protocol::Manifest>(manifest);
+        let error = read.expect_err(path).to_string();
+        assert!(error.starts_with("`..` in the path "), "{error}");
+    }
+}
+
+#[test]
 fn an_empty_declaration_grants_nothing() {
     let permissions = read(r#"{"name":"x","exec":"x","permissions":{}}"#)
         .permissions
