@@ -85,7 +85,10 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    runtime.block_on(work)
+    let ended = runtime.block_on(work);
+    // A thread that still waits for a disk holds up nobody.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Waits for a signal to end.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{home::Home, tool::workspace::bounded};
+use crate::{home::Home, untrusted};
 
 /// The most of one file, in bytes. What is longer is cut there, and says so.
 const FILE: usize = 64 << 10;
@@ -59,7 +59,7 @@ pub fn repository(cwd: &Path) -> Option<&Path> {
 
 impl Context {
     fn add(&mut self, root: Option<&Path>, rest: &Path, path: &Path) {
-        let beginning = match bounded::read(root, rest, FILE) {
+        let beginning = match untrusted::read(root, rest, FILE) {
             Ok(beginning) => beginning,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {

@@ -4,6 +4,7 @@ mod call_chain;
 pub(crate) mod calls;
 pub mod chain;
 pub mod connection;
+mod data;
 pub mod discover;
 pub(crate) mod event;
 pub mod fold;
@@ -20,6 +21,7 @@ pub mod stats;
 pub mod wire;
 
 pub use call_chain::{CallChain, ChainRefused};
+pub use data::{DataDir, DataOwner};
 pub use last_known::{LastKnown, Offer};
 pub use launch::Launch;
 pub use pending::RequestError;

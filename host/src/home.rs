@@ -7,6 +7,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use sha2::{Digest, Sha256};
+
 /// The directory that zot keeps its files in.
 ///
 /// ```
@@ -137,7 +139,19 @@ impl Home {
         self.logs().join(format!("ext-{name}.log"))
     }
 
-    /// What the extension `name` keeps; it survives update and removal.
+    /// What was installed, and from where.
+    pub fn lock_file(&self) -> PathBuf {
+        self.path.join("extensions.lock")
+    }
+
+    /// Whose data is in [`data_dir`](Self::data_dir): a [`DataOwner`](crate::extension::DataOwner). Not in that directory,
+    /// where an extension could change it.
+    pub fn data_owner(&self, name: &str) -> PathBuf {
+        self.path.join("data-owners").join(format!("{name}.json"))
+    }
+
+    /// What the extension `name` keeps; it survives update and removal. One of the same name from elsewhere has another
+    /// directory, see [`DataOwner`](crate::extension::DataOwner).
     pub fn data_dir(&self, name: &str) -> PathBuf {
         self.path.join("extension-data").join(name)
     }
@@ -172,22 +186,54 @@ impl Home {
         self.path.join("scratch")
     }
 
+    /// The part of [`scratch`](Self::scratch) that the session `id` has to itself.
+    pub fn scratch_of(&self, id: &str) -> PathBuf {
+        let is_name = (1..=64).contains(&id.len())
+            && (id.bytes())
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        // An id is read from a file, which may say anything.
+        let name = if is_name {
+            id.to_owned()
+        } else {
+            let digest = Sha256::digest(id.as_bytes());
+            digest[..16]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect()
+        };
+        self.scratch().join(name)
+    }
+
     /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
     /// was there with another. What is missing above it is made likewise, as XDG wants it.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
-        // A manifest's name is no path, and one that is would lead out of the home.
+        self.check_data_name(name)?;
+        let path = self.data_dir(name);
+        self.prepare_data(&path)?;
+        Ok(path)
+    }
+
+    /// A manifest's name is no path, and one that is would lead out of the home.
+    pub(crate) fn check_data_name(&self, name: &str) -> Result<(), HomeError> {
         if !matches!(
             Path::new(name).components().collect::<Vec<_>>()[..],
             [Component::Normal(component)] if component == name
         ) {
             return Err(HomeError::Name(name.to_owned()));
         }
-        let path = self.data_dir(name);
-        match make_private(&path) {
-            Ok(true) => Ok(path),
-            Ok(false) if path.is_symlink() => Err(HomeError::Symlink(path)),
-            Ok(false) => Err(HomeError::NotADirectory(path)),
-            Err(source) => Err(HomeError::Io { path, source }),
+        Ok(())
+    }
+
+    /// Makes a directory for an extension's data.
+    pub(crate) fn prepare_data(&self, path: &Path) -> Result<(), HomeError> {
+        match make_private(path) {
+            Ok(true) => Ok(()),
+            Ok(false) if path.is_symlink() => Err(HomeError::Symlink(path.to_owned())),
+            Ok(false) => Err(HomeError::NotADirectory(path.to_owned())),
+            Err(source) => Err(HomeError::Io {
+                path: path.to_owned(),
+                source,
+            }),
         }
     }
 }
@@ -298,6 +344,8 @@ mod tests {
             (home.logs(), "/zot/logs"),
             (home.log_of("guard"), "/zot/logs/ext-guard.log"),
             (home.data_dir("guard"), "/zot/extension-data/guard"),
+            (home.data_owner("guard"), "/zot/data-owners/guard.json"),
+            (home.lock_file(), "/zot/extensions.lock"),
             (home.config(), "/zot/config.json"),
             (home.sessions(), "/zot/sessions"),
             (home.auth(), "/zot/auth.json"),

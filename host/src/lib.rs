@@ -109,6 +109,7 @@ pub mod session;
 pub mod settings;
 #[cfg(feature = "agent")]
 pub mod tool;
+pub mod untrusted;
 
 #[cfg(feature = "agent")]
 pub use agent::{Offered, Prompt};

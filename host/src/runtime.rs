@@ -110,7 +110,7 @@ impl Runtime {
         let Resolved { provider, model } = config.take_model();
         let sessions = Sessions::of(&config.home, &config.cwd);
         let opened = sessions.begin(&config.session, provider.name(), &model.id)?;
-        let toolbox = build::toolbox(&config)?;
+        let toolbox = build::toolbox(&config, opened.session.id())?;
         let relay = hooks::Relay::new(Arc::clone(&config.hooks));
         let host = Host::new(build::host(&config, provider.name(), &model.id, &relay))?;
         for notice in &opened.notices {
@@ -145,8 +145,18 @@ impl Runtime {
             agent.hooks.notice(NoteLevel::Warn, &notice.to_string());
         }
         let written = state.take_over(opened);
+        self.use_scratch(state.session.id());
         drop(state);
         agent.told(written);
+    }
+
+    /// The tools keep outputs where this session has them.
+    fn use_scratch(&self, session: &str) {
+        let (agent, home) = (&self.0.agent, &self.0.config.home);
+        if let Err(error) = agent.toolbox.set_scratch(home.scratch_of(session)) {
+            let message = format!("the jail could not be closed again: {error}");
+            agent.hooks.notice(NoteLevel::Error, &message);
+        }
     }
 
     /// What there is to start, looked for when it is asked.

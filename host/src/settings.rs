@@ -18,9 +18,9 @@ use zot_protocol::{
 };
 
 use crate::{
-    extension::discover::file::{Follow, open_regular},
     file::{Locked, replace, set_aside, with_suffix},
     home::{Home, make_private},
+    untrusted::{Follow, open_regular},
 };
 
 /// More than anybody configures; another file is none of ours.

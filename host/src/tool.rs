@@ -27,8 +27,8 @@
 //! # The jail
 //!
 //! While it is closed, `read`, `write` and `edit` reach what is beneath the working directory and nothing else, whatever
-//! links there are and whoever changes them meanwhile. Beside it can be read what a result may refer to: the scratch folder
-//! and the folders of skills. `bash` is confined by the kernel to writing there and in a folder for temporary files, and to
+//! links there are and whoever changes them meanwhile. Beside it can be read what a result may refer to: the session's
+//! scratch folder and the folders of skills. `bash` is confined by the kernel to writing there and in a folder for temporary files, and to
 //! reading that, the system and the programs on `PATH`; it has no network, since a socket is a way out (to Docker, to the
 //! session's bus). Where the kernel cannot do that, `bash` is refused. A hard link in the working directory to a file outside
 //! is that file: it can be read; writing replaces the name and leaves the file alone.
@@ -37,6 +37,7 @@ mod args;
 mod bash;
 mod edit;
 mod read;
+pub(crate) mod scratch;
 mod skill;
 pub(crate) mod workspace;
 mod write;
@@ -47,7 +48,7 @@ use std::{
     os::unix::fs::DirBuilderExt,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -60,6 +61,7 @@ use zot_protocol::Object;
 use self::{
     args::{cancelled, failed, parse},
     bash::{Ground, Shell},
+    scratch::Scratch,
     workspace::{Files, Workspace},
 };
 use crate::{ToolOutcome, provider::ToolSpec};
@@ -75,8 +77,8 @@ pub const NAMES: [&str; 5] = [read::NAME, write::NAME, edit::NAME, bash::NAME, s
 pub struct ToolboxConfig {
     /// Where the tools work.
     pub cwd: PathBuf,
-    /// Where long outputs are kept, and in the jail a command's temporary files. Made when needed, for its owner alone.
-    /// Nothing in it is ever removed, since the transcript refers to it: that is for whoever chose the folder.
+    /// Where long outputs are kept, 64 MiB at the most, and in the jail a command's temporary files, which go when it ends. Made
+    /// when needed, for its owner alone. The transcript refers to the outputs, so each session has a folder of its own.
     pub scratch: PathBuf,
     /// What starts commands.
     pub spawner: Spawner,
@@ -142,7 +144,7 @@ impl Toolbox {
                 program: bash::find_shell(),
                 spawner: config.spawner,
                 secrets: config.secrets,
-                scratch,
+                scratch: RwLock::new(Arc::new(Scratch::new(scratch))),
                 support: config.support,
                 jail_net: config.jail_net,
                 timeout: config.timeout,
@@ -170,9 +172,26 @@ impl Toolbox {
         if jailed {
             // What is not there when the jail is closed cannot be read later. A home that cannot be written to is no reason
             // to leave it open.
-            let _ = make_private(&self.shell.scratch);
+            let _ = self.shell.scratch().make();
         }
         self.workspace.set_jail(jailed)
+    }
+
+    /// Keeps outputs elsewhere from now on: another session has begun. In the jail, the folder before can no longer be read.
+    pub fn set_scratch(&self, scratch: impl Into<PathBuf>) -> io::Result<()> {
+        let scratch = std::path::absolute(scratch.into())?;
+        let before = self.shell.scratch();
+        if before.folder() == scratch {
+            return Ok(());
+        }
+        self.workspace.replace_readable(before.folder(), &scratch);
+        let mut current = (self.shell.scratch.write()).unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(Scratch::new(scratch));
+        drop(current);
+        if self.is_jailed() {
+            self.set_jail(true)?;
+        }
+        Ok(())
     }
 
     /// The skills it offers.

@@ -44,6 +44,15 @@ Examples:
         #[arg(long)]
         purge: bool,
     },
+    /// Let an extension have the data that another one of its name has kept.
+    ///
+    /// An extension's data belongs to what it was installed from, or to its directory. One of the same name from elsewhere
+    /// keeps its own, unless you hand it the other's here. The other one gets a new, empty directory.
+    #[command(after_help = "Examples:\n  zot ext adopt guard\n  zot ext adopt ./guard")]
+    Adopt {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Let an extension be started again.
     #[command(after_help = "Example:\n  zot ext enable guard")]
     Enable {

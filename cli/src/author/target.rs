@@ -37,11 +37,11 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
                 "this is the installed one; the one here is `./{given}`"
             )));
         }
-        return at(&it.dir, home);
+        return installed_at(it, home);
     }
     let Some(it) = meant.first() else {
         // Says what there is instead.
-        return installed::find(all, given, None).and_then(|it| at(&it.dir, home));
+        return installed::find(all, given, None).and_then(|it| installed_at(&it, home));
     };
     let (name, dir) = (shown::text(it.name()), shown::path(&it.dir));
     match &it.state {
@@ -52,7 +52,7 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
             "{name} came with this project: {why}\nhint: if you trust it, name its directory: {dir}"
         ),
         State::Broken(why) => bail!("{name} cannot be started: {why}\nhint: zot ext doctor {name}"),
-        State::Shadowed(_) | State::Enabled => at(&it.dir, home),
+        State::Shadowed(_) | State::Enabled => installed_at(it, home),
     }
 }
 
@@ -62,6 +62,14 @@ fn is_path(given: &str) -> bool {
     given.contains(std::path::is_separator)
         || !matches!(parts.next(), Some(Component::Normal(_)))
         || parts.next().is_some()
+}
+
+/// As `zot` itself starts it.
+fn installed_at(it: &Installed, home: &Home) -> anyhow::Result<Launch> {
+    let mut launch = at(&it.dir, home)?;
+    launch.dir.clone_from(&it.dir);
+    launch.scope = it.store.scope;
+    Ok(launch)
 }
 
 fn at(dir: &Path, home: &Home) -> anyhow::Result<Launch> {

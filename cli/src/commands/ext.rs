@@ -1,6 +1,7 @@
 //! `zot ext …`: the package manager, and what authors need. The work is in [`crate::package`], [`crate::author`],
 //! [`crate::doctor`] and [`crate::logs`].
 
+mod adopt;
 mod call;
 mod doctor;
 mod enable;
@@ -36,6 +37,7 @@ pub(super) fn run(command: Ext) -> anyhow::Result<()> {
         Ext::List { json } => list::run(&context, json),
         Ext::Install(install) => install::run(&context, &install),
         Ext::Remove { which, purge } => remove::run(&context, &which, purge),
+        Ext::Adopt { which } => adopt::run(&context, &which),
         Ext::Enable { which } => enable::run(&context, &which, true),
         Ext::Disable { which } => enable::run(&context, &which, false),
         Ext::Update {

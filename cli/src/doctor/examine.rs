@@ -7,7 +7,7 @@ use zot_host::{
     extension::{
         LastKnown, Launch, PermissionReport,
         connection::Tap,
-        discover::{self, FindError, MANIFEST},
+        discover::{self, FindError, MANIFEST, shown},
     },
     home::Home,
 };
@@ -62,6 +62,7 @@ pub(crate) fn examine(
     for it in all.iter().filter(|it| it.state == State::Enabled) {
         if let Some(manifest) = &it.manifest {
             let mut launch = Launch::new(manifest.clone(), &it.dir, home);
+            launch.scope = it.store.scope;
             if let Ok((_, unknown)) = discover::read_manifest(&it.dir.join(MANIFEST)) {
                 launch.unknown_fields = unknown;
             }
@@ -196,6 +197,11 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
     }
     if let Some(started) = started {
         take_in(&mut diagnosis, started, home);
+    }
+    if let Some((path, owner)) = it.data_apart(home) {
+        let path = shown::path(&path);
+        let apart = format!("its data is in `{path}`: that of its name belongs to {owner}");
+        diagnosis.warnings.push(apart);
     }
     if diagnosis.changed == Some(true) {
         let changed = "its files are not those that were installed";

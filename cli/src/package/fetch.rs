@@ -3,6 +3,7 @@
 mod copy;
 mod git;
 mod key;
+mod local;
 mod objects;
 mod progress;
 mod refs;

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
 use zot_host::{
-    extension::discover::{MANIFEST, shown},
+    extension::{
+        DataOwner,
+        discover::{MANIFEST, shown},
+    },
     home::Home,
 };
 use zot_protocol::Manifest;
@@ -94,7 +97,30 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
             "  it is disabled; `zot ext enable {name}` switches it on"
         ))?;
     }
-    Ok(())
+    hand_over_data(request, name)
+}
+
+/// Data that another extension of this name has kept stays with that one, unless the user wants this one to have it.
+fn hand_over_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> {
+    let Request { store, home, .. } = request;
+    let owner = DataOwner::of(store.scope, &store.extensions().join(name), home);
+    let data = owner.data_dir(home, name);
+    let Some(other) = data.apart_from else {
+        return Ok(());
+    };
+    output::line(format_args!(
+        "! `{}` has the data of another {name}: {other}",
+        shown::path(&home.data_dir(name))
+    ))?;
+    let question = format!("let this {name} have it?");
+    if !request.yes && output::is_interactive() && output::confirm(&question)? {
+        owner.adopt(home, name).context("cannot hand it over")?;
+        return output::line(format_args!("✓ {name} has that data from now on"));
+    }
+    let scope = store.scope;
+    output::line(format_args!(
+        "  this one keeps its own; `zot ext adopt {name} --{scope}` lets it have that instead"
+    ))
 }
 
 fn cannot_install(source: &LockedSource) -> String {

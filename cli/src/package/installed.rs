@@ -1,17 +1,19 @@
 //! What is installed, and which of it a name means.
 
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use anyhow::bail;
 use zot_host::{
     extension::{
-        LastKnown,
+        DataOwner, LastKnown,
         discover::{
-            self, Candidate, Discovery, MANIFEST, Refused, Scope, Search, TrustProject, Verdict,
-            discover, shown,
+            self, Candidate, DigestBudget, Discovery, MANIFEST, Refused, Scope, Search,
+            TrustProject, Verdict, discover, shown,
         },
     },
     home::Home,
@@ -36,6 +38,8 @@ pub(crate) struct Installed {
     pub(crate) state: State,
     /// What the lock file says of it; `None` for what somebody put there by hand.
     pub(crate) entry: Option<Entry>,
+    /// What may still be digested of the project's, all of them together.
+    budget: Rc<RefCell<DigestBudget>>,
 }
 
 /// Whether it takes part, and if not, why.
@@ -83,13 +87,32 @@ impl Installed {
     /// Whether it is other than it was when zot last wrote to it; `None` where nobody knows.
     pub(crate) fn is_changed(&self) -> Option<bool> {
         let entry = self.entry.as_ref()?;
+        let digest = match self.store.scope {
+            Scope::Project => discover::digest_within(&self.dir, &mut self.budget.borrow_mut()),
+            _ => discover::digest(&self.dir),
+        };
         // What cannot be read any more is not what it was.
-        Some(discover::digest(&self.dir).map_or(true, |digest| digest != entry.digest))
+        Some(digest.map_or(true, |digest| digest != entry.digest))
     }
 
     /// Where it leads to, if somebody linked it there.
     pub(crate) fn leads_to(&self) -> Option<PathBuf> {
         fs::read_link(&self.dir).ok()
+    }
+
+    /// Whom its data belongs to.
+    pub(crate) fn data_owner(&self, home: &Home) -> DataOwner {
+        DataOwner::of(self.store.scope, &self.dir, home)
+    }
+
+    /// Where the data of one that takes part is, if that is not where its name says: the directory, and whose data is there
+    /// instead.
+    pub(crate) fn data_apart(&self, home: &Home) -> Option<(PathBuf, String)> {
+        if self.state != State::Enabled {
+            return None;
+        }
+        let data = self.data_owner(home).data_dir(home, self.name());
+        Some((data.path, data.apart_from?))
     }
 
     /// What it had registered when it was last seen.
@@ -130,6 +153,7 @@ fn all_with(
         without_manifest,
     } = discovery;
     let mut all = Vec::new();
+    let budget = Rc::default();
     for store in Store::all(cwd, home) {
         let lock = LockFile::read(&store).or_else(&unreadable)?;
         let mut add = |dir: &Path, manifest, state| {
@@ -141,6 +165,7 @@ fn all_with(
                 dir_name: name.into_owned(),
                 manifest,
                 state,
+                budget: Rc::clone(&budget),
             });
         };
         for Candidate { found, verdict } in &extensions {

@@ -14,6 +14,9 @@ use super::{
     store::Store,
 };
 
+/// More than a step says.
+const MOST_BYTES: usize = 1024 * 1024;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum Journal {
@@ -35,7 +38,7 @@ impl Journal {
 
     /// What a run has left behind, or is at just now.
     pub(crate) fn read(store: &Store) -> Option<Self> {
-        let bytes = fs::read(Self::path(store)).ok()?;
+        let bytes = store.read(&Self::path(store), MOST_BYTES).ok()?;
         let journal: Self = serde_json::from_slice(&bytes).ok()?;
         // In a project this may have come with the repository: it names a directory here, or nothing.
         let (Self::Swap { name, .. } | Self::Edit { name, .. }) = &journal;

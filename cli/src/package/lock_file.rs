@@ -2,14 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::{self, File},
+    io::{self, Write},
     path::Path,
 };
 
 use anyhow::{Context, bail};
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use zot_host::extension::discover::shown;
 
@@ -18,7 +16,7 @@ use super::{journal::Journal, store::Store};
 /// The version of the file's form.
 const VERSION: u32 = 1;
 /// More than any list of extensions.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// What was installed to a store, by directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,27 +122,26 @@ impl Default for LockFile {
 impl LockFile {
     /// What a store's file says, and what a run that was killed half-way had done but not yet written.
     pub(crate) fn read(store: &Store) -> anyhow::Result<Self> {
-        let mut lock = Self::read_file(&store.lock_file())?;
+        let mut lock = Self::read_file(store)?;
         if let Some(journal) = Journal::read(store) {
             journal.apply(store, &mut lock);
         }
         Ok(lock)
     }
 
-    fn read_file(path: &Path) -> anyhow::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-            .open(path);
-        let file = match file {
+    fn read_file(store: &Store) -> anyhow::Result<Self> {
+        let path = &store.lock_file();
+        if path.is_symlink() {
+            return Err(unreadable(path, &"it is a symlink"));
+        }
+        let bytes = match store.read(path, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(_) if path.is_symlink() => return Err(unreadable(path, &"it is a symlink")),
-            opened => opened.map_err(|error| unreadable(path, &error))?,
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let why = "a directory that it is in is a symlink that leads elsewhere";
+                return Err(unreadable(path, &why));
+            }
+            read => read.map_err(|error| unreadable(path, &error))?,
         };
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES)
-            .read_to_end(&mut bytes)
-            .map_err(|error| unreadable(path, &error))?;
         let lock: Self =
             serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))?;
         if lock.version != VERSION {

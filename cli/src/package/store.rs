@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use zot_host::{
     extension::discover::{Scope, shown},
     home::Home,
+    untrusted,
 };
 
 /// A scope's root: `$ZOT_HOME`, or `.zot` in the working directory.
@@ -65,6 +66,20 @@ impl Store {
     /// What was installed, and from where.
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.root.join("extensions.lock")
+    }
+
+    /// Reads a file of the store: in a project, which somebody else may have written, no link leads out of it.
+    pub(crate) fn read(&self, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+        let project = self.project_dir();
+        match project.and_then(|project| Some((project, path.strip_prefix(project).ok()?))) {
+            Some((project, rest)) => untrusted::read_whole(Some(project), rest, most),
+            None => untrusted::read_whole(None, path, most),
+        }
+    }
+
+    /// Of a project's store: the project.
+    fn project_dir(&self) -> Option<&Path> {
+        self.root.parent().filter(|_| self.scope == Scope::Project)
     }
 
     /// Makes the directory of the extensions, and gives those that were not there, to be unmade if nothing comes of it.

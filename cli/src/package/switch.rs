@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::{self, MANIFEST, shown};
+use zot_host::extension::discover::{self, MANIFEST, MANIFEST_BYTES, shown};
 
 use super::{
     guard::Guard,
@@ -45,7 +45,9 @@ pub(crate) fn switch(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
     {
         return Ok(false);
     }
-    let text = fs::read_to_string(&path).with_context(cannot)?;
+    let most = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
+    let text = it.store.read(&path, most).with_context(cannot)?;
+    let text = String::from_utf8(text).with_context(cannot)?;
     let edited = manifest_edit::with_enabled(&text, enabled).with_context(cannot)?;
     // A copy that was as it was installed stays so; one that was changed stays changed.
     let was_clean = it.is_changed() == Some(false);

@@ -20,8 +20,6 @@ pub(crate) enum Data {
     Kept(PathBuf),
     /// It is gone.
     Purged,
-    /// It is still there, since another one of the same name has it too.
-    Shared(PathBuf),
 }
 
 /// Takes an extension out. `others` are those that stay.
@@ -31,6 +29,9 @@ pub(crate) fn remove(
     home: &Home,
     purge: bool,
 ) -> anyhow::Result<Data> {
+    // Before the lock file forgets where it came from.
+    let owner = it.data_owner(home);
+    let data = owner.data_dir(home, it.name()).path;
     let guard = Guard::take(&it.store)?;
     let stage = Stage::create(&it.store, &guard)?;
     swap::take_out(&stage, &it.dir_name)?;
@@ -43,38 +44,33 @@ pub(crate) fn remove(
         // It tells of something that is not there any more.
         let _ = fs::remove_file(home.last_known_of(name));
     }
-    let data = home.data_dir(name);
-    if !is_shared {
-        // What was made for it and never used is nothing that it kept.
-        let _ = fs::remove_dir(&data);
-    }
-    let kept = Some(data).filter(|data| fs::symlink_metadata(data).is_ok());
-    if purge && !is_shared {
-        return take_all(name, kept, home);
-    }
-    Ok(match kept {
-        None => Data::None,
-        Some(data) if purge => Data::Shared(data),
-        Some(data) => Data::Kept(data),
-    })
-}
-
-/// Its data and its logs.
-fn take_all(name: &str, data: Option<PathBuf>, home: &Home) -> anyhow::Result<Data> {
-    let mut taken = data.is_some();
-    if let Some(data) = data {
+    // What was made for it and never used is nothing that it kept.
+    let _ = fs::remove_dir(&data);
+    let mut kept = Some(data).filter(|data| fs::symlink_metadata(data).is_ok());
+    let mut taken = false;
+    if purge && let Some(data) = kept.take() {
         take(&data).with_context(|| {
             format!(
                 "{name} was removed, but its data in `{}` was not",
                 shown::path(&data)
             )
         })?;
+        taken = true;
     }
-    let log = home.log_of(name);
-    for log in [logs::older(&log), log] {
-        taken |= fs::remove_file(log).is_ok();
+    if kept.is_none() {
+        owner.release(home, name);
     }
-    Ok(if taken { Data::Purged } else { Data::None })
+    if purge && !is_shared {
+        let log = home.log_of(name);
+        for log in [logs::older(&log), log] {
+            taken |= fs::remove_file(log).is_ok();
+        }
+    }
+    Ok(match kept {
+        Some(data) => Data::Kept(data),
+        None if taken => Data::Purged,
+        None => Data::None,
+    })
 }
 
 /// A symlink goes by itself, not with what it leads to.

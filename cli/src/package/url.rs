@@ -1,6 +1,6 @@
 //! Git URLs: which are taken, what is told to the server, and what is shown to people.
 
-use std::{fmt, net::IpAddr};
+use std::{fmt, net::IpAddr, path::PathBuf};
 
 /// How a repository is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,9 +180,10 @@ impl GitUrl {
         &self.bare
     }
 
-    /// Whether a shallow clone can be had this way at all.
-    pub(crate) fn may_be_shallow(&self) -> bool {
-        self.scheme != Scheme::File
+    /// Where it is, if that is on this disk.
+    pub(crate) fn local_path(&self) -> Option<PathBuf> {
+        let path = self.bare.strip_prefix("file://")?;
+        Some(decoded(path).into())
     }
 
     /// Refuses what anybody on the way could read and change, unless it never leaves this machine.
@@ -267,7 +268,7 @@ fn split_port(place: &str) -> Result<(&str, Option<u16>), UrlError> {
     }
 }
 
-/// `%40` is an `@` in a password.
+/// `%40` is an `@` in a password, `%20` a space in a path.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -7,6 +7,7 @@ mod interrupted;
 mod json;
 mod killed;
 mod print;
+mod scratch;
 mod secrets;
 mod sessions;
 

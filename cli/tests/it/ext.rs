@@ -1,9 +1,11 @@
 //! `zot ext …` against real directories, repositories, servers, terminals and signals.
 
+mod data;
 mod fetching;
 mod full_disk;
 mod interrupted;
 mod killed;
+mod large;
 mod listing;
 mod refusing;
 mod removing;

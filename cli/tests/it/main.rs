@@ -10,6 +10,7 @@ mod help;
 mod logs;
 mod man;
 mod new;
+mod repository;
 mod rpc;
 mod run_call;
 mod schema;

@@ -13,9 +13,9 @@
 //! of that name goes on as itself, under its own scope, and [`Untrusted::instead`] tells the user which one that is,
 //! and what agreeing would replace. A disabled one that stands in nobody's way needs no agreement.
 
+mod covered;
 mod digest;
 mod exec;
-pub(crate) mod file;
 mod found;
 mod manifest;
 pub mod shown;
@@ -28,13 +28,27 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-pub use digest::{DIGEST_BYTES, DIGEST_ENTRIES, DigestError, digest};
+pub use covered::resolve_project_exec;
+pub use digest::{
+    DIGEST_BYTES, DIGEST_ENTRIES, DIGEST_LEVELS, DigestBudget, DigestError, digest, digest_within,
+};
 pub use exec::{ExecError, resolve_exec};
 pub use found::{Candidate, Discovery, Found, Place, Refused, Scope, Verdict};
+use manifest::read_manifest_in;
 pub use manifest::{FindError, MANIFEST, MANIFEST_BYTES, read_manifest};
 pub use trust::{Distrust, Seen, TrustProject, Untrusted};
 
-use crate::home::Home;
+use zot_protocol::Manifest;
+
+use crate::{home::Home, untrusted};
+
+/// The most extensions of a project that are looked at, by the names of their directories.
+pub const PROJECT_EXTENSIONS: usize = 64;
+/// A project's folder of extensions with more entries than this is not looked at.
+const PROJECT_ENTRIES: usize = 1_000;
+
+/// A project's extensions, from its directory.
+const PROJECT: &str = ".zot/extensions";
 
 /// Where to look for extensions.
 #[derive(Debug, Clone)]
@@ -63,13 +77,13 @@ pub fn discover(search: &Search) -> Discovery {
         }
     }
     if !search.no_ext {
-        let project = cwd.join(".zot").join("extensions");
+        let project = cwd.join(PROJECT);
         let global = search.home.extensions();
         // In the directory above a `ZOT_HOME` called `.zot`, they are one and the same, and the user's own.
         if !is_same(&project, &global) {
-            found.extend(scan(Scope::Project, &project, &mut discovery));
+            found.extend(scan_project(&cwd, &mut discovery));
         }
-        found.extend(scan(Scope::Global, &global, &mut discovery));
+        found.extend(scan_global(&global, &mut discovery));
     }
     discovery.extensions = judge(found, &search.trust);
     discovery
@@ -82,6 +96,7 @@ fn judge(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
         *followers.entry(found.name().to_owned()).or_default() += 1;
     }
     let mut holders = BTreeMap::<String, Place>::new();
+    let mut budget = DigestBudget::default();
     let mut candidates = Vec::new();
     for found in found {
         let name = found.name();
@@ -93,7 +108,7 @@ fn judge(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
         } else if found.scope == Scope::Project
             // A disabled one that nobody follows does nothing, agreed to or not.
             && (enabled || *followers > 0)
-            && let Some(untrusted) = trust.distrust(&found.dir)
+            && let Some(untrusted) = trust.distrust(&found.dir, &mut budget)
         {
             Verdict::Untrusted(untrusted)
         } else {
@@ -136,37 +151,86 @@ fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
             .filter(|_| path.file_name().is_some_and(|name| name == MANIFEST))
             .ok_or_else(|| refuse(&path, FindError::NotAnExtension))?
     };
-    load(Scope::Explicit, dir).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
+    load(Scope::Explicit, dir, read_manifest).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
 }
 
-/// The extensions in a directory of directories, in load order.
-fn scan(scope: Scope, extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
-    let mut refuse = |path: &Path, reason| {
-        discovery.refused.push(Refused {
-            scope,
-            path: path.to_owned(),
-            reason,
-        });
+/// The global extensions, in load order.
+fn scan_global(extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
+    let names = names(extensions, |error| {
+        discovery.refuse(Scope::Global, extensions, error.into());
+    });
+    scan(Scope::Global, extensions, names, discovery, |dir| {
+        Ok(fs::metadata(dir)?.is_dir())
+    })
+}
+
+/// The extensions of the project in `cwd`, in load order. All of it came with somebody's repository: nothing is followed
+/// out of the project, and only so much of it is looked at.
+fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
+    let extensions = cwd.join(PROJECT);
+    let mut names = match untrusted::list(Some(cwd), Path::new(PROJECT), PROJECT_ENTRIES) {
+        Ok(entries) => entries.into_iter().map(|(name, _)| name).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !extensions.is_symlink() => {
+            return Vec::new();
+        }
+        Err(error) => {
+            discovery.refuse(Scope::Project, &extensions, error.into());
+            return Vec::new();
+        }
     };
+    sort(&mut names);
+    // Everything but files counts, whatever it turns out to be.
+    names.retain(|name| !extensions.join(name).is_file());
+    if names.len() > PROJECT_EXTENSIONS {
+        let reason = FindError::TooMany {
+            most: PROJECT_EXTENSIONS,
+            left: names.len() - PROJECT_EXTENSIONS,
+        };
+        discovery.refuse(Scope::Project, &extensions, reason);
+        names.truncate(PROJECT_EXTENSIONS);
+    }
+    scan(Scope::Project, &extensions, names, discovery, |dir| {
+        Ok(untrusted::is_folder(cwd, below(cwd, dir))?)
+    })
+}
+
+/// What is left of a path in the project.
+fn below<'p>(cwd: &Path, path: &'p Path) -> &'p Path {
+    path.strip_prefix(cwd).unwrap_or(path)
+}
+
+/// The extensions of these names in a directory of directories, in load order.
+fn scan(
+    scope: Scope,
+    extensions: &Path,
+    names: Vec<OsString>,
+    discovery: &mut Discovery,
+    is_dir: impl Fn(&Path) -> Result<bool, FindError>,
+) -> Vec<Found> {
     let mut found = Vec::new();
-    for name in names(extensions, |error| refuse(extensions, error.into())) {
+    for name in names {
         let dir = extensions.join(&name);
-        match fs::metadata(&dir) {
-            Ok(metadata) if !metadata.is_dir() => continue,
-            Ok(_) => {}
-            Err(error) => {
-                refuse(&dir, error.into());
+        match is_dir(&dir) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(reason) => {
+                discovery.refuse(scope, &dir, reason);
                 continue;
             }
         }
         let manifest = dir.join(MANIFEST);
-        match load(scope, &dir) {
+        let project = dir.ancestors().nth(3).filter(|_| scope == Scope::Project);
+        let loaded = load(scope, &dir, |manifest| match project {
+            Some(cwd) => read_manifest_in(Some(cwd), below(cwd, manifest)),
+            None => read_manifest(manifest),
+        });
+        match loaded {
             Ok(extension) => found.push(extension),
             // A symlink to nothing is something that somebody meant to be there.
             Err(FindError::Missing) if !manifest.is_symlink() => {
                 discovery.without_manifest.push(dir);
             }
-            Err(reason) => refuse(&manifest, reason),
+            Err(reason) => discovery.refuse(scope, &manifest, reason),
         }
     }
     // Stable, and the directories came by name.
@@ -190,17 +254,25 @@ fn names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.is_symlink() => {}
         Err(error) => failed(error),
     }
-    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
-    names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
+    sort(&mut names);
     names
 }
 
-fn load(scope: Scope, dir: &Path) -> Result<Found, FindError> {
+fn sort(names: &mut Vec<OsString>) {
+    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+    names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
+}
+
+fn load(
+    scope: Scope,
+    dir: &Path,
+    read: impl FnOnce(&Path) -> Result<(Manifest, Vec<String>), FindError>,
+) -> Result<Found, FindError> {
     let manifest_path = dir.join(MANIFEST);
     if scope == Scope::Project && manifest_path.is_symlink() {
         return Err(FindError::Symlink);
     }
-    let (manifest, unknown_fields) = read_manifest(&manifest_path)?;
+    let (manifest, unknown_fields) = read(&manifest_path)?;
     Ok(Found {
         manifest,
         unknown_fields,

@@ -12,9 +12,9 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     connection::{Connection, Stage},
-    discover::file::{Follow, open_regular},
     registered::Registered,
 };
+use crate::untrusted::{Follow, open_regular};
 
 /// Who writes.
 static WRITING: Semaphore = Semaphore::const_new(1);

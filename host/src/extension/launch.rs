@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use zot_protocol::Manifest;
 
-use super::discover::{ExecError, Found, resolve_exec};
+use super::{
+    data::{DataDir, DataOwner},
+    discover::{ExecError, Found, Scope, resolve_exec, resolve_project_exec, shown},
+};
 use crate::home::{Home, HomeError};
 
 /// What an extension is started from. Whether it can be started is found out when it is, and then is told: one whose
@@ -18,6 +21,8 @@ pub struct Launch {
     pub dir: PathBuf,
     /// Where its log, its data and what is known of it are.
     pub home: Home,
+    /// How it was found, which decides what it may start and whose data it gets. [`Scope::Explicit`].
+    pub scope: Scope,
     /// The manifest's fields that this version does not know, to be named in the log.
     pub unknown_fields: Vec<String>,
 }
@@ -26,6 +31,7 @@ impl Launch {
     /// From what discovery has found.
     pub fn of(found: &Found, home: &Home) -> Self {
         let mut launch = Self::new(found.manifest.clone(), &found.dir, home);
+        launch.scope = found.scope;
         launch.unknown_fields.clone_from(&found.unknown_fields);
         launch
     }
@@ -36,6 +42,7 @@ impl Launch {
             manifest,
             dir: dir.into(),
             home: home.clone(),
+            scope: Scope::Explicit,
             unknown_fields: Vec::new(),
         }
     }
@@ -47,25 +54,51 @@ impl Launch {
 
     /// Its own directory for data, which is made when it is started.
     pub fn data_dir(&self) -> PathBuf {
-        self.home.data_dir(self.name())
+        self.data_owner().data_dir(&self.home, self.name()).path
     }
 
-    /// Finds the program and makes the data directory.
-    pub(crate) fn prepare(&self) -> Result<PathBuf, LaunchError> {
+    /// Whom its data belongs to.
+    pub fn data_owner(&self) -> DataOwner {
+        DataOwner::of(self.scope, &self.dir, &self.home)
+    }
+
+    /// Finds the program.
+    pub(crate) fn program(&self) -> Result<PathBuf, ExecError> {
         let path = std::env::var_os("PATH");
-        let program = resolve_exec(&self.dir, &self.manifest.exec, path.as_deref())?;
-        self.home.prepare_data_dir(self.name())?;
-        Ok(program)
+        // `CWD/.zot/extensions/NAME`
+        let project = self.dir.ancestors().nth(3);
+        match project.filter(|_| self.scope == Scope::Project) {
+            Some(project) => {
+                resolve_project_exec(project, &self.dir, &self.manifest, path.as_deref())
+            }
+            None => resolve_exec(&self.dir, &self.manifest.exec, path.as_deref()),
+        }
     }
-}
 
-/// Why an extension that was found cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LaunchError {
-    /// Its program is not there.
-    #[error(transparent)]
-    Exec(#[from] ExecError),
-    /// It cannot have a directory of its own.
-    #[error(transparent)]
-    Home(#[from] HomeError),
+    /// Makes the data directory, and says where it is if the user should know that.
+    pub(crate) fn prepare_data(&self) -> Result<Option<String>, HomeError> {
+        let io = |source| HomeError::Io {
+            path: self.home.data_owner(self.name()),
+            source,
+        };
+        self.home.check_data_name(self.name())?;
+        let DataDir { path, apart_from } = self
+            .data_owner()
+            .claim(&self.home, self.name())
+            .map_err(io)?;
+        let is_new = path.symlink_metadata().is_err();
+        self.home.prepare_data(&path)?;
+        Ok(apart_from.filter(|_| is_new).map(|owner| {
+            let which = match self.scope {
+                Scope::Explicit => shown::path(&self.dir).to_string(),
+                Scope::Project => format!("{} --project", self.name()),
+                Scope::Global => format!("{} --global", self.name()),
+            };
+            format!(
+                "keeps its data in `{}`, since the data of that name belongs to {owner}; \
+                 `zot ext adopt {which}` lets it have that instead",
+                shown::path(&path)
+            )
+        }))
+    }
 }

@@ -394,7 +394,10 @@ async fn spawn(
     if let Some(refusal) = shared.refusal_of(permissions) {
         return Err(refusal);
     }
-    let program = launch.prepare().map_err(|error| error.to_string())?;
+    let program = launch.program().map_err(|error| error.to_string())?;
+    if let Some(note) = launch.prepare_data().map_err(|error| error.to_string())? {
+        shared.hooks.note(launch.name(), NoteLevel::Warn, &note);
+    }
     let spec = Spec::new(program)
         .args(launch.manifest.args.clone())
         .cwd(&launch.dir);

@@ -35,7 +35,10 @@ impl Host {
         loading.await.expect("a reload does not panic")
     }
 
-    async fn replace_all(&self, find: impl FnOnce() -> Vec<Launch> + Send) -> ReloadStats {
+    async fn replace_all(
+        &self,
+        find: impl FnOnce() -> Vec<Launch> + Send + 'static,
+    ) -> ReloadStats {
         // One reload after the other.
         let _one = self.0.reloading.lock().await;
         let mut stats = ReloadStats::default();
@@ -49,7 +52,10 @@ impl Host {
         if *self.0.over.borrow() {
             return stats;
         }
-        let slots = start_all(find(), &self.0.shared).await;
+        let Some(launches) = self.look(find).await else {
+            return stats;
+        };
+        let slots = start_all(launches, &self.0.shared).await;
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
@@ -64,6 +70,21 @@ impl Host {
             }
         }
         stats
+    }
+
+    /// Runs `find` on a thread of its own, since it may read many files. `None` when the host is shut down meanwhile, which
+    /// does not wait for it.
+    async fn look(
+        &self,
+        find: impl FnOnce() -> Vec<Launch> + Send + 'static,
+    ) -> Option<Vec<Launch>> {
+        let mut over = self.0.over.subscribe();
+        tokio::select! {
+            found = tokio::task::spawn_blocking(find) => {
+                Some(found.expect("looking for extensions does not panic"))
+            }
+            _ = over.wait_for(|over| *over) => None,
+        }
     }
 
     /// Ends all extensions, side by side, and with them this host: nothing is started any more.

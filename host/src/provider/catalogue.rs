@@ -8,8 +8,8 @@ use zot_protocol::rpc::ModelInfo;
 
 use super::Tokens;
 use crate::{
-    extension::discover::file::{Follow, open_regular},
     home::Home,
+    untrusted::{Follow, open_regular},
 };
 
 /// The models that came with the program.

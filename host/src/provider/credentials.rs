@@ -16,8 +16,8 @@ use super::{
     openai,
 };
 use crate::{
-    extension::discover::file::{Follow, open_regular},
     home::Home,
+    untrusted::{Follow, open_regular},
 };
 
 /// More than all keys together.

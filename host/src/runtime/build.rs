@@ -17,12 +17,18 @@ use crate::{
     tool::{self, Toolbox, ToolboxConfig},
 };
 
-pub(super) fn toolbox(config: &RuntimeConfig) -> io::Result<Toolbox> {
-    let mut tools = ToolboxConfig::new(&config.cwd, config.home.scratch(), Spawner::new()?);
+pub(super) fn toolbox(config: &RuntimeConfig, session: &str) -> io::Result<Toolbox> {
+    let scratch = config.home.scratch_of(session);
+    let mut tools = ToolboxConfig::new(&config.cwd, scratch, Spawner::new()?);
     tools.secrets = credentials::variables().map(str::to_owned).collect();
     tools.jail = config.jail;
     tools.skills.clone_from(&config.skills);
-    Toolbox::new(tools)
+    let toolbox = Toolbox::new(tools)?;
+    // Once this session has its own: what others have left behind for too long goes, and nobody waits for that.
+    let scratch = config.home.scratch();
+    let cleaning = std::thread::Builder::new().name("scratch".to_owned());
+    let _ = cleaning.spawn(move || tool::scratch::clean(&scratch));
+    Ok(toolbox)
 }
 
 /// What extensions are told of the program.

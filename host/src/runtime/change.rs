@@ -103,6 +103,7 @@ impl Runtime {
                 .create(state.provider.name(), &state.model.id);
             state.take_over(opened)
         };
+        self.use_scratch(state.session.id());
         drop(state);
         agent.told(written);
         agent.host.start_session();

@@ -14,7 +14,7 @@ use super::{
     contents::Contents,
     line::{Head, Line, count_at_end, parse},
 };
-use crate::extension::discover::file::{Follow, open_regular};
+use crate::untrusted::{Follow, open_regular};
 
 /// So much of a file's beginning is read: a head has a path in it, and a title is short.
 const BEGINNING: u64 = 4 * 1024;

@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 
 use super::SessionError;
 use crate::{
-    extension::discover::file::{Follow, open_regular},
     file::Locked,
+    untrusted::{Follow, open_regular},
 };
 
 /// A file that was there.

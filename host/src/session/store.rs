@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     clock,
-    extension::discover::file::{Follow, open_regular},
     file::{sync_folder, write_new},
     home::{Home, make_private},
     message::Message,
+    untrusted::{Follow, open_regular},
 };
 
 /// Which session a program is started with.

@@ -11,6 +11,7 @@ mod pump;
 
 use std::{
     path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -26,6 +27,7 @@ use self::{
 };
 use super::{
     args::{cancelled, failed, grouped},
+    scratch::{Scratch, Temporary},
     spec,
 };
 use crate::{ToolOutcome, extension::permission::RPC_TOKEN, provider::ToolSpec};
@@ -59,7 +61,8 @@ pub(super) struct Shell {
     pub(super) spawner: Spawner,
     /// Variables that no command gets.
     pub(super) secrets: Vec<String>,
-    pub(super) scratch: PathBuf,
+    /// That of the session.
+    pub(super) scratch: RwLock<Arc<Scratch>>,
     pub(super) support: Support,
     pub(super) jail_net: Net,
     pub(super) timeout: Duration,
@@ -71,7 +74,7 @@ pub(super) struct Ground<'w> {
     pub(super) cwd: &'w Path,
     pub(super) jailed: bool,
     /// What it can read in the jail besides.
-    pub(super) readable: &'w [PathBuf],
+    pub(super) readable: Vec<PathBuf>,
 }
 
 /// How it came to an end.
@@ -139,7 +142,15 @@ impl Shell {
                 self.most.as_secs()
             ));
         }
-        let spec = match self.command(&ground, &args.command) {
+        let scratch = self.scratch();
+        let temporary = match ground.jailed.then(|| scratch.temporary()).transpose() {
+            Ok(temporary) => temporary,
+            Err(error) => {
+                let folder = scratch.folder().display();
+                return failed(format!("cannot use `{folder}`: {error}"));
+            }
+        };
+        let spec = match self.command(&ground, &args.command, temporary.as_ref()) {
             Ok(spec) => spec,
             Err(why) => return failed(why),
         };
@@ -149,7 +160,7 @@ impl Shell {
         };
         // An empty input, and no second pipe: standard error goes where standard output does.
         drop((process.take_stdin(), process.take_stderr()));
-        let output = Output::new(self.scratch.join("output"), KEPT);
+        let output = Output::new(scratch, KEPT);
         let mut pump = Pump::new(process.take_stdout(), output, progress);
         let over = async {
             tokio::select! {
@@ -168,12 +179,25 @@ impl Shell {
         };
         let ended = pump.until(process.end(GRACE)).await;
         pump.drain().await;
+        if let Some(temporary) = temporary {
+            temporary.remove().await;
+        }
         let survivors = ended.survivors.iter().map(|it| it.pid.to_string());
         let survivors: Vec<String> = survivors.collect();
         outcome(&end, pump.finish(), limit, left, &survivors)
     }
 
-    fn command(&self, ground: &Ground<'_>, command: &str) -> Result<Spec, String> {
+    pub(super) fn scratch(&self) -> Arc<Scratch> {
+        let scratch = self.scratch.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&scratch)
+    }
+
+    fn command(
+        &self,
+        ground: &Ground<'_>,
+        command: &str,
+        temporary: Option<&Temporary>,
+    ) -> Result<Spec, String> {
         if command.contains('\0') {
             return Err("the command contains a NUL byte".to_owned());
         }
@@ -196,10 +220,10 @@ impl Shell {
             .env("PAGER", "cat");
         let withheld = self.secrets.iter().map(String::as_str).chain([RPC_TOKEN]);
         let spec = withheld.fold(spec, Spec::env_remove);
-        if ground.jailed {
-            return self.confine(spec, ground.cwd, ground.readable);
+        match temporary {
+            Some(temporary) => self.confine(spec, ground.cwd, &ground.readable, temporary.path()),
+            None => Ok(spec),
         }
-        Ok(spec)
     }
 }
 

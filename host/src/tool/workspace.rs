@@ -1,10 +1,8 @@
 //! The one way to the user's files: every tool that reads or writes does it here, so that none can forget the jail.
 //!
 //! In the jail a path is resolved when it is used and not before, beneath a folder that was opened when the jail was closed
-//! (see `beneath`). Nothing is checked first and used afterwards.
+//! (see [`beneath`]). Nothing is checked first and used afterwards.
 
-mod beneath;
-pub(crate) mod bounded;
 mod error;
 mod replace;
 
@@ -35,6 +33,8 @@ use rustix::{
 pub(crate) use error::FileError;
 use replace::Unwritten;
 
+use crate::untrusted::beneath;
+
 /// Opens without any effect on what is opened.
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH;
@@ -49,7 +49,7 @@ const LINKS: usize = 40;
 pub(crate) struct Workspace {
     cwd: PathBuf,
     /// What can be read in the jail besides.
-    readable: Vec<PathBuf>,
+    readable: RwLock<Vec<PathBuf>>,
     jail: RwLock<Option<Arc<Jail>>>,
     writing: Arc<Mutex<()>>,
 }
@@ -102,7 +102,7 @@ impl Workspace {
     pub(crate) fn new(cwd: PathBuf, readable: Vec<PathBuf>) -> Self {
         Self {
             cwd,
-            readable,
+            readable: RwLock::new(readable),
             jail: RwLock::default(),
             writing: Arc::default(),
         }
@@ -112,8 +112,17 @@ impl Workspace {
         &self.cwd
     }
 
-    pub(crate) fn readable(&self) -> &[PathBuf] {
-        &self.readable
+    pub(crate) fn readable(&self) -> Vec<PathBuf> {
+        let readable = self.readable.read();
+        readable.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From the next time on that the jail is closed, the second can be read in the place of the first.
+    pub(crate) fn replace_readable(&self, old: &Path, new: &Path) {
+        let mut readable = (self.readable.write()).unwrap_or_else(PoisonError::into_inner);
+        for path in readable.iter_mut().filter(|path| *path == old) {
+            new.clone_into(path);
+        }
     }
 
     pub(crate) fn is_jailed(&self) -> bool {
@@ -126,7 +135,8 @@ impl Workspace {
     /// Closes or opens the jail. Calls that have begun go on as they were.
     pub(crate) fn set_jail(&self, jailed: bool) -> io::Result<()> {
         let jail = if jailed {
-            let readable = self.readable.iter();
+            let readable = self.readable();
+            let readable = readable.iter();
             Some(Arc::new(Jail {
                 cwd: Root::open(&self.cwd)?,
                 // What is not there cannot be read anyway.

@@ -28,9 +28,5 @@ pub(super) fn run(context: &Context, which: &Which, purge: bool) -> anyhow::Resu
             "  what it had kept is still in {} (--purge takes it too)",
             shown::path(&path)
         )),
-        Data::Shared(path) => output::line(format_args!(
-            "  {} stays: another extension of this name has it too",
-            shown::path(&path)
-        )),
     }
 }

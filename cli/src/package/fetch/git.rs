@@ -16,6 +16,7 @@ use git2::Oid;
 
 use super::{
     super::{lock_file::short, url::GitUrl},
+    local,
     progress::Progress,
     ref_in_words,
     refs::Found,
@@ -50,30 +51,25 @@ impl fmt::Display for Clone {
     }
 }
 
-/// Fetches into a new repository at `own`.
+/// Fetches into a new repository at `own`; one on this disk is left where it is.
 pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::Result<Clone> {
     let brought = {
         let (wanted, place) = (wanted.map(ToOwned::to_owned), own.to_owned());
-        on_a_thread(url, move |url, shared| {
-            Session::open(url, &place, shared)?.fetch(wanted.as_deref())
+        on_a_thread(url, move |url, shared| match url.local_path() {
+            Some(path) => local::fetch(&path, wanted.as_deref()),
+            None => Session::open(url, &place, shared)?.fetch(wanted.as_deref()),
         })
         // What it still writes to goes with the directory.
         .inspect_err(|_| drop(fs::remove_dir_all(own)))?
     };
     let Brought {
+        repository,
         found,
         commit,
-        shallow,
-        why_whole,
-        commits,
+        how,
     } = brought;
-    let s = if commits == 1 { "" } else { "s" };
-    let how = match why_whole.filter(|_| !shallow) {
-        None => format!("shallow: {commits} commit{s}"),
-        Some(why) => format!("whole: {commits} commit{s}, since {why}"),
-    };
     Ok(Clone {
-        repository: own.to_owned(),
+        repository,
         commit,
         notes: found.note.iter().cloned().collect(),
         found,
@@ -87,8 +83,9 @@ pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Optio
     let own = remote::stays(url).then(tempfile::tempdir).transpose()?;
     let place = own.as_ref().map(|own| own.path().to_owned());
     let wanted = wanted.map(ToOwned::to_owned);
-    let found = on_a_thread(url, move |url, shared| {
-        remote::newest(url, wanted.as_deref(), place.as_deref(), shared)
+    let found = on_a_thread(url, move |url, shared| match url.local_path() {
+        Some(path) => local::newest(&path, wanted.as_deref()),
+        None => remote::newest(url, wanted.as_deref(), place.as_deref(), shared),
     })?;
     Ok(found.commit.map(|commit| commit.to_string()))
 }

@@ -11,6 +11,7 @@ use super::{
         stage::Stage,
     },
     git::Clone,
+    remote::FetchError,
     write,
 };
 use crate::interrupt;
@@ -19,21 +20,25 @@ use crate::interrupt;
 const EXECUTABLE: i32 = 0o100_755;
 const LINK: i32 = 0o120_000;
 const SUBMODULE: i32 = 0o160_000;
+/// More than a commit or a tag says, and than a directory of as many files as a package may have.
+const MOST_OBJECT_BYTES: usize = 8 * 1024 * 1024;
 /// More than any link says.
 const MOST_LINK_BYTES: usize = 4096;
 
 /// Stages what was fetched, and gives what the user should know of it.
 pub(super) fn stage(clone: &Clone, stage: &Stage<'_>) -> anyhow::Result<Vec<String>> {
     let repository = Repository::open_bare(&clone.repository)?;
-    let tree = repository.find_commit(clone.commit)?.tree()?;
     let odb = repository.odb()?;
+    let commit = repository.find_commit(clone.commit)?;
+    let tree = commit.tree_id();
     let mut walk = Walk {
         repository: &repository,
         odb: &odb,
         contents: Contents::new(),
         submodules: Vec::new(),
     };
-    walk.tree(&tree, "")?;
+    walk.check_entries(tree)?;
+    walk.tree(&repository.find_tree(tree)?, "")?;
     let Walk {
         contents,
         submodules,
@@ -60,6 +65,15 @@ pub(super) fn stage(clone: &Clone, stage: &Stage<'_>) -> anyhow::Result<Vec<Stri
     Ok(notes.collect())
 }
 
+/// Refuses what is no file and still too large to be read whole. A header says so, and is all that is read.
+pub(super) fn check_size(odb: &Odb<'_>, id: Oid) -> Result<(), FetchError> {
+    match odb.read_header(id) {
+        Ok((bytes, kind)) if bytes > MOST_OBJECT_BYTES => Err(FetchError::Object { kind, bytes }),
+        // What cannot be read is said by whoever reads it.
+        _ => Ok(()),
+    }
+}
+
 struct Walk<'r> {
     repository: &'r Repository,
     odb: &'r Odb<'r>,
@@ -68,6 +82,14 @@ struct Walk<'r> {
 }
 
 impl Walk<'_> {
+    /// So large a directory has too many files, without reading it.
+    fn check_entries(&self, tree: Oid) -> Result<(), ContentsError> {
+        match self.odb.read_header(tree) {
+            Ok((bytes, _)) if bytes > MOST_OBJECT_BYTES => Err(ContentsError::TooMany),
+            _ => Ok(()),
+        }
+    }
+
     fn tree(&mut self, tree: &Tree<'_>, prefix: &str) -> anyhow::Result<()> {
         for entry in tree {
             interrupt::check()?;
@@ -90,6 +112,7 @@ impl Walk<'_> {
             match entry.kind() {
                 Some(ObjectType::Tree) => {
                     self.contents.add(path.clone(), Kind::Directory)?;
+                    self.check_entries(entry.id())?;
                     let within = self
                         .repository
                         .find_tree(entry.id())

@@ -1,7 +1,7 @@
 //! The conversation with a server: connect, see its refs, take one commit, or what leads to it.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Mutex, Once,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +20,7 @@ use super::{
         url::{GitUrl, Scheme},
     },
     key::Keys,
+    local, objects,
     progress::Arrived,
     refs::{self, Found, Head, RefError, Want},
 };
@@ -50,6 +51,8 @@ pub(super) enum FetchError {
     TooMany(usize, &'static str),
     #[error("it is larger than {} MiB{what}", bytes / (1024 * 1024))]
     TooLarge { bytes: u64, what: &'static str },
+    #[error("it has a {kind} of {} MiB", bytes / (1024 * 1024))]
+    Object { kind: ObjectType, bytes: usize },
     #[error("given up")]
     GivenUp,
     #[error("{}", one_line(.0))]
@@ -75,12 +78,12 @@ pub(super) struct Shared {
 /// What a fetch brought.
 #[derive(Debug)]
 pub(super) struct Brought {
+    /// Where the objects are.
+    pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
-    pub(super) shallow: bool,
-    /// Why it is not shallow, where it could have been.
-    pub(super) why_whole: Option<&'static str>,
-    pub(super) commits: usize,
+    /// How it was got, in words.
+    pub(super) how: String,
 }
 
 /// From now on the library reads nobody's configuration and waits for no server longer than it should. Both are
@@ -170,9 +173,7 @@ impl<'s> Session<'s> {
         };
         let mut why_whole = None;
         let mut shallow = false;
-        if !self.url.may_be_shallow() {
-            why_whole = Some("a local repository is not cloned shallow");
-        } else if let Some(one) = &one {
+        if let Some(one) = &one {
             match self.download(&mut remote, &[one], Depth::One) {
                 Ok(()) => shallow = true,
                 Err(FetchError::Git(message)) if message.contains("shallow") => {
@@ -199,13 +200,18 @@ impl<'s> Session<'s> {
             // Another conversation: the first one may have ended anywhere.
             self.download(&mut self.remote()?, &specs, Depth::All)?;
         }
-        let commit = self.commit(&found, wanted)?;
+        let commit = commit_of(&self.own, &found, wanted)?;
+        let commits = self.count_commits().map_err(told)?;
+        let s = if commits == 1 { "" } else { "s" };
+        let how = match why_whole.filter(|_| !shallow) {
+            None => format!("shallow: {commits} commit{s}"),
+            Some(why) => format!("whole: {commits} commit{s}, since {why}"),
+        };
         Ok(Brought {
-            commit,
-            shallow,
-            why_whole,
-            commits: self.count_commits().map_err(told)?,
+            repository: self.own.path().to_owned(),
             found,
+            commit,
+            how,
         })
     }
 
@@ -255,32 +261,6 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// The commit that was meant, among what was brought.
-    fn commit(&self, found: &Found, wanted: Option<&str>) -> Result<Oid, FetchError> {
-        let missing = |_| {
-            FetchError::Ref(RefError::Missing {
-                wanted: wanted.unwrap_or("HEAD").to_owned(),
-                hint: String::new(),
-            })
-        };
-        let oid = match (&found.want, found.commit) {
-            (Want::Prefix(digits), _) => {
-                let odb = self.own.odb().map_err(told)?;
-                let prefix = Oid::from_str(digits).map_err(told)?;
-                odb.exists_prefix(prefix, digits.len())
-                    .map_err(|error| match error.code() {
-                        ErrorCode::Ambiguous => RefError::Ambiguous(digits.clone()).into(),
-                        _ => missing(error),
-                    })?
-            }
-            (_, Some(oid)) => oid,
-            (_, None) => return Err(missing(Error::from_str(""))),
-        };
-        let object = self.own.find_object(oid, None).map_err(missing)?;
-        let commit = object.peel(ObjectType::Commit).map_err(missing)?;
-        Ok(commit.id())
-    }
-
     fn count_commits(&self) -> Result<usize, Error> {
         let odb = self.own.odb()?;
         let mut commits = 0;
@@ -291,6 +271,37 @@ impl<'s> Session<'s> {
         })?;
         Ok(commits)
     }
+}
+
+/// The commit that was meant, among what is in a repository.
+pub(super) fn commit_of(
+    repository: &Repository,
+    found: &Found,
+    wanted: Option<&str>,
+) -> Result<Oid, FetchError> {
+    let missing = |_| {
+        FetchError::Ref(RefError::Missing {
+            wanted: wanted.unwrap_or("HEAD").to_owned(),
+            hint: String::new(),
+        })
+    };
+    let odb = repository.odb().map_err(told)?;
+    let oid = match (&found.want, found.commit) {
+        (Want::Prefix(digits), _) => {
+            let prefix = Oid::from_str(digits).map_err(told)?;
+            odb.exists_prefix(prefix, digits.len())
+                .map_err(|error| match error.code() {
+                    ErrorCode::Ambiguous => RefError::Ambiguous(digits.clone()).into(),
+                    _ => missing(error),
+                })?
+        }
+        (_, Some(oid)) => oid,
+        (_, None) => return Err(missing(Error::from_str(""))),
+    };
+    let oid = local::peeled(repository, oid)?;
+    // Before any of it is read.
+    objects::check_size(&odb, oid)?;
+    Ok(repository.find_commit(oid).map_err(missing)?.id())
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -344,7 +355,7 @@ fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchErr
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn told(error: Error) -> FetchError {
+pub(super) fn told(error: Error) -> FetchError {
     match (error.code(), error.class()) {
         (ErrorCode::Timeout, _) => FetchError::Silent,
         (ErrorCode::Auth, ErrorClass::Ssh) => {

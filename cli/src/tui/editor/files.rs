@@ -1,5 +1,6 @@
 //! The files that `@` offers: looked for in the background, few enough to be kept, and found by any of their letters.
 
+mod ignored;
 mod index;
 mod token;
 
@@ -158,6 +159,57 @@ mod tests {
         fs::write(folder.path().join("new.txt"), "").expect("written");
         files.refresh();
         assert_eq!(files.all("new"), ["new.txt"]);
+    }
+
+    #[test]
+    fn an_ignore_file_that_is_no_small_file_of_the_project_is_passed_over() {
+        let outside = tempfile::tempdir().expect("a folder");
+        fs::write(outside.path().join("patterns"), "*.txt\n").expect("written");
+        for kind in ["fifo", "link", "device", "large"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path();
+            fs::create_dir(root.join("sub")).expect("made");
+            for name in [".gitignore", ".ignore", "sub/.gitignore"] {
+                let path = root.join(name);
+                match kind {
+                    "fifo" => {
+                        let made = std::process::Command::new("mkfifo").arg(path).status();
+                        assert!(made.expect("mkfifo starts").success());
+                    }
+                    "link" => {
+                        let target = outside.path().join("patterns");
+                        std::os::unix::fs::symlink(target, path).expect("linked");
+                    }
+                    "device" => {
+                        std::os::unix::fs::symlink("/dev/full", path).expect("linked");
+                    }
+                    _ => fs::write(path, "*.txt\n".repeat(20_000)).expect("written"),
+                }
+            }
+            fs::write(root.join("a.txt"), "").expect("written");
+            fs::write(root.join("sub/b.txt"), "").expect("written");
+            let mut files = Files::of(root);
+            assert_eq!(files.all("txt"), ["a.txt", "sub/b.txt"], "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_innermost_ignore_file_has_the_last_word() {
+        let (folder, _) = project(&["sub/deep/kept.log", "sub/deep/lost.txt", "lost.log"]);
+        let write = |path: &str, text: &str| {
+            fs::write(folder.path().join(path), text).expect("written");
+        };
+        fs::create_dir_all(folder.path().join(".git/info")).expect("made");
+        write(".git/info/exclude", "excluded\n");
+        write("excluded", "");
+        write(".gitignore", "*.log\n/sub/deep/lost.txt\n");
+        write("sub/.gitignore", "!kept.log\n");
+        let mut files = Files::of(&folder.path().join("sub"));
+        assert_eq!(files.all("kept"), ["deep/kept.log"]);
+        assert_eq!(files.all("lost"), [""; 0]);
+        let mut files = Files::of(folder.path());
+        assert_eq!(files.all("log"), ["sub/deep/kept.log"]);
+        assert_eq!(files.all("excluded"), [""; 0]);
     }
 
     #[test]

@@ -138,6 +138,13 @@ fn a_project_s_extensions_wait_for_trust() {
     let dir = world.work().join(".zot/extensions/local");
     fs::create_dir_all(dir.parent().expect("one")).expect("made");
     fs::rename(marking(&world, "local", "", "mark"), &dir).expect("moved");
+    // What a project's extension runs lies in its directory.
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let script = manifest["args"][0].as_str().expect("a path").to_owned();
+    fs::copy(script, dir.join("mark.py")).expect("copied");
+    manifest["args"][0] = "mark.py".into();
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
     let call = "/call say-local {\"text\": \"x\"}";
     let ran = demo(&world, &["-p", call]);
     assert!(ran.out.contains("there is no tool `say-local`"), "{ran:#?}");

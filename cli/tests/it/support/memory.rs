@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use super::{Ran, World, text};
+
 /// What is resident of it, in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     field(pid, "VmRSS:")
@@ -17,4 +19,32 @@ fn field(pid: u32, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
     kib.expect("a size").parse::<u64>().expect("a number") * 1024
+}
+
+/// Runs a program to its end with so much address space, and gives the most that was ever resident of it, in bytes. By way
+/// of Python: a process that is forked from the tests counts all that they have.
+pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (Ran, u64) {
+    const MEASURE: &str = "
+import resource, subprocess, sys
+most = int(sys.argv[1])
+bound = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))
+code = subprocess.run(sys.argv[3:], preexec_fn=bound).returncode
+with open(sys.argv[2], 'w') as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code & 0xff)
+";
+    let told = world.path("peak");
+    let output = world
+        .command("python3")
+        .args(["-c", MEASURE, &address_space.to_string(), text(&told)])
+        .arg(env!("CARGO_BIN_EXE_zot"))
+        .args(args)
+        .output()
+        .expect("python3 starts");
+    let kib = fs::read_to_string(&told).expect("measured");
+    fs::remove_file(told).expect("removed");
+    (
+        Ran::of(output),
+        kib.parse::<u64>().expect("a number") * 1024,
+    )
 }

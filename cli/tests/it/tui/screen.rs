@@ -134,7 +134,7 @@ impl Screen {
         screen
     }
 
-    fn run(
+    pub(crate) fn run(
         world: &World,
         (columns, rows): (u16, u16),
         words: &[&str],

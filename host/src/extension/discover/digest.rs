@@ -8,15 +8,41 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{
-    file::{Follow, open_regular},
-    shown,
-};
+use super::shown;
+use crate::untrusted::{Follow, open_regular};
 
-/// The most entries of a directory that are digested, at any depth.
+/// The most entries that are digested, at any depth: of one directory, and of all that share a [`DigestBudget`].
 pub const DIGEST_ENTRIES: usize = 20_000;
-/// The most bytes of a directory's files that are digested.
+/// The most bytes of files that are digested: of one directory, and of all that share a [`DigestBudget`].
 pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
+/// The most directories within each other.
+pub const DIGEST_LEVELS: usize = 64;
+
+/// What may still be digested. Directories that somebody else made share one, or many of them would take as many times
+/// as long as one may.
+#[derive(Debug)]
+pub struct DigestBudget {
+    entries: usize,
+    bytes: u64,
+    /// Whether another directory has used it before.
+    shared: bool,
+}
+
+impl Default for DigestBudget {
+    fn default() -> Self {
+        Self::of(DIGEST_ENTRIES, DIGEST_BYTES)
+    }
+}
+
+impl DigestBudget {
+    fn of(entries: usize, bytes: u64) -> Self {
+        Self {
+            entries,
+            bytes,
+            shared: false,
+        }
+    }
+}
 
 /// Why a directory has no digest.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +54,15 @@ pub enum DigestError {
     /// More than [`DIGEST_BYTES`].
     #[error("more than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
+    /// More than is left of the [`DigestBudget`] that it shares.
+    #[error(
+        "the project's extensions together have more than {DIGEST_ENTRIES} files or {} MiB",
+        DIGEST_BYTES / (1024 * 1024)
+    )]
+    Together,
+    /// More than [`DIGEST_LEVELS`].
+    #[error("more than {0} levels of directories")]
+    TooDeep(usize),
     /// Something in it cannot be read.
     #[error("cannot read `{}`: {source}", shown::path(path))]
     Io {
@@ -54,17 +89,44 @@ impl DigestError {
 /// takes from elsewhere (an interpreter, a library, a file beside the directory) is not covered. Nothing is left out,
 /// neither `.git` nor `__pycache__`: whatever is left out is where changed code would hide.
 pub fn digest(dir: &Path) -> Result<String, DigestError> {
-    digest_within(dir, DIGEST_ENTRIES, DIGEST_BYTES)
+    digest_within(dir, &mut DigestBudget::default())
 }
 
-fn digest_within(dir: &Path, most: usize, mut bytes: u64) -> Result<String, DigestError> {
-    let limit = bytes;
+/// As [`digest`], within what is left of a budget. How long the files say they are is added up before any of them is
+/// read: a sparse file costs its author nothing.
+pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, DigestError> {
+    let shared = std::mem::replace(&mut budget.shared, true);
+    let too_large = |limit| {
+        if shared {
+            DigestError::Together
+        } else {
+            DigestError::TooLarge(limit)
+        }
+    };
+    let limit = budget.bytes;
     let mut buffer = vec![0; 64 * 1024];
     let root = fs::canonicalize(dir).map_err(DigestError::io(dir))?;
+    let entries = walk(&root, budget.entries).map_err(|error| match error {
+        DigestError::TooMany(_) if shared => DigestError::Together,
+        error => error,
+    });
+    if let Err(DigestError::TooMany(_) | DigestError::Together) = entries {
+        budget.entries = 0;
+    }
+    let entries = entries?;
+    budget.entries -= entries.len();
+    let length = |entry: &Entry| match entry.kind {
+        Kind::File { length, .. } => length,
+        _ => 0,
+    };
+    let whole = entries.iter().map(length).fold(0, u64::saturating_add);
+    if whole > limit {
+        return Err(too_large(limit));
+    }
     let mut all = Sha256::new();
     // Every entry is as long as it says, so that no two trees give the same bytes.
     all.update(b"zot extension directory 1\0");
-    for entry in walk(&root, most)? {
+    for entry in entries {
         all.update((entry.name().len() as u64).to_be_bytes());
         all.update(entry.name());
         let path = root.join(&entry.path);
@@ -76,16 +138,12 @@ fn digest_within(dir: &Path, most: usize, mut bytes: u64) -> Result<String, Dige
                 all.update(b"l");
                 all.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
             }
-            Kind::File { executable, length } => {
-                // Known before any of it is read.
-                if length > bytes {
-                    return Err(DigestError::TooLarge(limit));
-                }
+            Kind::File { executable, .. } => {
                 all.update(if executable { b"x" } else { b"f" });
-                let (content, read) = digest_file(&path, bytes, &mut buffer)?;
-                bytes = bytes
-                    .checked_sub(read)
-                    .ok_or(DigestError::TooLarge(limit))?;
+                let (content, read) = digest_file(&path, budget.bytes, &mut buffer)?;
+                let left = budget.bytes.checked_sub(read);
+                budget.bytes = left.unwrap_or(0);
+                left.ok_or_else(|| too_large(limit))?;
                 all.update(content);
             }
         }
@@ -142,6 +200,9 @@ fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
     let mut open = vec![PathBuf::new()];
     while let Some(below) = open.pop() {
         let dir = root.join(&below);
+        if below.components().count() > DIGEST_LEVELS {
+            return Err(DigestError::TooDeep(DIGEST_LEVELS));
+        }
         for entry in fs::read_dir(&dir).map_err(DigestError::io(&dir))? {
             let entry = entry.map_err(DigestError::io(&dir))?;
             if entries.len() == most {
@@ -310,10 +371,33 @@ mod tests {
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/main.py"), "12345").unwrap();
         fs::write(dir.path().join("z"), "678").unwrap();
-        let within = |most, bytes| digest_within(dir.path(), most, bytes);
+        let within = |most, bytes| digest_within(dir.path(), &mut DigestBudget::of(most, bytes));
         assert_eq!(within(3, 8).unwrap(), digest(dir.path()).unwrap());
         assert!(matches!(within(2, 8), Err(DigestError::TooMany(2))));
         assert!(matches!(within(3, 7), Err(DigestError::TooLarge(7))));
+    }
+
+    #[test]
+    fn directories_that_share_a_budget_are_bounded_together() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "12345").unwrap();
+        for (entries, bytes) in [(10, 9), (1, 100)] {
+            let mut budget = DigestBudget::of(entries, bytes);
+            digest_within(dir.path(), &mut budget).unwrap();
+            let error = digest_within(dir.path(), &mut budget).unwrap_err();
+            assert!(matches!(error, DigestError::Together), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_has_no_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = vec!["d"; DIGEST_LEVELS].join("/");
+        fs::create_dir_all(dir.path().join(&deep)).unwrap();
+        digest(dir.path()).unwrap();
+        fs::create_dir(dir.path().join(&deep).join("d")).unwrap();
+        let error = digest(dir.path()).unwrap_err();
+        assert!(matches!(error, DigestError::TooDeep(_)), "{error:?}");
     }
 
     #[test]

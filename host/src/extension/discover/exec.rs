@@ -30,6 +30,19 @@ pub enum ExecError {
     /// The file is there, and nobody may execute it.
     #[error("`{path}` is not executable\nhint: chmod +x {path}", path = shown::path(.0))]
     NotExecutable(PathBuf),
+    /// It is neither in the directory of the project-local extension nor, for a program, on `PATH`.
+    #[error(
+        "`{}` leads to `{}`, which is outside of the extension's directory and can change without your consent\n\
+         hint: a project-local extension starts what lies in its own directory or on PATH; move it there",
+        shown::text(named),
+        shown::path(path)
+    )]
+    Outside {
+        /// As the manifest or the script names it.
+        named: String,
+        /// What that is.
+        path: PathBuf,
+    },
     /// The system does not tell.
     #[error("cannot look at `{}`: {source}", shown::path(path))]
     Io {

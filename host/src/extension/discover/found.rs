@@ -1,13 +1,19 @@
 //! What a search found, and what is to become of each.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use zot_protocol::Manifest;
 
 use super::{FindError, Untrusted, shown};
 
 /// Where an extension was found, in load order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Named by the user, with `--ext`.
     Explicit,
@@ -133,6 +139,14 @@ pub struct Discovery {
 }
 
 impl Discovery {
+    pub(super) fn refuse(&mut self, scope: Scope, path: &Path, reason: FindError) {
+        self.refused.push(Refused {
+            scope,
+            path: path.to_owned(),
+            reason,
+        });
+    }
+
     /// Those to start, in load order.
     pub fn to_start(&self) -> impl Iterator<Item = &Found> {
         self.with(|verdict| matches!(verdict, Verdict::Start).then_some(()))

@@ -1,16 +1,13 @@
 //! Reading an `extension.json` that somebody else wrote.
 
-use std::{
-    io::{self, Read},
-    path::Path,
-};
+use std::{io, path::Path};
 
 use zot_protocol::{
     Manifest,
     validate::{self, Refusal},
 };
 
-use super::file::{Follow, open_regular};
+use crate::untrusted::{self, Beginning};
 
 /// What a manifest's file is called.
 pub const MANIFEST: &str = "extension.json";
@@ -37,6 +34,17 @@ pub enum FindError {
     /// directory, and with it what the user agreed to start.
     #[error("is a symlink, which a project-local manifest must not be")]
     Symlink,
+    /// A directory or manifest of a project is a symlink that leads out of the project.
+    #[error("leads out of the project, which nothing in `.zot/extensions` may do")]
+    Outside,
+    /// A project has more extensions than are looked at.
+    #[error("has more than {most} extensions; {left} are not looked at")]
+    TooMany {
+        /// The most that are looked at.
+        most: usize,
+        /// How many are not.
+        left: usize,
+    },
     /// More than [`MANIFEST_BYTES`].
     #[error("is larger than {} KiB", MANIFEST_BYTES / 1024)]
     TooLarge,
@@ -52,6 +60,8 @@ impl From<io::Error> for FindError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing,
+            _ if untrusted::is_not_a_file(&error) => Self::NotAFile,
+            _ if untrusted::leads_out(&error) => Self::Outside,
             _ => Self::Io(error),
         }
     }
@@ -60,10 +70,17 @@ impl From<io::Error> for FindError {
 /// Reads a manifest: what it says, and as JSON pointers the fields that this version does not know. It never blocks,
 /// and never reads more than [`MANIFEST_BYTES`].
 pub fn read_manifest(file: &Path) -> Result<(Manifest, Vec<String>), FindError> {
-    let file = open_regular(file, Follow::Yes)?.ok_or(FindError::NotAFile)?;
-    let mut bytes = Vec::new();
-    file.take(MANIFEST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MANIFEST_BYTES {
+    read_manifest_in(None, file)
+}
+
+/// The same for a file of a project: `file` is relative to `root` and must not lead out of it.
+pub(super) fn read_manifest_in(
+    root: Option<&Path>,
+    file: &Path,
+) -> Result<(Manifest, Vec<String>), FindError> {
+    let most = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
+    let Beginning { bytes, cut } = untrusted::read(root, file, most)?;
+    if cut {
         return Err(FindError::TooLarge);
     }
     validate::manifest(&bytes).map_err(|refusal| FindError::Invalid(Box::new(refusal)))

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use zot_protocol::Trust;
 
-use super::{DigestError, Place, digest};
+use super::{DigestBudget, DigestError, Place, digest_within};
 
 /// Which project-local extensions may be started.
 #[derive(Debug, Clone)]
@@ -86,11 +86,11 @@ impl fmt::Display for Untrusted {
 
 impl TrustProject {
     /// Why the extension in `dir` is not trusted; `None` where it is.
-    pub(super) fn distrust(&self, dir: &Path) -> Option<Untrusted> {
+    pub(super) fn distrust(&self, dir: &Path, budget: &mut DigestBudget) -> Option<Untrusted> {
         let Self::Remembered(answers) = self else {
             return None;
         };
-        let seen = match see(dir) {
+        let seen = match see(dir, budget) {
             Ok(seen) => seen,
             Err(why) => return Some(Untrusted::new(why, None)),
         };
@@ -104,8 +104,8 @@ impl TrustProject {
     }
 }
 
-fn see(dir: &Path) -> Result<Seen, Distrust> {
-    let digest = digest(dir).map_err(Distrust::Digest)?;
+fn see(dir: &Path, budget: &mut DigestBudget) -> Result<Seen, Distrust> {
+    let digest = digest_within(dir, budget).map_err(Distrust::Digest)?;
     let io = |source: io::Error| {
         Distrust::Digest(DigestError::Io {
             path: dir.to_owned(),

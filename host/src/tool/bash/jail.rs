@@ -7,7 +7,7 @@ use std::{
 
 use zot_process::{Confinement, Spec};
 
-use super::{super::make_private, Shell};
+use super::Shell;
 
 /// Toolchains in the user's home. None of them holds a secret; what is beside them (`~/.cargo/credentials.toml`) may.
 const TOOLCHAINS: [&str; 5] = [
@@ -19,20 +19,18 @@ const TOOLCHAINS: [&str; 5] = [
 ];
 
 impl Shell {
-    /// Holds a command to writing below `cwd` and in a folder for temporary files, and to reading those, `readable`, the
+    /// Holds a command to writing below `cwd` and in a folder for its temporary files, and to reading those, `readable`, the
     /// system and the programs on `PATH`. `Err` where the kernel cannot hold it there.
     pub(super) fn confine(
         &self,
         spec: Spec,
         cwd: &Path,
         readable: &[PathBuf],
+        temporary: &Path,
     ) -> Result<Spec, String> {
-        let temporary = self.scratch.join("tmp");
-        make_private(&temporary)
-            .map_err(|error| format!("cannot make `{}`: {error}", temporary.display()))?;
         let confinement = Confinement::new(self.support)
             .write(cwd)
-            .write(&temporary)
+            .write(temporary)
             .net(self.jail_net.clone());
         let readable = readable.iter().cloned().chain(programs());
         let confinement = readable.fold(confinement, Confinement::read);
@@ -46,7 +44,7 @@ impl Shell {
         let names = ["TMPDIR", "TMP", "TEMP"];
         let spec = names
             .iter()
-            .fold(spec, |spec, name| spec.env(name, &temporary));
+            .fold(spec, |spec, name| spec.env(name, temporary));
         Ok(spec.confine(confinement))
     }
 }

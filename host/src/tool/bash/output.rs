@@ -1,15 +1,14 @@
 //! What a command says: its beginning and its end for the model, and all of it in a file where that is more.
 
 use std::{
-    collections::{VecDeque, hash_map::RandomState},
-    fs::{self, File},
-    hash::{BuildHasher, Hasher},
+    collections::VecDeque,
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    sync::Arc,
 };
 
-use super::super::make_private;
+use super::super::scratch::Scratch;
 
 /// How much is kept of an output.
 #[derive(Debug, Clone, Copy)]
@@ -31,35 +30,42 @@ pub(super) struct Output {
 /// The file with all of it.
 enum Spill {
     /// In this folder, should it be needed.
-    Not(PathBuf),
+    Not(Arc<Scratch>),
     Open(Spilled),
     Failed(io::Error),
 }
 
 struct Spilled {
+    scratch: Arc<Scratch>,
     file: File,
     path: PathBuf,
     written: u64,
+    /// How many earlier outputs have made room for it.
+    removed: usize,
+    /// Whether there was no more room.
+    full: bool,
     /// It is removed unless the model is told of it.
     told: bool,
 }
 
 impl Drop for Spilled {
     fn drop(&mut self) {
-        if !self.told {
-            let _ = fs::remove_file(&self.path);
+        if self.told {
+            self.scratch.close(&self.path);
+        } else {
+            self.scratch.discard(&self.path, self.written);
         }
     }
 }
 
 impl Output {
-    pub(super) fn new(folder: PathBuf, kept: Kept) -> Self {
+    pub(super) fn new(scratch: Arc<Scratch>, kept: Kept) -> Self {
         Self {
             kept,
             head: Vec::new(),
             tail: VecDeque::new(),
             total: 0,
-            spill: Spill::Not(folder),
+            spill: Spill::Not(scratch),
         }
     }
 
@@ -67,7 +73,7 @@ impl Output {
     pub(super) fn writes(&self, size: usize) -> bool {
         match &self.spill {
             Spill::Not(_) => self.total + size as u64 > (self.kept.head + self.kept.tail) as u64,
-            Spill::Open(spilled) => spilled.written < self.kept.file,
+            Spill::Open(spilled) => spilled.written < self.kept.file && !spilled.full,
             Spill::Failed(_) => false,
         }
     }
@@ -75,10 +81,10 @@ impl Output {
     /// Adds what was said. Writes to the file, so it blocks for as long as that takes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        if let Spill::Not(folder) = &self.spill
+        if let Spill::Not(scratch) = &self.spill
             && self.total > (self.kept.head + self.kept.tail) as u64
         {
-            self.spill = match Spilled::begin(folder) {
+            self.spill = match Spilled::begin(scratch) {
                 Ok(mut spilled) => {
                     // All so far is in these two.
                     let (a, b) = self.tail.as_slices();
@@ -116,11 +122,19 @@ impl Output {
             Spill::Open(spilled) => {
                 spilled.told = true;
                 let path = spilled.path.display();
-                if spilled.written < self.total {
+                let mut rest = if spilled.written < self.total {
                     format!("the first {} bytes of all are in {path}", spilled.written)
                 } else {
                     format!("all of it is in {path}")
+                };
+                if spilled.removed > 0 {
+                    let s = if spilled.removed == 1 { "" } else { "s" };
+                    rest.push_str(&format!(
+                        ", and the {} oldest output{s} of this session made room for it",
+                        spilled.removed
+                    ));
                 }
+                rest
             }
             Spill::Failed(error) => format!("and could not be kept: {error}"),
             Spill::Not(_) => "and was not kept".to_owned(),
@@ -144,35 +158,43 @@ impl Output {
 }
 
 impl Spilled {
-    fn begin(folder: &Path) -> io::Result<Self> {
-        make_private(folder)?;
-        let number = RandomState::new().build_hasher().finish();
-        let path = folder.join(format!("bash-{number:016x}.txt"));
-        let file = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
+    fn begin(scratch: &Arc<Scratch>) -> io::Result<Self> {
+        let (file, path) = scratch.output()?;
         Ok(Self {
+            scratch: Arc::clone(scratch),
             file,
             path,
             written: 0,
+            removed: 0,
+            full: false,
             told: false,
         })
     }
 
     fn add(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
-        let room = usize::try_from(limit - self.written).unwrap_or(usize::MAX);
-        let bytes = &bytes[..room.min(bytes.len())];
-        self.file.write_all(bytes)?;
-        self.written += bytes.len() as u64;
-        Ok(())
+        // Once something was left out, what follows would not be where it seems.
+        if self.full {
+            return Ok(());
+        }
+        let wanted = (bytes.len() as u64).min(limit - self.written);
+        let (room, removed) = self.scratch.room_for(wanted);
+        self.removed += removed;
+        self.full = room < bytes.len() as u64;
+        let bytes = &bytes[..usize::try_from(room).unwrap_or(bytes.len())];
+        self.written += room;
+        self.file.write_all(bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn scratch(folder: &tempfile::TempDir) -> Arc<Scratch> {
+        Arc::new(Scratch::new(folder.path().to_owned()))
+    }
 
     const SMALL: Kept = Kept {
         head: 10,
@@ -182,7 +204,7 @@ mod tests {
 
     fn said(pieces: &[&str], kept: Kept) -> (String, Vec<String>) {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut output = Output::new(folder.path().join("output"), kept);
+        let mut output = Output::new(scratch(&folder), kept);
         for piece in pieces {
             output.push(piece.as_bytes());
         }
@@ -225,10 +247,11 @@ mod tests {
     #[test]
     fn a_file_that_nobody_is_told_of_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut output = Output::new(folder.path().to_owned(), SMALL);
+        let outputs = folder.path().join("output");
+        let mut output = Output::new(scratch(&folder), SMALL);
         output.push(&[b'x'; 50]);
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 1);
         drop(output);
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 0);
     }
 }

@@ -1,16 +1,18 @@
 //! Skills in folders.
 
-use std::{ffi::OsString, io, os::unix::ffi::OsStringExt, path::Path};
+use std::{ffi::OsString, io, path::Path};
 
-use rustix::fs::{Dir, OFlags};
+use rustix::fs::FileType;
 
 use super::{Skill, Skills, Source, front_matter};
-use crate::tool::workspace::bounded;
+use crate::untrusted;
 
 /// The largest `SKILL.md`, in bytes.
 const FILE: usize = 64 << 10;
 /// The most skills of one folder.
 const SKILLS: usize = 200;
+/// A folder with more entries than this is not looked through.
+const ENTRIES: usize = 10_000;
 /// The longest name and description, in characters, as the format has them.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1024;
@@ -25,7 +27,7 @@ pub(super) struct Head {
 /// Reads the skill in a folder: what it says it is, and its body.
 pub(super) fn read(root: Option<&Path>, folder: &Path) -> Result<(Head, String), String> {
     let file = folder.join("SKILL.md");
-    let beginning = bounded::read(root, &file, FILE).map_err(|error| error.to_string())?;
+    let beginning = untrusted::read(root, &file, FILE).map_err(|error| error.to_string())?;
     if beginning.cut {
         return Err(format!("it is longer than {} KiB", FILE >> 10));
     }
@@ -108,17 +110,10 @@ impl Skills {
 
 /// The folders in a folder, and links that may be ones.
 fn names(root: Option<&Path>, folder: &Path) -> io::Result<Vec<OsString>> {
-    use rustix::fs::FileType;
-    let opened = bounded::open_in(root, folder, OFlags::RDONLY | OFlags::DIRECTORY)?;
-    let mut names = Vec::new();
-    for entry in Dir::new(opened)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        let is_file = matches!(entry.file_type(), FileType::RegularFile);
-        // A README beside them, and what is hidden, is nobody's mistake.
-        if !name.starts_with(b".") && !is_file {
-            names.push(OsString::from_vec(name.to_vec()));
-        }
-    }
-    Ok(names)
+    let mut entries = untrusted::list(root, folder, ENTRIES)?;
+    // A README beside them, and what is hidden, is nobody's mistake.
+    entries.retain(|(name, kind)| {
+        !name.as_encoded_bytes().starts_with(b".") && *kind != FileType::RegularFile
+    });
+    Ok(entries.into_iter().map(|(name, _)| name).collect())
 }

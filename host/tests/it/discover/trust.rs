@@ -184,14 +184,14 @@ fn a_project_manifest_that_is_a_symlink_is_refused() {
 }
 
 #[test]
-fn a_symlinked_directory_is_agreed_to_as_what_it_leads_to() {
+fn a_symlink_within_the_project_is_agreed_to_as_what_it_leads_to() {
     let world = World::new();
-    named(&world.path("working-copy"), "todo");
+    named(&world.path("project/working-copy"), "todo");
     fs::create_dir_all(world.project("")).unwrap();
-    symlink(world.path("working-copy"), world.project("link")).unwrap();
+    symlink("../../working-copy", world.project("link")).unwrap();
     let discovery = discover(&world.search());
     let (dir, trust) = untrusted(&discovery).answer(true).unwrap();
-    assert_eq!(Path::new(&dir), world.path("working-copy"));
+    assert_eq!(Path::new(&dir), world.path("project/working-copy"));
     let discovery = discover(&Search {
         trust: agreed([(dir, trust)]),
         ..world.search()
@@ -200,4 +200,45 @@ fn a_symlinked_directory_is_agreed_to_as_what_it_leads_to() {
         started(&discovery),
         [("todo", Scope::Project, world.project("link").as_path())]
     );
+}
+
+#[test]
+fn a_symlink_out_of_the_project_is_refused() {
+    let world = World::new();
+    named(&world.path("working-copy"), "todo");
+    fs::create_dir_all(world.project("")).unwrap();
+    for target in [
+        world.path("working-copy"),
+        PathBuf::from("../../../working-copy"),
+    ] {
+        let link = world.project("link");
+        symlink(target, &link).unwrap();
+        assert_eq!(
+            refusal(&discover(&world.trusting())),
+            format!(
+                "`{}`: leads out of the project, which nothing in `.zot/extensions` may do",
+                link.display()
+            )
+        );
+        fs::remove_file(link).unwrap();
+    }
+}
+
+#[test]
+fn the_extensions_of_a_project_are_digested_within_one_bound() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        named(&world.project(name), name);
+        let file = fs::File::create(world.project(name).join("large")).unwrap();
+        // Sparse, so that what it says it has costs nothing.
+        let mib = if name == "b" { 256 } else { 1 };
+        file.set_len(mib * 1024 * 1024).unwrap();
+    }
+    let discovery = discover(&world.search());
+    let why: Vec<String> = discovery
+        .untrusted()
+        .map(|(_, it)| it.to_string())
+        .collect();
+    let together = "no digest of its directory: the project's extensions together have more than 20000 files or 256 MiB";
+    assert_eq!(why, ["not agreed to yet", together, "not agreed to yet"]);
 }

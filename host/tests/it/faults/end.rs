@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader},
     net::{TcpListener, TcpStream},
     process::Stdio,
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
@@ -243,6 +244,30 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
     assert!(stage.host.extensions().is_empty());
     assert!(stage.call("echo").await.is_err());
     trial.end().await;
+}
+
+/// Looking for extensions reads files that somebody else chose; on one thread, everything else goes on meanwhile.
+#[tokio::test]
+async fn looking_for_extensions_holds_up_neither_other_work_nor_the_end() {
+    let stage = Stage::new();
+    let (release, released) = mpsc::channel::<()>();
+    let (looks, looking) = tokio::sync::oneshot::channel();
+    let (told, was_released) = mpsc::channel();
+    let reload = stage.host.reload(move || {
+        looks.send(()).expect("the test waits");
+        // On the thread of this test, nobody could release it.
+        let released = released.recv_timeout(Duration::from_secs(10));
+        told.send(released.is_ok()).expect("the test waits");
+        Vec::new()
+    });
+    let end = async {
+        looking.await.expect("it looks");
+        stage.host.shutdown().await;
+    };
+    let (stats, ()) = within("both", async { tokio::join!(reload, end) }).await;
+    assert_eq!(stats.loaded, 0);
+    release.send(()).expect("it still looks");
+    assert_eq!(was_released.recv(), Ok(true));
 }
 
 #[tokio::test]

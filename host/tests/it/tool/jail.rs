@@ -1,10 +1,11 @@
 use std::{fs, net::TcpListener, os::unix::fs::symlink};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use zot_process::{Net, Support};
 
 use super::{Bench, has};
-use crate::support::{is_alive, skipped};
+use crate::support::{args, is_alive, skipped, until, within};
 
 const SECRET: &str = "SECRET";
 
@@ -223,27 +224,62 @@ async fn the_scratch_folder_is_no_way_out() {
         return;
     }
     let bench = tempting();
-    bench
-        .bash("ln -s ../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"")
-        .await;
-    let at = |path: &str| {
-        bench
-            .outside("scratch/tmp")
-            .join(path)
-            .display()
-            .to_string()
+    // For as long as the command runs, which is as long as its temporary files are there.
+    let cancel = CancellationToken::new();
+    let command = "ln -s ../../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"; echo \"$TMPDIR\" > here; mv here there; sleep 600";
+    let running = bench
+        .toolbox
+        .run("bash", args(json!({"command": command})), |_| {}, &cancel);
+    let trying = async {
+        until("the files are there", || bench.at("there").exists()).await;
+        let folder = String::from_utf8(bench.get("there")).expect("a path");
+        let at = |path: &str| format!("{}/{path}", folder.trim());
+        has(&bench.read(&at("file")).await, "\tx\n");
+        has(
+            &bench.err("read", json!({"path": at("link")})).await,
+            "leads out",
+        );
+        has(
+            &bench
+                .err("write", json!({"path": at("file"), "content": ""}))
+                .await,
+            "not written in the jail",
+        );
+        cancel.cancel();
+        folder
     };
-    has(&bench.read(&at("file")).await, "\tx\n");
-    has(
-        &bench.err("read", json!({"path": at("link")})).await,
-        "leads out",
-    );
-    has(
-        &bench
-            .err("write", json!({"path": at("file"), "content": ""}))
-            .await,
-        "not written in the jail",
-    );
+    let (_, folder) = within("both", async { tokio::join!(running, trying) }).await;
+    assert!(!std::path::Path::new(folder.trim()).exists());
+}
+
+#[tokio::test]
+async fn another_sessions_outputs_cannot_be_read_once_it_has_begun() {
+    if !can_confine() {
+        return;
+    }
+    let bench = tempting();
+    bench.bash("seq 1 20000").await;
+    let outputs = fs::read_dir(bench.outside("scratch/output")).expect("a folder");
+    let path = outputs.last().expect("one").expect("an entry").path();
+    let with = json!({"path": path, "limit": 1});
+    bench.ok("read", with.clone()).await;
+    let cat = format!("cat {} | wc -l", path.display());
+    has(&bench.bash(&cat).await, "20000");
+
+    bench
+        .toolbox
+        .set_scratch(bench.outside("another"))
+        .expect("set");
+    has(&bench.err("read", with.clone()).await, "is outside of");
+    assert!(!bench.bash(&cat).await.contains("20000"));
+    bench.bash("seq 1 20000").await;
+    assert!(bench.outside("another/output").exists());
+
+    bench
+        .toolbox
+        .set_scratch(bench.outside("scratch"))
+        .expect("set");
+    bench.ok("read", with).await;
 }
 
 #[tokio::test]

@@ -34,6 +34,7 @@ fn extension(it: &Installed, home: &Home) -> Value {
         "source": it.entry.as_ref().map(source),
         "permissions": manifest.and_then(|manifest| manifest.permissions.as_ref()),
         "rights": manifest.map(|manifest| PermissionReport::of(manifest, Support::probe()).to_string()),
+        "data_dir": it.data_owner(home).data_dir(home, it.name()).path.to_string_lossy(),
         "registers": it.last_known(home).map(|known| registers(&known)),
     })
 }

@@ -114,6 +114,12 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
             None => "rights: all of yours, since it declares no permissions".to_owned(),
         });
     }
+    if let Some((path, owner)) = it.data_apart(home) {
+        let path = shown::path(&path);
+        details.push(format!(
+            "data: {path}, since that of its name belongs to {owner}"
+        ));
+    }
     let known = it.last_known(home);
     details.extend(known.as_ref().and_then(registers::in_a_line));
     details

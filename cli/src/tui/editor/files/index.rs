@@ -1,6 +1,8 @@
 //! The paths of a project, collected by a thread of its own.
 
 use std::{
+    ffi::OsString,
+    fs,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -10,12 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ignore::{DirEntry, WalkBuilder};
-
+use super::ignored::Ignored;
 use crate::clean;
 
 /// So many paths are enough to choose from.
 const MOST: usize = 50_000;
+/// The most directories within each other that are looked into.
+const LEVELS: usize = 64;
+/// So many entries of one directory are enough.
+const ENTRIES: usize = 50_000;
+/// What version control keeps for itself.
+const CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 /// A slow disk is given up after this.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The paths are shared in portions, so that the lock is seldom taken.
@@ -74,43 +81,75 @@ impl Shared {
 
     /// All but what the project ignores and what version control keeps for itself. Links are shown, not followed.
     fn look(&self, root: &Path) {
-        let end = Instant::now() + LONGEST;
-        let walk = WalkBuilder::new(root)
-            .hidden(false)
-            .require_git(false)
-            .sort_by_file_name(std::cmp::Ord::cmp)
-            .filter_entry(|entry| {
-                ![".git", ".hg", ".jj", ".svn"]
-                    .iter()
-                    .any(|it| entry.file_name() == *it)
-            })
-            .build();
-        let mut portion = Vec::with_capacity(PORTION);
-        let mut found = 0;
-        for entry in walk.flatten() {
-            if let Some(path) = relative(root, &entry) {
-                portion.push(path);
-                found += 1;
-            }
-            let is_over =
-                found == MOST || self.is_dropped.load(Ordering::Relaxed) || Instant::now() > end;
-            if portion.len() == PORTION || is_over {
-                self.paths().append(&mut portion);
-            }
-            if is_over {
+        let mut search = Search {
+            shared: self,
+            root,
+            end: Instant::now() + LONGEST,
+            portion: Vec::with_capacity(PORTION),
+            found: 0,
+        };
+        search.folder(root, &Ignored::of(root), LEVELS);
+        self.paths().append(&mut search.portion);
+    }
+}
+
+struct Search<'s> {
+    shared: &'s Shared,
+    root: &'s Path,
+    end: Instant,
+    portion: Vec<Box<str>>,
+    found: usize,
+}
+
+impl Search<'_> {
+    /// Adds what is in a folder: each entry, then what is in it, by name.
+    fn folder(&mut self, folder: &Path, ignored: &Ignored, levels: usize) {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return;
+        };
+        let mut entries: Vec<(OsString, bool)> = entries
+            .take(ENTRIES)
+            .flatten()
+            .filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?.is_dir())))
+            .collect();
+        entries.sort_unstable();
+        for (name, is_dir) in entries {
+            if self.is_over() {
                 return;
             }
+            let path = folder.join(&name);
+            if CONTROL.iter().any(|it| name == *it) || ignored.ignores(&path, is_dir) {
+                continue;
+            }
+            self.add(&path, is_dir);
+            if is_dir && levels > 1 {
+                self.folder(&path, &ignored.within(&path), levels - 1);
+            }
         }
-        self.paths().append(&mut portion);
+    }
+
+    fn add(&mut self, path: &Path, is_dir: bool) {
+        if let Some(path) = relative(self.root, path, is_dir) {
+            self.portion.push(path);
+            self.found += 1;
+        }
+        if self.portion.len() == PORTION {
+            self.shared.paths().append(&mut self.portion);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.found == MOST
+            || self.shared.is_dropped.load(Ordering::Relaxed)
+            || Instant::now() > self.end
     }
 }
 
 /// The path as it is written, `None` if it cannot be: not a text, or with characters that one cannot see.
-fn relative(root: &Path, entry: &DirEntry) -> Option<Box<str>> {
-    let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+fn relative(root: &Path, path: &Path, is_dir: bool) -> Option<Box<str>> {
+    let path = path.strip_prefix(root).ok()?.to_str()?;
     let is_fit =
         !path.is_empty() && !path.contains(|it: char| it.is_control() || clean::is_unseen(it));
-    let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
     is_fit.then(|| {
         if is_dir {
             format!("{path}/").into()

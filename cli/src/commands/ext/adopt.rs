@@ -1,0 +1,53 @@
+//! `zot ext adopt NAME|DIR`.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use zot_host::extension::{
+    DataOwner,
+    discover::{self, MANIFEST, Scope, shown},
+};
+
+use super::Context;
+use crate::{args::Which, output, package::installed};
+
+pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
+    let Context { home, cwd } = context;
+    let (name, owner) = match directory(cwd, &which.name) {
+        Some(dir) => {
+            let (manifest, _) = discover::read_manifest(&dir.join(MANIFEST))
+                .with_context(|| format!("cannot read `{}`", shown::path(&dir.join(MANIFEST))))?;
+            (manifest.name, DataOwner::of(Scope::Explicit, &dir, home))
+        }
+        None => {
+            let all = installed::all(cwd, home)?;
+            let it = installed::find(all, &which.name, which.scoped.scope())?;
+            (it.name().to_owned(), it.data_owner(home))
+        }
+    };
+    let path = home.data_dir(&name);
+    if path.symlink_metadata().is_err() {
+        bail!("there is no data of `{name}` to adopt");
+    }
+    let Some(other) = owner.data_dir(home, &name).apart_from else {
+        return output::line(format_args!("✓ {name} has that data already"));
+    };
+    owner
+        .adopt(home, &name)
+        .with_context(|| format!("cannot adopt the data of `{name}`"))?;
+    output::line(format_args!(
+        "✓ `{}` belongs to {owner} now\n  it belonged to {other}",
+        shown::path(&path)
+    ))
+}
+
+/// A directory that is none of the installed extensions, as `--ext` takes it.
+fn directory(cwd: &Path, given: &str) -> Option<std::path::PathBuf> {
+    let dir = cwd.join(given).canonicalize().ok()?;
+    let is_installed = |store: std::path::PathBuf| {
+        let store = store.canonicalize().ok();
+        store.is_some_and(|store| dir.parent() == Some(&store))
+    };
+    let is_path = given.contains('/') && dir.is_dir();
+    (is_path && !is_installed(cwd.join(".zot/extensions"))).then_some(dir)
+}

@@ -1,0 +1,99 @@
+//! What commands leave in `$ZOT_HOME/scratch`, and who can read it.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use super::{demo, files};
+use crate::support::{World, wait_until};
+
+const LONG: &str = r#"/call bash {"command": "seq 1 20000"}"#;
+
+fn outputs(world: &World) -> Vec<PathBuf> {
+    files(&world.path("zot/scratch"))
+}
+
+/// What a jailed run says about a file of another.
+fn tries(world: &World, path: &std::path::Path, more: &[&str]) -> String {
+    let path = path.display();
+    let read = format!(r#"/call read {{"path": "{path}", "limit": 2}}"#);
+    let cat = format!(r#"/call bash {{"command": "head -n 2 {path}"}}"#);
+    let calls = format!("{read}\n{cat}");
+    let ran = demo(world, &[&["--jail"], more, &["-p", &calls]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.out
+}
+
+/// Item 12.
+#[test]
+fn a_jailed_session_reads_its_own_outputs_and_no_others() {
+    let world = World::new();
+    demo(&world, &["-p", LONG]);
+    let [kept] = &outputs(&world)[..] else {
+        panic!("one output: {:?}", outputs(&world));
+    };
+    for folder in kept.ancestors().skip(1).take(2) {
+        let mode = fs::metadata(folder).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
+    }
+    // Resumed, it finds what its transcript refers to.
+    let said = tries(&world, kept, &["--continue"]);
+    assert_eq!(said.matches("1\n").count(), 2, "{said}");
+    let said = tries(&world, kept, &[]);
+    assert!(said.contains("is outside of"), "{said}");
+    assert!(said.contains("Permission denied"), "{said}");
+}
+
+#[test]
+fn the_outputs_of_a_session_are_bounded_and_that_is_said() {
+    let world = World::new();
+    let call = r#"/call bash {"command": "yes 0123456789abcdef | head -c 30000000"}"#;
+    let calls = [call; 6].join("\n");
+    let ran = demo(&world, &["-p", &calls]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let size: u64 = outputs(&world)
+        .iter()
+        .map(|path| fs::metadata(path).expect("there").len())
+        .sum();
+    assert!(size <= 64 << 20, "{size}");
+    assert!(ran.out.contains("made room for it"), "{}", ran.out);
+}
+
+#[test]
+fn temporary_files_of_a_jailed_command_go_with_it() {
+    let world = World::new();
+    let call = r#"/call bash {"command": "head -c 1000000 /dev/zero > $TMPDIR/x && mkdir $TMPDIR/y && echo made"}"#;
+    let ran = demo(&world, &["--jail", "-p", call]);
+    assert!(ran.out.contains("made"), "{ran:#?}");
+    assert_eq!(outputs(&world), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_is_older_than_a_week_is_removed_at_the_next_start() {
+    let world = World::new();
+    demo(&world, &["-p", LONG]);
+    let [kept] = &outputs(&world)[..] else {
+        panic!("one output: {:?}", outputs(&world));
+    };
+    let session = kept.ancestors().nth(2).expect("a folder").to_owned();
+    let age = |days: u64| {
+        let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+        let folder = File::open(&session).expect("opened");
+        folder.set_modified(then).expect("set");
+    };
+    age(6);
+    demo(&world, &["-p", "hello"]);
+    assert!(kept.exists());
+    age(8);
+    let mut child = world
+        .zot_command(&["rpc", "--provider", "demo"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    wait_until("it is removed", || !session.exists());
+    drop(child.stdin.take());
+    child.wait().expect("it ends");
+}

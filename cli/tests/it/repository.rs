@@ -1,0 +1,246 @@
+//! What a repository that means harm gains by being the working directory: nothing.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use zot_host::extension::discover;
+
+use crate::{
+    support::{Ran, World, memory, text, wait_until},
+    tui::screen::Screen,
+};
+
+/// What zot may take of memory here; a build for debugging takes more than one for use.
+const MEMORY: u64 = 128 << 20;
+/// What it may address, so that a failure does not take the machine along.
+const ADDRESS_SPACE: u64 = 2 << 30;
+
+/// An extension of the project, with a manifest and nothing else.
+fn extension(world: &World, name: &str, manifest: &Value) -> std::path::PathBuf {
+    let dir = world.work().join(".zot/extensions").join(name);
+    fs::create_dir_all(&dir).expect("made");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    dir
+}
+
+/// The user agrees to an extension as it is.
+fn trust(world: &World, dir: &Path) {
+    let digest = discover::digest(dir).expect("a digest");
+    let real = dir.canonicalize().expect("there");
+    let config = json!({"trusted": {text(&real): {"digest": digest, "allowed": true}}});
+    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::write(world.path("zot/config.json"), config.to_string()).expect("written");
+}
+
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+    fs::write(path, text).expect("written");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
+}
+
+fn hello(world: &World) -> Ran {
+    let ran = world.zot(&["--provider", "demo", "-p", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran
+}
+
+/// Item 10: the user agreed to the directory, and what changes elsewhere is not run.
+#[test]
+fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
+    let outside = "../../../scripts/run.sh";
+    let absolute = |world: &World| text(&world.work().join("scripts/run.sh")).to_owned();
+    let cases: [(&str, &[&str], fn(&Path)); 8] = [
+        (outside, &[], |_| {}),
+        ("sh", &[outside], |_| {}),
+        ("sh", &["ABSOLUTE"], |_| {}),
+        ("ABSOLUTE", &[], |_| {}),
+        ("./link.sh", &[], |dir| {
+            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+        }),
+        ("sh", &["link.sh"], |dir| {
+            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+        }),
+        ("./first.sh", &[], |dir| {
+            script(&dir.join("first.sh"), "#!../../../scripts/run.sh\n");
+        }),
+        ("sh", &["-c", ". ../../../scripts/run.sh"], |_| {}),
+    ];
+    for (exec, args, change) in cases {
+        let world = World::new();
+        let with = |word: &str| word.replace("ABSOLUTE", &absolute(&world));
+        let args: Vec<String> = args.iter().map(|arg| with(arg)).collect();
+        let manifest = json!({"name": "lint", "exec": with(exec), "args": args});
+        let dir = extension(&world, "lint", &manifest);
+        let ran = world.path("ran");
+        script(&world.work().join("scripts/run.sh"), "#!/bin/sh\nexit 0\n");
+        change(&dir);
+        trust(&world, &dir);
+        let changed = format!("#!/bin/sh\ntouch {}\n", ran.display());
+        script(&world.work().join("scripts/run.sh"), &changed);
+        let said = hello(&world);
+        assert!(!ran.exists(), "{manifest} ran");
+        assert!(
+            said.err.contains("outside of the extension's directory"),
+            "{manifest}\n{said:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
+    let world = World::new();
+    let ran = world.path("ran");
+    let touch = format!("#!/bin/sh\ntouch {}\n", ran.display());
+    let dir = extension(&world, "lint", &json!({"name": "lint", "exec": "tool"}));
+    script(&world.work().join("bin/tool"), &touch);
+    trust(&world, &dir);
+    let path = std::env::var("PATH").expect("a path");
+    let mut command = world.zot_command(&["--provider", "demo", "-p", "hello"]);
+    command.env("PATH", format!("{}/bin:{path}", world.work().display()));
+    let said = Ran::of(command.output().expect("zot starts"));
+    assert!(!ran.exists(), "{said:#?}");
+    assert!(said.err.contains("`tool` is in none of"), "{said:#?}");
+
+    let dir = extension(
+        &world,
+        "lint",
+        &json!({"name": "lint", "exec": "sh", "args": ["run.sh"]}),
+    );
+    script(&dir.join("run.sh"), &touch);
+    trust(&world, &dir);
+    hello(&world);
+    assert!(ran.exists());
+}
+
+/// Item 14.
+#[test]
+fn a_journal_that_is_a_device_or_a_link_is_not_read() {
+    for target in ["/dev/zero", "/proc/self/environ"] {
+        let world = World::new();
+        let staging = world.work().join(".zot/extensions/.staging");
+        fs::create_dir_all(&staging).expect("made");
+        symlink(target, staging.join("journal.json")).expect("linked");
+        for args in [
+            &["ext", "list"][..],
+            &["ext", "doctor"],
+            &["ext", "outdated"],
+        ] {
+            let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, args);
+            assert_eq!(ran.code, Some(0), "{args:?} {ran:#?}");
+            assert!(peak < MEMORY, "{args:?}: {peak}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
+    let world = World::new();
+    fs::create_dir_all(world.work().join(".zot/extensions")).expect("made");
+    let lock = world.work().join(".zot/extensions.lock");
+    symlink("/dev/zero", &lock).expect("linked");
+    let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &["ext", "list"]);
+    assert!(ran.err.contains("it is a symlink"), "{ran:#?}");
+    assert!(peak < MEMORY, "{peak}");
+    fs::remove_file(&lock).expect("removed");
+    let made = world.command("mkfifo").arg(&lock).status();
+    assert!(made.expect("mkfifo starts").success());
+    let ran = world.zot(&["ext", "list"]);
+    assert!(ran.err.contains("it is not a file"), "{ran:#?}");
+}
+
+#[test]
+fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
+    let world = World::new();
+    fs::create_dir(world.work().join("sub")).expect("made");
+    for name in [".gitignore", ".ignore", "sub/.gitignore"] {
+        symlink("/dev/zero", world.work().join(name)).expect("linked");
+    }
+    fs::write(world.work().join("sub/notes.txt"), "").expect("written");
+    let zot = format!(
+        "ulimit -v {}; exec {} --provider demo",
+        ADDRESS_SPACE >> 10,
+        env!("CARGO_BIN_EXE_zot")
+    );
+    let mut screen = Screen::run(&world, (80, 24), &["sh", "-c", &zot], &[]);
+    screen.wait_idle();
+    screen.keys("@notes");
+    screen.wait_for("sub/notes.txt");
+    let peak = memory::most_resident(screen.pid().try_into().expect("a pid"));
+    assert!(peak < MEMORY, "{peak}");
+    screen.leave_by_force();
+}
+
+#[test]
+fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
+    let world = World::new();
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir_all(elsewhere.join("lint")).expect("made");
+    let manifest = json!({"name": "lint", "exec": "true"}).to_string();
+    fs::write(elsewhere.join("lint/extension.json"), manifest).expect("written");
+    let extensions = world.work().join(".zot/extensions");
+    fs::create_dir_all(&extensions).expect("made");
+    symlink(elsewhere.join("lint"), extensions.join("lint")).expect("linked");
+    symlink("/dev", extensions.join("devices")).expect("linked");
+    let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
+    for name in ["lint", "devices"] {
+        let refused = format!("extensions/{name}`: leads out of the project");
+        assert!(ran.err.contains(&refused), "{ran:#?}");
+    }
+    // Nor does the folder as a whole.
+    fs::remove_dir_all(world.work().join(".zot")).expect("removed");
+    fs::create_dir(world.work().join(".zot")).expect("made");
+    symlink(&elsewhere, &extensions).expect("linked");
+    let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
+    assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
+}
+
+/// Sixty times 255 MB: at the documented 3 s for a start, with a factor of 10 for a build for debugging on a busy machine.
+#[test]
+fn many_large_extensions_do_not_stall_the_start() {
+    let world = World::new();
+    for number in 0..60 {
+        let name = format!("big{number:02}");
+        let dir = extension(&world, &name, &json!({"name": name, "exec": "true"}));
+        let file = File::create(dir.join("data")).expect("made");
+        file.set_len(255_000_000).expect("grown");
+    }
+    let start = Instant::now();
+    let mut child = world
+        .zot_command(&["--provider", "demo", "-p", "hello"])
+        .stdout(std::process::Stdio::null())
+        .stderr(File::create(world.path("said")).expect("made"))
+        .spawn()
+        .expect("zot starts");
+    wait_until("zot has ended", || {
+        let ended = child.try_wait().expect("waited").is_some();
+        if !ended && start.elapsed() > Duration::from_secs(30) {
+            child.kill().expect("killed");
+            panic!("still starting after {:?}", start.elapsed());
+        }
+        ended
+    });
+    let said = fs::read_to_string(world.path("said")).expect("read");
+    let together = "the project's extensions together have more than 20000 files or 256 MiB";
+    assert!(said.contains(together), "{said}");
+}
+
+#[test]
+fn of_very_many_extensions_only_so_many_are_looked_at() {
+    let world = World::new();
+    for number in 0..70 {
+        let name = format!("x{number:02}");
+        extension(&world, &name, &json!({"name": name, "exec": "true"}));
+    }
+    let ran = hello(&world);
+    let said = "has more than 64 extensions; 6 are not looked at";
+    assert!(ran.err.contains(said), "{ran:#?}");
+    assert!(
+        ran.err.contains("x63 of this project") && !ran.err.contains("x64 of"),
+        "{ran:#?}"
+    );
+}

@@ -1,0 +1,274 @@
+//! Whose data is in an extension's `data_dir`.
+//!
+//! A name is free for anybody to use, so data belongs to a name *and* the place that its extension came from. The first
+//! one of a name gets the directory `extension-data/NAME`, and a record outside of it, where the extension cannot write,
+//! says so. One of the same name from elsewhere gets a directory of its own, until the user lets it have the other.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::discover::{MANIFEST, Scope, shown};
+use crate::{
+    file,
+    home::{Home, make_private},
+    untrusted,
+};
+
+/// More than a record says.
+const RECORD: usize = 64 << 10;
+/// More than any list of extensions.
+const LOCK_FILE: usize = 16 << 20;
+
+/// Where an extension came from, which is what its data belongs to.
+///
+/// What the user named with `--ext` and what was installed from that directory is one owner; a project's own is never one
+/// with either.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DataOwner {
+    /// How it was found.
+    pub scope: Scope,
+    /// What it was installed from, without its ref; its directory where nobody installed it.
+    pub source: String,
+}
+
+impl DataOwner {
+    fn key(&self) -> (bool, &str) {
+        (self.scope == Scope::Project, &self.source)
+    }
+}
+
+impl PartialEq for DataOwner {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for DataOwner {}
+
+/// `https://example.org/guard.git (global)`
+impl std::fmt::Display for DataOwner {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} ({})", shown::text(&self.source), self.scope)
+    }
+}
+
+/// The data directory of one extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataDir {
+    /// The directory.
+    pub path: PathBuf,
+    /// Whose data is in the directory that has the plain name; `None` where it is this one's.
+    pub apart_from: Option<String>,
+}
+
+impl DataOwner {
+    /// The owner that the extension in `dir` is. Only the user's own lock file is believed: a repository can write anything
+    /// into that of a project.
+    pub fn of(scope: Scope, dir: &Path, home: &Home) -> Self {
+        let installed = match (scope, dir.file_name()) {
+            (Scope::Global, Some(name)) => installed_from(home, &name.to_string_lossy()),
+            _ => None,
+        };
+        let source = installed.unwrap_or_else(|| {
+            let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+            real.to_string_lossy().into_owned()
+        });
+        Self { scope, source }
+    }
+
+    /// Where the data of its extension `name` is, or will be when it is first started.
+    pub fn data_dir(&self, home: &Home, name: &str) -> DataDir {
+        let plain = home.data_dir(name);
+        let apart_from = match record(home, name) {
+            Ok(Some(owner)) if owner == *self => None,
+            // Nothing is left of it.
+            Ok(Some(_)) if plain.symlink_metadata().is_err() => None,
+            Ok(Some(owner)) => Some(owner.to_string()),
+            // From before there were records: the installed one's, where there is one.
+            Ok(None) => {
+                let installed = home.extensions().join(name);
+                let is_anothers = self.scope != Scope::Global
+                    && plain.symlink_metadata().is_ok()
+                    && installed.join(MANIFEST).exists();
+                is_anothers.then(|| format!("{} (global)", shown::path(&installed)))
+            }
+            Err(error) => Some(format!("somebody: {error}")),
+        };
+        let path = match apart_from {
+            None => plain,
+            Some(_) => home.data_dir(&format!("{name}@{}", self.short())),
+        };
+        DataDir { path, apart_from }
+    }
+
+    /// Makes the data directory, and records that the plain one is this owner's where it is nobody's yet.
+    pub(crate) fn claim(&self, home: &Home, name: &str) -> io::Result<DataDir> {
+        let data = self.data_dir(home, name);
+        if data.apart_from.is_some() {
+            return Ok(data);
+        }
+        match record(home, name) {
+            Ok(Some(owner)) if owner == *self => Ok(data),
+            Ok(None) => {
+                let path = home.data_owner(name);
+                make_private(path.parent().unwrap_or(&path))?;
+                match file::write_new(&path, &self.to_bytes()) {
+                    // Another one was quicker.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        Ok(self.data_dir(home, name))
+                    }
+                    written => written.map(|_| data),
+                }
+            }
+            _ => self.adopt(home, name).map(|()| data),
+        }
+    }
+
+    /// Gives the directory with the plain name, and all that is in it, to this owner. Whose it was gets one of its own.
+    pub fn adopt(&self, home: &Home, name: &str) -> io::Result<()> {
+        let path = home.data_owner(name);
+        make_private(path.parent().unwrap_or(&path))?;
+        file::replace(&path, &self.to_bytes(), |_| Ok(()))
+    }
+
+    /// Forgets that the plain directory was this owner's, once that is gone.
+    pub fn release(&self, home: &Home, name: &str) {
+        if matches!(record(home, name), Ok(Some(owner)) if owner == *self) {
+            let _ = fs::remove_file(home.data_owner(name));
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).unwrap_or_default()
+    }
+
+    /// Twelve hexadecimal digits.
+    fn short(&self) -> String {
+        let (is_project, source) = self.key();
+        let text = format!("{is_project}\0{source}");
+        let digest = Sha256::digest(text.as_bytes());
+        digest[..6]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+fn record(home: &Home, name: &str) -> io::Result<Option<DataOwner>> {
+    match untrusted::read_whole(None, &home.data_owner(name), RECORD) {
+        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What `extensions.lock` says that the extension in the directory `name` was installed from.
+fn installed_from(home: &Home, name: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct LockFile {
+        extensions: BTreeMap<String, Entry>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        source: Source,
+    }
+    #[derive(Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    enum Source {
+        Path { path: String },
+        Git { url: String },
+    }
+    let bytes = untrusted::read_whole(None, &home.lock_file(), LOCK_FILE).ok()?;
+    let mut lock: LockFile = serde_json::from_slice(&bytes).ok()?;
+    Some(match lock.extensions.remove(name)?.source {
+        Source::Path { path } => path,
+        Source::Git { url } => url,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(scope: Scope, source: &str) -> DataOwner {
+        let source = source.to_owned();
+        DataOwner { scope, source }
+    }
+
+    /// What starting does.
+    fn start(owner: &DataOwner, home: &Home) -> DataDir {
+        let data = owner.claim(home, "guard").expect("claimed");
+        fs::create_dir_all(&data.path).expect("made");
+        data
+    }
+
+    #[test]
+    fn data_belongs_to_a_scope_and_a_source() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        let first = owner(Scope::Global, "https://example.org/guard");
+        let plain = start(&first, &home);
+        assert_eq!(plain.path, home.data_dir("guard"));
+        let others = [
+            owner(Scope::Global, "https://example.com/guard"),
+            owner(Scope::Project, "https://example.org/guard"),
+            owner(Scope::Explicit, "/x"),
+            owner(Scope::Explicit, "/y"),
+        ];
+        let mut paths = vec![plain.path.clone()];
+        for other in &others {
+            let data = start(other, &home);
+            assert_eq!(data.apart_from, Some(first.to_string()));
+            assert!(!paths.contains(&data.path), "{data:?}");
+            assert_eq!(start(other, &home), data, "again");
+            paths.push(data.path);
+        }
+        assert_eq!(start(&first, &home), plain);
+        // However it is started.
+        let again = owner(Scope::Explicit, "https://example.org/guard");
+        assert_eq!(start(&again, &home), plain);
+
+        others[0].adopt(&home, "guard").expect("adopted");
+        assert_eq!(start(&others[0], &home), plain);
+        assert_ne!(start(&first, &home).path, plain.path);
+
+        fs::write(home.data_owner("guard"), "{").expect("written");
+        assert_ne!(start(&first, &home).path, plain.path, "unreadable");
+    }
+
+    #[test]
+    fn data_without_a_record_is_the_installed_ones() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        let installed = home.extensions().join("guard");
+        fs::create_dir_all(&installed).expect("made");
+        fs::write(installed.join(MANIFEST), "{}").expect("written");
+        fs::create_dir_all(home.data_dir("guard")).expect("made");
+        let explicit = owner(Scope::Explicit, "/x");
+        assert_ne!(start(&explicit, &home).path, home.data_dir("guard"));
+        let global = DataOwner::of(Scope::Global, &installed, &home);
+        assert_eq!(start(&global, &home).path, home.data_dir("guard"));
+    }
+
+    #[test]
+    fn the_source_is_what_it_was_installed_from_whatever_the_ref() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        let dir = home.extensions().join("guard");
+        fs::create_dir_all(&dir).expect("made");
+        let of = |scope| DataOwner::of(scope, &dir, &home).source;
+        let real = dir.canonicalize().expect("there").display().to_string();
+        assert_eq!(of(Scope::Global), real);
+        let lock = r#"{"version": 1, "extensions": {"guard": {
+            "source": {"kind": "git", "url": "https://example.org/guard", "ref": "v1"}, "digest": ""}}}"#;
+        fs::write(home.lock_file(), lock).expect("written");
+        assert_eq!(of(Scope::Global), "https://example.org/guard");
+        assert_eq!(of(Scope::Project), real);
+    }
+}

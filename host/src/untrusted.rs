@@ -1,0 +1,201 @@
+//! Files that somebody else controls, such as those of a repository the user has cloned.
+//!
+//! Everything that zot reads by itself below the working directory is opened here: no link leads out of the root, only
+//! regular files are read, opening never blocks, and no read is longer than its bound.
+
+pub(crate) mod beneath;
+
+use std::{
+    ffi::OsString,
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStringExt, fs::OpenOptionsExt},
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{Dir, FileType, Mode, OFlags, open},
+    io::Errno,
+};
+
+/// The first bytes of a file.
+#[derive(Debug)]
+pub struct Beginning {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the file has more.
+    pub cut: bool,
+}
+
+/// Reads at most `most` bytes of a file. With `root`, `path` is relative to it and must not lead out of it; without,
+/// links are followed anywhere, which is for the user's own files.
+pub fn read(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Beginning> {
+    let file = match open_in(root, path, OFlags::RDONLY | OFlags::NONBLOCK) {
+        // A socket cannot be opened at all.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
+            return Err(not_a_file());
+        }
+        opened => File::from(opened?),
+    };
+    // Asked of what was opened: the path may name something else by now.
+    if !file.metadata()?.is_file() {
+        return Err(not_a_file());
+    }
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    let cut = bytes.len() > most;
+    bytes.truncate(most);
+    Ok(Beginning { bytes, cut })
+}
+
+/// Reads a whole file, as [`read`] does. One that is longer than `most` bytes is an error.
+pub fn read_whole(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let Beginning { bytes, cut } = read(root, path, most)?;
+    if cut {
+        let message = format!("it is larger than {} KiB", most >> 10);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Lists a folder, in no particular order. One with more than `most` entries is an error.
+pub(crate) fn list(
+    root: Option<&Path>,
+    path: &Path,
+    most: usize,
+) -> io::Result<Vec<(OsString, FileType)>> {
+    let mut entries = Vec::new();
+    for entry in Dir::new(open_in(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        if entries.len() == most {
+            let message = format!("it has more than {most} entries");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        entries.push((OsString::from_vec(name.to_vec()), entry.file_type()));
+    }
+    Ok(entries)
+}
+
+/// Whether `path` leads to a folder, without leaving `root` on the way.
+pub(crate) fn is_folder(root: &Path, path: &Path) -> io::Result<bool> {
+    match open_in(Some(root), path, OFlags::RDONLY | OFlags::DIRECTORY) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")
+}
+
+/// Whether it is the error of something that is not a regular file.
+pub(crate) fn is_not_a_file(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
+}
+
+/// Whether it is the error of a link that leads out of its root.
+pub(crate) fn leads_out(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
+
+/// Opens `path`, beneath `root` where there is one.
+pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let Some(root) = root else {
+        return Ok(open(path, flags, Mode::empty())?);
+    };
+    let root = open(
+        root,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    match beneath::open(root.as_fd(), path, flags, Mode::empty()) {
+        Err(Errno::XDEV) => Err(io::Error::new(
+            io::ErrorKind::CrossesDevices,
+            "it is a link that leads elsewhere",
+        )),
+        opened => Ok(opened?),
+    }
+}
+
+/// Opens a regular file for reading, or gives `None` for anything else. A FIFO without a writer does not block, and a
+/// device is not read.
+pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    if matches!(follow, Follow::Never) {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = match options.open(path) {
+        // A socket cannot be opened at all.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => return Ok(None),
+        opened => opened?,
+    };
+    // Asked of what was opened: the path may name something else by now.
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// Whether a symlink at the path's end is followed.
+#[derive(Clone, Copy)]
+pub(crate) enum Follow {
+    Yes,
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_a_regular_file_within_the_root_is_read_and_no_more_than_the_bound() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().join("root");
+        fs::create_dir(&root).expect("made");
+        fs::write(outer.path().join("secret"), "secret").expect("written");
+        fs::write(root.join("file"), "0123456789").expect("written");
+        symlink("../secret", root.join("out")).expect("linked");
+        symlink("/dev/zero", root.join("zero")).expect("linked");
+        symlink("file", root.join("within")).expect("linked");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("fifo"),
+            FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .expect("made");
+        let read = |path: &str, most| super::read(Some(&root), Path::new(path), most);
+        for name in ["file", "within"] {
+            let beginning = read(name, 4).expect("read");
+            assert_eq!((&*beginning.bytes, beginning.cut), (&b"0123"[..], true));
+            assert!(!read(name, 10).expect("read").cut);
+        }
+        for name in ["out", "zero"] {
+            assert!(leads_out(&read(name, 4).expect_err("refused")), "{name}");
+        }
+        for name in [".", "fifo"] {
+            assert!(
+                is_not_a_file(&read(name, 4).expect_err("refused")),
+                "{name}"
+            );
+        }
+        let error = read_whole(Some(&root), Path::new("file"), 9).expect_err("refused");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(
+            list(Some(&root), Path::new(""), 5).expect("listed").len(),
+            5
+        );
+        assert!(list(Some(&root), Path::new(""), 4).is_err());
+    }
+}
