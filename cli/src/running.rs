@@ -3,9 +3,11 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
-use zot_host::{Host, HostConfig, extension::Builtins, provider::credentials, tool};
+use zot_host::{
+    Host, HostConfig, extension::Builtins, provider::credentials, settings::Settings, tool,
+};
 use zot_process::{Orphans, Spawner, Subreaper};
-use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits, validate};
+use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits};
 
 use crate::{exit::Exit, interrupt};
 
@@ -45,9 +47,8 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
         tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
     config.secrets = credentials::variables().map(str::to_owned).collect();
-    let bytes = std::fs::read(home.config()).unwrap_or_default();
     // Whatever is wrong with the configuration is for others to tell.
-    config.settings = validate::config(&bytes).0.extensions;
+    config.settings = Settings::load_quietly(home).extensions;
     config
 }
 

@@ -195,11 +195,7 @@ impl Home {
         let name = if is_name {
             id.to_owned()
         } else {
-            let digest = Sha256::digest(id.as_bytes());
-            digest[..16]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect()
+            short_hash(id)
         };
         self.scratch().join(name)
     }
@@ -207,35 +203,44 @@ impl Home {
     /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
     /// was there with another. What is missing above it is made likewise, as XDG wants it.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
-        self.check_data_name(name)?;
+        check_data_name(name)?;
         let path = self.data_dir(name);
-        self.prepare_data(&path)?;
+        prepare_data(&path)?;
         Ok(path)
     }
+}
 
-    /// A manifest's name is no path, and one that is would lead out of the home.
-    pub(crate) fn check_data_name(&self, name: &str) -> Result<(), HomeError> {
-        if !matches!(
-            Path::new(name).components().collect::<Vec<_>>()[..],
-            [Component::Normal(component)] if component == name
-        ) {
-            return Err(HomeError::Name(name.to_owned()));
-        }
-        Ok(())
+/// A manifest's name is no path, and one that is would lead out of the home.
+pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
+    if !matches!(
+        Path::new(name).components().collect::<Vec<_>>()[..],
+        [Component::Normal(component)] if component == name
+    ) {
+        return Err(HomeError::Name(name.to_owned()));
     }
+    Ok(())
+}
 
-    /// Makes a directory for an extension's data.
-    pub(crate) fn prepare_data(&self, path: &Path) -> Result<(), HomeError> {
-        match make_private(path) {
-            Ok(true) => Ok(()),
-            Ok(false) if path.is_symlink() => Err(HomeError::Symlink(path.to_owned())),
-            Ok(false) => Err(HomeError::NotADirectory(path.to_owned())),
-            Err(source) => Err(HomeError::Io {
-                path: path.to_owned(),
-                source,
-            }),
-        }
+/// Makes a directory for an extension's data.
+pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
+    match make_private(path) {
+        Ok(true) => Ok(()),
+        Ok(false) if path.is_symlink() => Err(HomeError::Symlink(path.to_owned())),
+        Ok(false) => Err(HomeError::NotADirectory(path.to_owned())),
+        Err(source) => Err(HomeError::Io {
+            path: path.to_owned(),
+            source,
+        }),
     }
+}
+
+/// Sixteen hexadecimal digits that stand for a text which is not fit to be a name.
+pub(crate) fn short_hash(text: &str) -> String {
+    let mut hash = String::new();
+    for byte in &Sha256::digest(text.as_bytes())[..8] {
+        hash.push_str(&format!("{byte:02x}"));
+    }
+    hash
 }
 
 /// Whether there is a directory now, and not something else in its place.

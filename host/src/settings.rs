@@ -121,6 +121,12 @@ impl Settings {
         }
     }
 
+    /// The configuration without a word about what is wrong with it, and without setting anything aside.
+    pub fn load_quietly(home: &Home) -> Config {
+        let bytes = read(&home.config()).ok().flatten().unwrap_or_default();
+        validate::config(&bytes).0
+    }
+
     fn broken(notice: SettingsNotice) -> Self {
         Self {
             config: Config::default(),

@@ -17,8 +17,9 @@ use zot_host::{
         },
     },
     home::Home,
+    settings::Settings,
 };
-use zot_protocol::{Manifest, validate};
+use zot_protocol::Manifest;
 
 use super::{
     lock_file::{Entry, LockFile},
@@ -210,9 +211,7 @@ fn dir_of<'r>(refused: &'r Refused, store: &Store) -> Option<&'r Path> {
 
 /// The answers that the user gave; whatever is wrong with the configuration is for others to tell.
 fn trust(home: &Home) -> TrustProject {
-    let bytes = fs::read(home.config()).unwrap_or_default();
-    let (config, _) = validate::config(&bytes);
-    TrustProject::Remembered(config.trusted)
+    TrustProject::Remembered(Settings::load_quietly(home).trusted)
 }
 
 /// The one that `name` means: by its manifest's name, its directory's, or its path.

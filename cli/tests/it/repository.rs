@@ -49,14 +49,19 @@ fn hello(world: &World) -> Ran {
     ran
 }
 
+/// A script of the project, from the directory of an extension.
+const OUTSIDE: &str = "../../../scripts/run.sh";
+
+/// What is started, with which arguments, and what else is in the directory.
+type Case = (&'static str, &'static [&'static str], fn(&Path));
+
 /// Item 10: the user agreed to the directory, and what changes elsewhere is not run.
 #[test]
 fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
-    let outside = "../../../scripts/run.sh";
     let absolute = |world: &World| text(&world.work().join("scripts/run.sh")).to_owned();
-    let cases: [(&str, &[&str], fn(&Path)); 8] = [
-        (outside, &[], |_| {}),
-        ("sh", &[outside], |_| {}),
+    let cases: [Case; 8] = [
+        (OUTSIDE, &[], |_| {}),
+        ("sh", &[OUTSIDE], |_| {}),
         ("sh", &["ABSOLUTE"], |_| {}),
         ("ABSOLUTE", &[], |_| {}),
         ("./link.sh", &[], |dir| {

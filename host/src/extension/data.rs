@@ -11,12 +11,11 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::discover::{MANIFEST, Scope, shown};
 use crate::{
     file,
-    home::{Home, make_private},
+    home::{Home, make_private, short_hash},
     untrusted,
 };
 
@@ -148,15 +147,9 @@ impl DataOwner {
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
-    /// Twelve hexadecimal digits.
     fn short(&self) -> String {
         let (is_project, source) = self.key();
-        let text = format!("{is_project}\0{source}");
-        let digest = Sha256::digest(text.as_bytes());
-        digest[..6]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        short_hash(&format!("{is_project}\0{source}"))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     data::{DataDir, DataOwner},
     discover::{ExecError, Found, Scope, resolve_exec, resolve_project_exec, shown},
 };
-use crate::home::{Home, HomeError};
+use crate::home::{Home, HomeError, check_data_name, prepare_data};
 
 /// What an extension is started from. Whether it can be started is found out when it is, and then is told: one whose
 /// program is missing must still refuse what it guards.
@@ -81,13 +81,13 @@ impl Launch {
             path: self.home.data_owner(self.name()),
             source,
         };
-        self.home.check_data_name(self.name())?;
+        check_data_name(self.name())?;
         let DataDir { path, apart_from } = self
             .data_owner()
             .claim(&self.home, self.name())
             .map_err(io)?;
         let is_new = path.symlink_metadata().is_err();
-        self.home.prepare_data(&path)?;
+        prepare_data(&path)?;
         Ok(apart_from.filter(|_| is_new).map(|owner| {
             let which = match self.scope {
                 Scope::Explicit => shown::path(&self.dir).to_string(),

@@ -12,6 +12,7 @@ use git2::{
     AutotagOption, ConfigLevel, Direction, Error, ErrorClass, ErrorCode, FetchOptions, ObjectType,
     Oid, ProxyOptions, Remote, RemoteCallbacks, Repository, RepositoryInitOptions,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use zot_host::extension::discover::shown;
 
 use super::{
@@ -25,6 +26,10 @@ use super::{
     refs::{self, Found, Head, RefError, Want},
 };
 
+/// The most memory that is used while something is fetched, in bytes. The library unpacks what is stored as a difference
+/// in memory, and a few bytes can be the difference to gigabytes: that then fails instead. A package's largest file and what
+/// it differs from fit.
+const MEMORY: u64 = 768 * 1024 * 1024;
 /// How long a server may be silent.
 const SILENCE_MS: i32 = 30_000;
 /// Of one commit: every file, every directory, and the commit with its tags.
@@ -86,8 +91,8 @@ pub(super) struct Brought {
     pub(super) how: String,
 }
 
-/// From now on the library reads nobody's configuration and waits for no server longer than it should. Both are
-/// settings of the whole process.
+/// From now on the library reads nobody's configuration, waits for no server longer than it should, and has only so much
+/// memory. All are settings of the whole process.
 pub(super) fn set_up() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -101,6 +106,14 @@ pub(super) fn set_up() {
             let set = unsafe { git2::opts::set_search_path(level, "") };
             set.expect("an empty search path is one");
         }
+        let limit = getrlimit(Resource::Data);
+        let most = limit.maximum.map_or(MEMORY, |most| most.min(MEMORY));
+        let limit = Rlimit {
+            current: Some(limit.current.map_or(most, |current| current.min(most))),
+            ..limit
+        };
+        // A system without it has no such bound.
+        let _ = setrlimit(Resource::Data, limit);
         // SAFETY: as above.
         let set = unsafe {
             git2::opts::set_server_connect_timeout_in_milliseconds(SILENCE_MS)
@@ -358,6 +371,10 @@ fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchErr
 pub(super) fn told(error: Error) -> FetchError {
     match (error.code(), error.class()) {
         (ErrorCode::Timeout, _) => FetchError::Silent,
+        (_, ErrorClass::NoMemory) => FetchError::TooLarge {
+            bytes: MEMORY,
+            what: " unpacked",
+        },
         (ErrorCode::Auth, ErrorClass::Ssh) => {
             FetchError::Auth("is your key in the agent (`ssh-add -l`), and known to the server?")
         }

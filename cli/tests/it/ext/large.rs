@@ -78,3 +78,88 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(peak < base + GROWTH, "{peak}, usually {base}");
 }
+
+/// Writes a repository by hand, in which a file is stored as its difference to a smaller one: copy that 64 times.
+const BOMB: &str = r#"
+import hashlib, os, struct, subprocess, sys, zlib
+os.chdir(sys.argv[1])
+subprocess.run(["git", "init", "-q", "-b", "main", "."], check=True)
+# Or a server would send the file itself.
+subprocess.run(["git", "config", "core.bigFileThreshold", "10g"], check=True)
+SIZE, TIMES = 0xffffff, 64
+def oid(kind, data):
+    return hashlib.sha1(b"%s %d\0" % (kind, len(data)) + data).digest()
+def number(value):
+    out = b""
+    while value > 0x7f:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+def entry(kind, data, base=b""):
+    first, rest = kind << 4 | len(data) & 15, len(data) >> 4
+    head = bytes([first | (0x80 if rest else 0)]) + (number(rest) if rest else b"")
+    return head + base + zlib.compress(data, 9)
+base = bytes(SIZE)
+delta = number(SIZE) + number(SIZE * TIMES) + b"\xf0\xff\xff\xff" * TIMES
+whole = hashlib.sha1(b"blob %d\0" % (SIZE * TIMES))
+for _ in range(TIMES):
+    whole.update(base)
+manifest = b'{"name": "guard", "exec": "true"}'
+tree = b"100644 base\0" + oid(b"blob", base) + b"100644 extension.json\0" + oid(b"blob", manifest) + b"100644 zeros\0" + whole.digest()
+who = b"a <a@example.org> 1 +0000"
+commit = b"tree " + oid(b"tree", tree).hex().encode() + b"\nauthor " + who + b"\ncommitter " + who + b"\n\nx\n"
+objects = [
+    (oid(b"blob", base), entry(3, base)),
+    (whole.digest(), entry(7, delta, oid(b"blob", base))),
+    (oid(b"blob", manifest), entry(3, manifest)),
+    (oid(b"tree", tree), entry(2, tree)),
+    (oid(b"commit", commit), entry(1, commit)),
+]
+pack, index = b"PACK" + struct.pack(">II", 2, len(objects)), []
+for id, data in objects:
+    index.append((id, zlib.crc32(data), len(pack)))
+    pack += data
+pack += hashlib.sha1(pack).digest()
+index.sort()
+idx = b"\xfftOc" + struct.pack(">I", 2)
+for first in range(256):
+    idx += struct.pack(">I", sum(id[0] <= first for id, _, _ in index))
+idx += b"".join(id for id, _, _ in index)
+idx += b"".join(struct.pack(">I", crc) for _, crc, _ in index)
+idx += b"".join(struct.pack(">I", offset) for _, _, offset in index)
+idx += pack[-20:]
+idx += hashlib.sha1(idx).digest()
+name = ".git/objects/pack/pack-" + pack[-20:].hex()
+open(name + ".pack", "wb").write(pack)
+open(name + ".idx", "wb").write(idx)
+open(".git/refs/heads/main", "w").write(oid(b"commit", commit).hex() + "\n")
+"#;
+
+#[test]
+fn a_file_that_is_stored_as_a_difference_is_not_unpacked_to_gigabytes() {
+    let world = World::new();
+    let dir = world.path("repositories/bomb");
+    std::fs::create_dir_all(&dir).expect("made");
+    let made = world
+        .command("python3")
+        .args(["-c", BOMB, crate::support::text(&dir)])
+        .output()
+        .expect("python3 starts");
+    assert!(made.status.success(), "{made:?}");
+    let root = world.path("repositories");
+    let (http, daemon) = (
+        Server::start(Manner::Serve(root.clone())),
+        Daemon::start(&world, &root),
+    );
+    for url in [
+        format!("file://{}", dir.display()),
+        http.url("bomb/.git"),
+        daemon.url("bomb/.git"),
+    ] {
+        let args = ["ext", "install", &url, "--yes"];
+        let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &args);
+        assert_eq!(ran.code, Some(1), "{url} {ran:#?}");
+        assert!(ran.err.contains("it is larger than"), "{url} {ran:#?}");
+        assert!(peak < 3 * GROWTH, "{url}: {peak} {ran:#?}");
+    }
+}

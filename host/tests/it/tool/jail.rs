@@ -248,7 +248,8 @@ async fn the_scratch_folder_is_no_way_out() {
         cancel.cancel();
         folder
     };
-    let (_, folder) = within("both", async { tokio::join!(running, trying) }).await;
+    let both = Box::pin(async { tokio::join!(running, trying) });
+    let (_, folder) = within("both", both).await;
     assert!(!std::path::Path::new(folder.trim()).exists());
 }
 
