@@ -4,6 +4,7 @@ mod authentication;
 mod backpressure;
 mod bad_input;
 mod clients;
+mod daemons;
 mod documents;
 pub(crate) mod driver;
 mod ending;

@@ -403,7 +403,7 @@ async fn spawn(
         .cwd(&launch.dir);
     let spec = permission::apply(spec, launch, cwd, &shared.secrets, shared.support);
     let spawned = shared.spawner.spawn(spec).await;
-    spawned.map_err(|error| error.to_string())
+    spawned.map_err(|error| permission::explain(&error))
 }
 
 /// The log of an extension, whether it can be started or not.

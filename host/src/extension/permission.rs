@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use zot_process::{Confinement, Enforced, Spec, Support};
+use zot_process::{Confinement, Enforced, SpawnError, Spec, Support};
 use zot_protocol::{Manifest, Net, Permissions};
 
 use super::launch::Launch;
@@ -145,6 +145,17 @@ pub(crate) fn apply(
         }
     }
     spec.confine(confinement(permissions, launch, &places, support))
+}
+
+/// Why it could not be started, with the line that its manifest lacks if that is the reason.
+pub(crate) fn explain(error: &SpawnError) -> String {
+    match error {
+        SpawnError::Undeclared { needed, .. } => format!(
+            "{error}\nhint: add {:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH",
+            needed.display().to_string()
+        ),
+        error => error.to_string(),
+    }
 }
 
 /// What the first word of a granted path stands for.

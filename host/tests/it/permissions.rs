@@ -203,6 +203,68 @@ async fn files_that_are_granted_are_no_more_than_those() {
     user.end().await;
 }
 
+/// Neither what it names nor the folder of that, and nothing runs in its place.
+#[tokio::test]
+async fn the_first_line_of_a_script_is_no_grant() {
+    use std::os::unix::fs::PermissionsExt;
+    if !enforces() {
+        return;
+    }
+    let user = User::new(|_| {});
+    std::fs::create_dir(user.path("secrets/shims")).expect("made");
+    let (key, shim) = (user.path("secrets/key"), user.path("secrets/shims/x"));
+    std::fs::write(&shim, "#!/bin/sh\n. \"$1\"\n").expect("written");
+    let executable = |path: &str| {
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(path, mode).expect("set");
+    };
+    let (main, ran) = (user.path("ext/main"), user.path("ran"));
+    for (interpreter, needed) in [(&key, &key), (&shim, &user.path("secrets"))] {
+        executable(interpreter);
+        let text = format!("#!{interpreter}\ncat {key} > $TMPDIR/ran; cp $TMPDIR/ran {ran}\n");
+        std::fs::write(&main, text).expect("written");
+        executable(&main);
+        let launch = user.launch("reach.py", "./main", &json!({}));
+        let data = launch.data_dir();
+        let stats = user.stage.host.load(vec![launch]).await;
+        assert_eq!(stats.ready, 0, "{stats:?}");
+        let expected = format!(
+            "the first line of `{main}` names the interpreter `{interpreter}`, which its permissions do not grant\n\
+             hint: add {needed:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH"
+        );
+        assert_eq!(stats.errors[0].reason, expected);
+        assert!(!data.join("ran").exists(), "it ran and read the key");
+    }
+    user.end().await;
+}
+
+#[tokio::test]
+async fn a_path_that_leads_upwards_is_no_grant() {
+    let user = User::new(|_| {});
+    for path in ["~/../..", "/etc/..", "$cwd/../secrets"] {
+        let manifest =
+            json!({"name": "up", "exec": "true", "permissions": {"fs": {"read": [path]}}});
+        let file = user.path("ext/extension.json");
+        std::fs::write(&file, manifest.to_string()).expect("written");
+        let refused = read_manifest(Path::new(&file))
+            .expect_err("refused")
+            .to_string();
+        assert!(refused.contains("and has no .. in it"), "{refused}");
+    }
+    // What says nothing is not shown either.
+    let launch = user.launch(
+        "reach.py",
+        "python3",
+        &json!({"fs": {"read": ["$cwd//.//x/"]}}),
+    );
+    let report = zot_host::extension::PermissionReport::of(&launch.manifest, Support::none());
+    assert!(
+        report.to_string().starts_with("reads $cwd/x, no network"),
+        "{report}"
+    );
+    user.end().await;
+}
+
 #[tokio::test]
 async fn a_link_in_the_project_leads_nowhere_else() {
     if !enforces() {
@@ -217,7 +279,7 @@ async fn a_link_in_the_project_leads_nowhere_else() {
     for (to, link) in links {
         std::os::unix::fs::symlink(to, link).expect("linked");
     }
-    let granted = json!({"fs": {"read": ["$cwd/out", "$cwd/alias", "$cwd/../secrets"]}});
+    let granted = json!({"fs": {"read": ["$cwd/out", "$cwd/alias", "$cwd/out/key"]}});
     let launch = user.launch("reach.py", "python3", &granted);
     let stats = user.stage.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
