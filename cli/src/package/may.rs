@@ -92,7 +92,6 @@ fn beyond(old: &Permissions, new: &Permissions) -> Vec<String> {
         granted.iter().any(|granted| {
             path.strip_prefix(granted.trim_end_matches('/'))
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                && !path.contains("..")
         })
     };
     let mut gained = Vec::new();
@@ -158,13 +157,15 @@ mod tests {
         for (wider, said) in [
             (json!(null), "everything you may"),
             (json!({"fs": {"read": ["/etc"]}}), "reads /etc"),
-            (json!({"fs": {"read": ["~/../x"]}}), "reads ~/../x"),
             (json!({"fs": {"read": ["~x"]}}), "reads ~x"),
             (json!({"fs": {"write": ["~"]}}), "writes ~"),
             (json!({"fs": {"write": ["$cwd-evil"]}}), "writes $cwd-evil"),
             (json!({"net": true}), "network: all of it"),
             (json!({"net": [443, 22]}), "network: TCP to 22"),
             (json!({"env": ["A", "B"]}), "gets B"),
+            (json!({"tools": ["bash"]}), "may run bash"),
+            (json!({"intercept": ["tool_call"]}), "may rewrite tool_call"),
+            (json!({"submit": true}), "may submit prompts"),
         ] {
             let gained = change(old.clone(), wider.clone()).gained;
             assert_eq!(gained.len(), 1, "{wider}");
