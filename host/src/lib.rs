@@ -48,8 +48,8 @@
 //! [`discover`](extension::discover::discover) looks where extensions are and says of each what is to become of it. [`Host::load`] starts those
 //! that are to be started, all at once and in no more time than the slowest needs, up to
 //! [`Limits::startup`](zot_protocol::limits::Limits); who is later joins later. Called again it is a reload: all are ended, then started, and
-//! what is asked meanwhile waits; [`Host::reload`] looks for them in between. [`Host::shutdown`] ends them side by side, with everything they have started. A binary
-//! that wants daemons ended too, which have left every group and session, makes itself their subreaper
+//! what is asked meanwhile waits; [`Host::reload`] looks for them in between. [`Host::shutdown`] ends them side by side, with everything they have started, daemons
+//! included. A binary that also wants to end those that removed every mark of their tree makes itself their subreaper
 //! ([`zot_process::Subreaper`]); that is a setting of the whole process, so a library leaves it alone.
 //!
 //! # Asking

@@ -211,10 +211,6 @@ impl Confinement {
 #[derive(Debug)]
 pub(crate) enum Unbuilt {
     System(io::Error),
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is looked at there")
-    )]
     Undeclared(Undeclared),
 }
 
