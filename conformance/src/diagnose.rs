@@ -62,8 +62,8 @@ pub(crate) async fn silence(
 /// With the end of what it wrote to its standard error, a traceback above all.
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
-        // What was written before the end is in the pipe.
-        session.listen(Duration::from_millis(50)).await;
+        // What was written before the end is in the pipe, which a descendant may hold open.
+        let _ = tokio::time::timeout(session.scaled(LAST_WORDS), session.stderr_ended()).await;
     }
     let stderr = session.stderr();
     if stderr.is_empty() {

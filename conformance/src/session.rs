@@ -441,6 +441,11 @@ impl Session {
         self.process.descendants().await
     }
 
+    /// Waits until its standard error has been read to the end.
+    pub(crate) async fn stderr_ended(&self) {
+        self.stderr.ended().await;
+    }
+
     /// The end of its standard error.
     pub fn stderr(&self) -> String {
         self.stderr.text()

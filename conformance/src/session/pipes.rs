@@ -166,11 +166,15 @@ async fn read(
 }
 
 /// Reads a standard error to its end, and keeps the last of it.
-pub(super) struct Stderr(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Stderr {
+    kept: Arc<Mutex<Vec<u8>>>,
+    ended: watch::Receiver<bool>,
+}
 
 impl Stderr {
     pub(super) fn start(stderr: Option<ChildStderr>) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, ended) = watch::channel(stderr.is_none());
         if let Some(mut stderr) = stderr {
             let kept = Arc::clone(&kept);
             tokio::spawn(async move {
@@ -181,13 +185,20 @@ impl Stderr {
                     let over = kept.len().saturating_sub(STDERR_BYTES);
                     kept.drain(..over);
                 }
+                end.send_replace(true);
             });
         }
-        Self(kept)
+        Self { kept, ended }
+    }
+
+    /// Waits until it has been read to its end.
+    pub(super) async fn ended(&self) {
+        let mut ended = self.ended.clone();
+        let _ = ended.wait_for(|ended| *ended).await;
     }
 
     pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim_end().to_owned()
     }
 }
