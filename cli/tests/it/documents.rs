@@ -4,6 +4,7 @@ mod arrows;
 mod fields;
 mod json;
 mod links;
+mod promises;
 mod shell;
 
 use std::{
