@@ -8,12 +8,19 @@ const MIB: usize = 1024 * KIB;
 
 /// The largest frame in either direction, in bytes, its newline not counted.
 pub const FRAME_BYTES: usize = 4 * MIB;
+/// The most values and keys that a frame from an extension, or a command of a driver, may have. An object or a list counts
+/// as 8, because that is what it takes: so a frame takes some 10 MB in memory at the most, besides its texts.
+pub const FRAME_VALUES: usize = 100_000;
 /// The largest line of the driver protocol, in bytes, its newline not counted.
 pub const RPC_LINE_BYTES: usize = 16 * MIB;
 /// What is left of the text or content of an event that would make too large a frame.
 pub const EVENT_TEXT_BYTES: usize = 256 * KIB;
 /// The largest answer to a `call_tool`, and the largest arguments of one.
 pub const CALL_TOOL_BYTES: usize = 256 * KIB;
+/// The most values that the arguments of a `call_tool` may have, counted as those of a frame.
+pub const CALL_TOOL_VALUES: usize = 5_000;
+/// The largest arguments that a model may give a tool, in bytes of JSON.
+pub const TOOL_ARGUMENT_BYTES: usize = MIB;
 /// How deep `call_tool` may nest.
 pub const CALL_TOOL_DEPTH: usize = 4;
 /// How many `call_tool` of one extension may run at once. With the bound on their arguments, what interceptors are sent
@@ -24,6 +31,8 @@ pub const CALL_TOOLS: usize = 16;
 pub const REGISTRATIONS: usize = 1_000;
 /// How large all that one extension registers may be together, in bytes of JSON.
 pub const REGISTRATION_BYTES: usize = 4 * MIB;
+/// How many values all that one extension registers may have together, counted as those of a frame.
+pub const REGISTRATION_VALUES: usize = 50_000;
 /// What is shown of a line of progress.
 pub const PROGRESS_BYTES: usize = 4 * KIB;
 
@@ -58,6 +67,9 @@ pub const COMMAND: Duration = Duration::from_secs(60);
 pub const QUEUE_FRAMES: usize = 256;
 /// How many bytes may wait to be written to one extension.
 pub const QUEUE_BYTES: usize = 16 * MIB;
+/// How many bytes may wait to be written to all extensions together. Beyond it, the one that most waits for is
+/// disconnected.
+pub const ALL_QUEUES_BYTES: usize = 32 * MIB;
 /// How long the write of one frame may make no progress while nothing is pending on the extension.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
 /// How many lines in a row may be something else than JSON.
@@ -70,6 +82,12 @@ pub const TERM_GRACE: Duration = Duration::from_secs(1);
 
 /// The size at which a log is rotated; one older file is kept.
 pub const LOG_BYTES: u64 = MIB as u64;
+/// How many prompts of extensions may wait to be run, and how many may run since the user's last prompt.
+pub const SUBMITS: usize = 10;
+/// The largest prompt that an extension may submit, in bytes.
+pub const SUBMIT_BYTES: usize = 256 * KIB;
+/// What is kept of a note.
+pub const NOTE_BYTES: usize = 4 * KIB;
 /// How many notes of one extension are shown.
 pub const NOTES: usize = 20;
 /// Within how long a second Esc closes a panel that captures the first.
@@ -96,10 +114,12 @@ pub struct Limits {
     pub rpc_line_bytes: usize,
     pub event_text_bytes: usize,
     pub call_tool_bytes: usize,
+    pub call_tool_values: usize,
     pub call_tool_depth: usize,
     pub call_tools: usize,
     pub registrations: usize,
     pub registration_bytes: usize,
+    pub registration_values: usize,
     pub progress_bytes: usize,
     pub hello: Duration,
     pub hello_notice: Duration,
@@ -112,11 +132,13 @@ pub struct Limits {
     pub command: Duration,
     pub queue_frames: usize,
     pub queue_bytes: usize,
+    pub all_queues_bytes: usize,
     pub write_stall: Duration,
     pub garbage_lines: usize,
     pub shutdown_grace: Duration,
     pub term_grace: Duration,
     pub log_bytes: u64,
+    pub note_bytes: usize,
     pub notes: usize,
     pub panel_double_esc: Duration,
 }
@@ -128,10 +150,12 @@ impl Default for Limits {
             rpc_line_bytes: RPC_LINE_BYTES,
             event_text_bytes: EVENT_TEXT_BYTES,
             call_tool_bytes: CALL_TOOL_BYTES,
+            call_tool_values: CALL_TOOL_VALUES,
             call_tool_depth: CALL_TOOL_DEPTH,
             call_tools: CALL_TOOLS,
             registrations: REGISTRATIONS,
             registration_bytes: REGISTRATION_BYTES,
+            registration_values: REGISTRATION_VALUES,
             progress_bytes: PROGRESS_BYTES,
             hello: HELLO,
             hello_notice: HELLO_NOTICE,
@@ -144,11 +168,13 @@ impl Default for Limits {
             command: COMMAND,
             queue_frames: QUEUE_FRAMES,
             queue_bytes: QUEUE_BYTES,
+            all_queues_bytes: ALL_QUEUES_BYTES,
             write_stall: WRITE_STALL,
             garbage_lines: GARBAGE_LINES,
             shutdown_grace: SHUTDOWN_GRACE,
             term_grace: TERM_GRACE,
             log_bytes: LOG_BYTES,
+            note_bytes: NOTE_BYTES,
             notes: NOTES,
             panel_double_esc: PANEL_DOUBLE_ESC,
         }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{Refusal, RefusalKind, explain::escape_pointer, scan};
+use super::{Refusal, RefusalKind, explain::escape_pointer};
 
 const DUPLICATE: &str = "key appears twice";
 const RESERVED: &str = "key is reserved";
@@ -23,14 +23,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
     if let Some(value) = quick::parse(line) {
         return Ok(value);
     }
-    parse_with(line, &mut ()).map_err(|error| {
-        let scan = scan::scan(line);
-        let mut refusal = explain(line, &error);
-        refusal.frame_type = scan.frame_type;
-        refusal.id = scan.id.map(Into::into);
-        refusal.says_block = scan.says_block && refusal.may_answer_an_interception();
-        refusal
-    })
+    parse_with(line, &mut ()).map_err(|error| explain(line, &error).scanned(line))
 }
 
 /// Parses a file, which may begin with a byte order mark.

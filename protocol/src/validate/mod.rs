@@ -32,7 +32,7 @@ pub use tool_schema::{Mismatch, SchemaFault, ToolSchema};
 
 use self::{plain::plain, rules::Rule};
 use crate::{
-    Config, FromExtension, FromHost, Manifest, Object, rpc,
+    Config, FromExtension, FromHost, Manifest, Object, limits, rpc,
     schema::{self, Frames},
 };
 
@@ -52,6 +52,8 @@ mod sealed {
     pub trait Compiled {
         /// One place per name of the list.
         fn compiled() -> &'static [OnceLock<Validator>];
+        /// The most that one of them may weigh, as [`super::weight`] counts.
+        const VALUES: usize;
         /// The table of the name at this place, where there are tables.
         fn rule(_index: usize) -> Option<&'static Rule> {
             None
@@ -60,10 +62,12 @@ mod sealed {
 }
 
 macro_rules! validated {
-    ($($Frames:ty $(, by $RULES:ident)?;)*) => { $(
+    ($($Frames:ty, at most $VALUES:expr $(, by $RULES:ident)?;)*) => { $(
         impl Validated for $Frames {}
 
         impl sealed::Compiled for $Frames {
+            const VALUES: usize = $VALUES;
+
             fn compiled() -> &'static [OnceLock<Validator>] {
                 const COUNT: usize = <$Frames as crate::Tagged>::NAMES.len();
                 static COMPILED: [OnceLock<Validator>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -79,21 +83,46 @@ macro_rules! validated {
     )* };
 }
 validated! {
-    FromExtension, by FROM_EXTENSION;
-    FromHost;
-    rpc::Command, by COMMAND;
-    rpc::Event;
+    FromExtension, at most limits::FRAME_VALUES, by FROM_EXTENSION;
+    // A host is trusted with its own memory, and wraps what others sent.
+    FromHost, at most usize::MAX;
+    rpc::Command, at most limits::FRAME_VALUES, by COMMAND;
+    rpc::Event, at most usize::MAX;
 }
 
 /// Reads one line: parses it strictly, validates it by the schema of its type, decodes it. A frame of an unknown
-/// type is a value, not a refusal.
+/// type is a value, not a refusal. A line from an extension or a driver with more than [`limits::FRAME_VALUES`] values is
+/// refused before anything of it is parsed.
 pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
+    bounded(line, F::VALUES)?;
     direct::frame(line, F::rule).map_or_else(|| read(line, check::<F>), Ok)
 }
 
 /// Reads one line as [`frame`] does, but without its schema: for whoever trusts the sender, and for measuring.
 pub fn decode<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
+    bounded(line, F::VALUES)?;
     direct::frame(line, |_| Some(&rules::ANY)).map_or_else(|| read(line, |_, _| Ok(())), Ok)
+}
+
+/// The type of a frame that `F` does not know. The rest of the line is not parsed and may be anything: a host that
+/// ignores such frames need not pay for them.
+pub fn unknown_type<F: Frames>(line: &[u8]) -> Option<String> {
+    let name = scan::frame_type(line, F::TAG)?;
+    (!F::NAMES.contains(&name.as_str())).then_some(name)
+}
+
+/// How many values and keys JSON has, counted without parsing it. An object or a list counts as 8: that is what it takes in
+/// memory, however little it holds.
+pub fn weight(json: &[u8]) -> usize {
+    scan::weight(json, usize::MAX)
+}
+
+fn bounded(line: &[u8], most: usize) -> Result<(), Refusal> {
+    if !scan::is_heavier(line, most) {
+        return Ok(());
+    }
+    let reason = format!("more than {most} values and keys, where an object or a list counts as 8");
+    Err(Refusal::new(RefusalKind::Malformed, "", reason).scanned(line))
 }
 
 /// Parses one line as a frame is parsed, strictly, whatever it holds: for tools that read JSON which people write.

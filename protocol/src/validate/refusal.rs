@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::plain::plain;
+use super::{plain::plain, scan::scan};
 use crate::{FrameError, Id, Object};
 
 /// In a message, names and places are cut after so many characters.
@@ -38,7 +38,7 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// It is not JSON.
     NotJson,
-    /// It is JSON that is not read: two readers could understand it differently, or it nests too deep.
+    /// It is JSON that is not read: two readers could understand it differently, it nests too deep, or it has too many values.
     Malformed,
     /// It is JSON, but not the frame that it says it is.
     Invalid,
@@ -73,6 +73,15 @@ impl Refusal {
         self.id = object.get("id").and_then(Value::as_str).map(Id::from);
         self.says_block =
             object.get("block") == Some(&Value::Bool(true)) && self.may_answer_an_interception();
+        self
+    }
+
+    /// With all that a line tells which was not parsed.
+    pub(super) fn scanned(mut self, line: &[u8]) -> Self {
+        let scan = scan(line);
+        self.frame_type = scan.frame_type;
+        self.id = scan.id.map(Into::into);
+        self.says_block = scan.says_block && self.may_answer_an_interception();
         self
     }
 

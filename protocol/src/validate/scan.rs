@@ -1,5 +1,54 @@
-//! What can still be told of a line that is not JSON: its type, its `id`, whether it says `block: true`. Whoever
-//! waits for that `id` is told at once, and a guard that blocked is not waved through for a bad byte elsewhere.
+//! What the bytes of a line tell without parsing it: how many values it has, and, of a line that is not read, its type,
+//! its `id` and whether it says `block: true`. A request with that `id` then fails at once, and a guard that blocked is
+//! not waved through for a bad byte elsewhere.
+
+use std::ops::ControlFlow;
+
+use memchr::memchr2;
+
+/// An object or a list takes about as much memory as this many other values, however little it holds.
+pub(super) const CONTAINER: usize = 8;
+
+/// Whether a line weighs more than `most`: each value and each key counts 1, and an object or a list [`CONTAINER`]. This bounds
+/// what parsing the line can take, whether or not it is JSON.
+pub(super) fn is_heavier(line: &[u8], most: usize) -> bool {
+    // No byte adds more than a container, so short lines need no look at all.
+    if line.len().saturating_mul(CONTAINER) < most {
+        return false;
+    }
+    // The same count with what stands in strings: too high, but without a branch, so the compiler vectorises it. Only a
+    // line that could be too heavy is walked through.
+    let count = |marks: fn(&u8) -> bool| line.iter().filter(|byte| marks(byte)).count();
+    let marks = count(|byte| matches!(byte, b',' | b':'));
+    let opened = count(|byte| matches!(byte, b'{' | b'['));
+    1 + marks + opened * CONTAINER > most && weight(line, most) > most
+}
+
+/// The weight of a line; where it is more than `most`, any number above that.
+pub(super) fn weight(line: &[u8], most: usize) -> usize {
+    let mut weight = 1;
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        at += 1;
+        match byte {
+            b'"' => match string(line, at) {
+                Some((_, after)) => at = after,
+                None => break,
+            },
+            b',' | b':' => weight += 1,
+            b'{' | b'[' => {
+                at = skip_blanks(line, at);
+                let is_empty = matches!(line.get(at), Some(b'}' | b']'));
+                weight += CONTAINER - usize::from(is_empty);
+            }
+            _ => {}
+        }
+        if weight > most {
+            break;
+        }
+    }
+    weight
+}
 
 /// What a broken line says at its top level.
 #[derive(Debug, Default, PartialEq)]
@@ -9,15 +58,55 @@ pub(super) struct Scan {
     pub(super) says_block: bool,
 }
 
-/// Walks over the first object of a line once, looking only at its own keys. What could be read in two ways is not
-/// told: an `id` that is there twice, or one beside a key that is spelled with escapes.
+/// What the first object of a line says of itself. What could be read in two ways is left out: an `id` that is there
+/// twice, or one beside a key that is spelled with escapes.
 pub(super) fn scan(line: &[u8]) -> Scan {
     let mut scan = Scan::default();
     let mut ids = 0;
+    fields(line, |key, value, text| {
+        match key {
+            b"type" => {
+                scan.frame_type = scan.frame_type.take().or(text.and_then(literal));
+            }
+            b"id" => {
+                ids += 1;
+                scan.id = text.and_then(literal);
+            }
+            b"block" => scan.says_block |= value.starts_with(b"true"),
+            _ if key.contains(&b'\\') => ids += 2,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    if ids > 1 {
+        scan.id = None;
+    }
+    scan
+}
+
+/// The type of a frame, which its first `tag` names. Nothing behind that is looked at.
+pub(super) fn frame_type(line: &[u8], tag: &str) -> Option<String> {
+    let mut found = None;
+    fields(line, |key, _, text| {
+        if key != tag.as_bytes() {
+            return ControlFlow::Continue(());
+        }
+        found = text.and_then(literal);
+        ControlFlow::Break(())
+    });
+    found
+}
+
+/// Walks over the first object of a line once, looking only at its own keys: `meet` gets each key, the rest of the line
+/// from its value on, and the value where that is a string.
+fn fields<'l>(
+    line: &'l [u8],
+    mut meet: impl FnMut(&'l [u8], &'l [u8], Option<&'l [u8]>) -> ControlFlow<()>,
+) {
     let mut open = Vec::new();
     let mut at = skip_blanks(line, 0);
     if line.get(at) != Some(&b'{') {
-        return scan;
+        return;
     }
     while let Some(&byte) = line.get(at) {
         at += 1;
@@ -26,46 +115,29 @@ pub(super) fn scan(line: &[u8]) -> Scan {
             b'}' | b']' => {
                 close(&mut open, byte);
                 if open.is_empty() {
-                    break;
+                    return;
                 }
             }
             b'"' => {
                 let Some((key, after)) = string(line, at) else {
-                    break;
+                    return;
                 };
                 at = after;
                 let Some(value) = value_after_colon(line, after).filter(|_| open.len() == 1) else {
                     continue;
                 };
-                let text = (line[value] == b'"')
-                    .then(|| string(line, value + 1))
-                    .flatten();
-                match key {
-                    b"type" => {
-                        scan.frame_type =
-                            scan.frame_type.or(text.and_then(|(text, _)| literal(text)));
-                    }
-                    b"id" => {
-                        ids += 1;
-                        scan.id = text.and_then(|(text, _)| literal(text));
-                    }
-                    b"block" => scan.says_block |= line[value..].starts_with(b"true"),
-                    _ if key.contains(&b'\\') => ids += 2,
-                    _ => {}
+                let is_text = line[value] == b'"';
+                let text = is_text.then(|| string(line, value + 1)).flatten();
+                let flow = meet(key, &line[value..], text.map(|(text, _)| text));
+                if flow.is_break() || (is_text && text.is_none()) {
+                    return;
                 }
                 // A text that is a value must not be taken for the next key.
                 at = text.map_or(value, |(_, after)| after);
-                if line[value] == b'"' && text.is_none() {
-                    break;
-                }
             }
             _ => {}
         }
     }
-    if ids > 1 {
-        scan.id = None;
-    }
-    scan
 }
 
 /// Closes a bracket, and with it whatever was left open inside.
@@ -81,11 +153,11 @@ fn close(open: &mut Vec<u8>, closing: u8) {
 fn string(line: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let mut at = start;
     loop {
-        match line.get(at)? {
-            b'"' => return Some((&line[start..at], at + 1)),
-            b'\\' => at += 2,
-            _ => at += 1,
+        at += memchr2(b'"', b'\\', line.get(at..)?)?;
+        if line[at] == b'"' {
+            return Some((&line[start..at], at + 1));
         }
+        at += 2;
     }
 }
 
@@ -160,6 +232,50 @@ mod tests {
             r#"{}{"id":"B"}"#,
         ] {
             assert_eq!(id(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_strings_and_containers_count_eight() {
+        for (json, expected) in [
+            ("1", 1),
+            ("[]", 8),
+            ("[ ]", 8),
+            ("[1,2,3]", 8 + 3),
+            (r#"{"a":1,"b":"{[,,,]}\",,"}"#, 8 + 4),
+            ("[[],{}]", 3 * 8),
+            (r#"{"a":{"a":[null]}}"#, 3 * 8 + 1 + 2),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+            assert_eq!(counted(&value), expected, "{json}");
+            assert_eq!(weight(json.as_bytes(), usize::MAX), expected, "{json}");
+            assert!(!is_heavier(json.as_bytes(), expected), "{json}");
+            assert!(is_heavier(json.as_bytes(), expected - 1), "{json}");
+        }
+    }
+
+    /// The same count, from the value.
+    fn counted(value: &serde_json::Value) -> usize {
+        use serde_json::Value::{Array, Object};
+        match value {
+            Array(list) => CONTAINER + list.iter().map(counted).sum::<usize>(),
+            Object(object) => CONTAINER + object.values().map(|it| 1 + counted(it)).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    #[test]
+    fn the_first_type_is_the_one() {
+        let line = br#"{"a":[{"type":"no"}],"type":"yes","type":"late"}"#;
+        assert_eq!(frame_type(line, "type").as_deref(), Some("yes"));
+        for line in [
+            &br#"{"type":5,"type":"late"}"#[..],
+            br#"{"a":"type"}"#,
+            br#"{"type":"a\u0062"}"#,
+            br#"log {"type":"x"}"#,
+            br#"{"type":"x"#,
+        ] {
+            assert_eq!(frame_type(line, "type"), None);
         }
     }
 

@@ -245,6 +245,45 @@ fn large_and_ordinary_is_fine() {
 }
 
 #[test]
+fn numbers_are_compared_as_they_are_written() {
+    let schema = compile(&json!({
+        "properties": {"l": {"uniqueItems": true}, "c": {"const": 9_007_199_254_740_993_u64}},
+    }))
+    .expect("compiles");
+    let fits = |text: &str| {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        schema.check(&value).is_ok()
+    };
+    let many = (0..20).map(|n| format!("{n},")).collect::<String>();
+    for (one, other, same) in [
+        ("9007199254740993", "9007199254740992", false),
+        ("9007199254740993", "9007199254740993", true),
+        ("9007199254740992", "9007199254740992.0", true),
+        ("9007199254740993", "9007199254740992.0", false),
+        ("18446744073709551615", "18446744073709551614", false),
+        ("18446744073709551615", "18446744073709551616", false),
+        ("-9007199254740993", "-9007199254740992", false),
+        ("-9223372036854775808", "-9223372036854775807", false),
+        ("-1", "18446744073709551615", false),
+        ("30", "30.0", true),
+        ("30", "3e1", true),
+        ("0.0", "-0.0", true),
+    ] {
+        for list in [
+            format!(r#"{{"l":[{one},{other}]}}"#),
+            format!(r#"{{"l":[[{one}],[{other}]]}}"#),
+            format!(r#"{{"l":[{{"a":{one}}},{{"a":{other}}}]}}"#),
+            format!(r#"{{"l":["x",{}[{one}],[{other}]]}}"#, many),
+        ] {
+            assert_eq!(fits(&list), !same, "{list}");
+        }
+    }
+    assert!(fits(r#"{"c":9007199254740993}"#));
+    assert!(!fits(r#"{"c":9007199254740992}"#));
+    assert!(!fits(r#"{"c":9007199254740992.0}"#));
+}
+
+#[test]
 fn messages_are_one_plain_line() {
     let schema = compile(&json!({
         "additionalProperties": {"type": "string"}, "required": ["\u{1b}[31m"],
