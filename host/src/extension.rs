@@ -11,7 +11,7 @@ pub mod fold;
 mod last_known;
 mod launch;
 pub(crate) mod member;
-mod outbox;
+pub(crate) mod outbox;
 mod pending;
 pub(crate) mod permission;
 mod registered;

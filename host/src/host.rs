@@ -26,6 +26,7 @@ use crate::{
         chain::{self, Ask, Outcome},
         connection::Tap,
         member::{Member, Owner, Shared, lock},
+        outbox::Budget,
         stats::Stats,
     },
     hooks::{Hooks, NoHooks},
@@ -149,6 +150,7 @@ impl Host {
             let owner: Weak<dyn Owner> = Weak::<Inner>::clone(inner);
             Inner {
                 shared: Arc::new(Shared {
+                    queues: Budget::new(&config.limits),
                     limits: config.limits,
                     spawner,
                     ids: Arc::default(),

@@ -54,6 +54,7 @@ use std::{
 
 use futures_util::FutureExt;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use zot_process::{Net, Spawner, Support};
 use zot_protocol::Object;
@@ -126,7 +127,12 @@ pub struct Toolbox {
     workspace: Workspace,
     shell: Shell,
     skills: Arc<Skills>,
+    /// An image is read and encoded whole, so only a few are at a time.
+    reads: Semaphore,
 }
+
+/// How many files are read at a time.
+const READS: usize = 2;
 
 impl Toolbox {
     /// An error means that the jail was to be closed and the working directory cannot be opened, or that a relative path
@@ -151,6 +157,7 @@ impl Toolbox {
                 most: config.max_timeout,
             },
             skills: Arc::new(config.skills),
+            reads: Semaphore::new(READS),
         };
         toolbox.set_jail(config.jail)?;
         Ok(toolbox)
@@ -254,10 +261,15 @@ impl Toolbox {
                 // Ends the reading also when nobody waits for it any more.
                 let stop = cancel.child_token();
                 let _stops = stop.clone().drop_guard();
+                let reading = async {
+                    let _turn = self.reads.acquire().await;
+                    self.blocking(name, move |files| read::run(files, &args, &stop))
+                        .await
+                };
                 tokio::select! {
                     biased;
                     () = cancel.cancelled() => cancelled(),
-                    outcome = self.blocking(name, move |files| read::run(files, &args, &stop)) => outcome,
+                    outcome = reading => outcome,
                 }
             }
             write::NAME => {

@@ -1,7 +1,7 @@
 //! An answer as it comes in: pieces into blocks, and what of them a driver is told.
 
 use serde_json::Value;
-use zot_protocol::{Object, StopReason, ToolId, rpc, validate};
+use zot_protocol::{Object, StopReason, ToolId, limits, rpc, validate};
 
 use crate::{
     message::Block,
@@ -25,6 +25,8 @@ struct OpenCall {
     id: ToolId,
     name: String,
     args: String,
+    /// Its arguments are larger than they may be; no more of them is kept.
+    too_large: bool,
 }
 
 impl Answer {
@@ -52,11 +54,16 @@ impl Answer {
                     id,
                     name,
                     args: String::new(),
+                    too_large: false,
                 });
                 Some(event.into())
             }
             Delta::ToolArgs { id, delta } => {
                 let call = self.open.iter_mut().find(|call| call.id == id)?;
+                call.too_large |= call.args.len() + delta.len() > limits::TOOL_ARGUMENT_BYTES;
+                if call.too_large {
+                    return None;
+                }
                 call.args.push_str(&delta);
                 Some(rpc::ToolUseArgs::new(id, delta).into())
             }
@@ -90,8 +97,15 @@ impl Answer {
         }
     }
 
-    fn complete(&mut self, OpenCall { id, name, args }: OpenCall) {
-        let args = match read_args(&args) {
+    fn complete(&mut self, call: OpenCall) {
+        let OpenCall { id, name, .. } = call;
+        let args = if call.too_large {
+            let most = limits::TOOL_ARGUMENT_BYTES;
+            Err(format!("the arguments have more than {most} bytes"))
+        } else {
+            read_args(&call.args)
+        };
+        let args = match args {
             Ok(args) => args,
             Err(why) => {
                 self.malformed.push((id.clone(), why));
@@ -131,6 +145,12 @@ impl Answer {
 fn read_args(text: &str) -> Result<Object, String> {
     if text.trim().is_empty() {
         return Ok(Object::new());
+    }
+    if validate::weight(text.as_bytes()) > limits::FRAME_VALUES {
+        return Err(format!(
+            "the arguments have more than {} values and keys, where an object or a list counts as 8",
+            limits::FRAME_VALUES
+        ));
     }
     match validate::strict_json(text.as_bytes()) {
         Ok(Value::Object(args)) => Ok(args),
@@ -240,6 +260,33 @@ mod tests {
             ]);
             assert_eq!(answer.malformed.is_empty(), fine, "{args}");
             assert_eq!(answer.blocks().len(), 1, "a call all the same");
+        }
+    }
+
+    #[test]
+    fn arguments_of_too_many_bytes_or_values_are_not_read() {
+        let id = ToolId::from("t1");
+        let name = "read".to_owned();
+        let piece = |delta: String| Delta::ToolArgs {
+            id: id.clone(),
+            delta,
+        };
+        let start = || Delta::ToolStart {
+            id: id.clone(),
+            name: name.clone(),
+        };
+        let end = || Delta::ToolEnd { id: id.clone() };
+        let large = std::iter::repeat_with(|| piece("x".repeat(100_000))).take(100);
+        let (large, told) = answer([start()].into_iter().chain(large).chain([end()]));
+        assert_eq!(told.len(), 12, "what is not kept is not told either");
+        let nested = piece(format!(r#"{{"a":[[]{}]}}"#, ",[]".repeat(20_000)));
+        let (nested, _) = answer([start(), nested, end()]);
+        for (answer, why) in [(large, "1048576 bytes"), (nested, "100000 values")] {
+            let (_, said) = &answer.malformed[0];
+            assert!(said.contains(why), "{said}");
+            let empty =
+                matches!(&answer.blocks[0], Block::ToolCall { args, .. } if args.is_empty());
+            assert!(empty);
         }
     }
 }

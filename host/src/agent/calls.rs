@@ -7,12 +7,12 @@ use std::sync::{
 
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{InterceptName, Object, StopReason, ToolId, ToolStatus, rpc};
+use zot_protocol::{InterceptName, Object, StopReason, ToolId, ToolStatus, limits, rpc};
 
 use super::{Agent, events::Events};
 use crate::{
     ToolOutcome, ToolRequest, clock,
-    extension::CallChain,
+    extension::{CallChain, event::cut_content},
     message::{Block, Role, shown_content},
     session::ExtensionCall,
     tool,
@@ -195,16 +195,21 @@ impl Agent {
         let (cancel, at_work) = (CancellationToken::new(), Mutex::new(()));
         let executed = std::sync::Mutex::new(None);
         // The guard drops the tool's future when the chain is cancelled, which ends it.
-        let run = |args: Object| {
+        let (chain, cancel, at_work, executed) = (&chain, &cancel, &at_work, &executed);
+        let run = |args: Object| async move {
             *executed.lock().unwrap_or_else(PoisonError::into_inner) = Some(args.clone());
-            self.run_tool(&chain, args, |_| {}, &cancel, &at_work)
+            let mut outcome = self.run_tool(chain, args, |_| {}, cancel, at_work).await;
+            // The caller gets no more than this, so nobody else has to keep more.
+            outcome.truncated = cut_content(&mut outcome.content, limits::CALL_TOOL_BYTES);
+            outcome
         };
-        let mut outcome = self.host.guarded(&chain, id, args, run).await;
+        let mut outcome = self.host.guarded(chain, id, args, run).await;
         outcome.extension = self.host.owner_of(chain.tool());
         let executed = executed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.record_nested(&chain, executed, &outcome).await;
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.record_nested(chain, executed, &outcome).await;
         outcome
     }
 

@@ -19,7 +19,7 @@ pub use memory::Peer;
 
 use super::{
     call_chain::CallChain,
-    outbox::{NotSent, Outbox, Pipe, Sent},
+    outbox::{NotSent, Outbox, Sent},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
     source::Source,
@@ -87,14 +87,14 @@ impl Connection {
         name: &str,
         limits: Limits,
         ids: Arc<Ids>,
-        (stdin, stdout): (Pipe, Box<dyn Source>),
+        (outbox, stdout): (Outbox, Box<dyn Source>),
         ack: HelloAck,
         listener: Arc<dyn Listener>,
         tap: Option<Arc<dyn Tap>>,
     ) -> Self {
         Self {
             name: name.into(),
-            outbox: Outbox::new(stdin, limits.queue_frames, limits.queue_bytes),
+            outbox,
             inbox: Mutex::new(Some(Inbox::new(stdout, ack, &limits))),
             looking: Looking::new(),
             limits,

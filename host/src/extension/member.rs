@@ -35,6 +35,7 @@ use super::{
     fold::{Answer, Failure},
     last_known,
     launch::Launch,
+    outbox::{Budget, Outbox},
     pending::Ids,
     permission::{self, PermissionReport},
     stats::Stats,
@@ -70,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
+    /// What waits to be written to them.
+    pub(crate) queues: Arc<Budget>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) tap: Option<Arc<dyn Tap>>,
     /// Variables that an extension gets only where it lists them.
@@ -172,7 +175,10 @@ impl Member {
                     &launch.manifest.name,
                     limits.clone(),
                     Arc::clone(&shared.ids),
-                    (Box::new(stdin), Box::new(stdout)),
+                    (
+                        Outbox::new(Box::new(stdin), &shared.queues, &limits),
+                        Box::new(stdout),
+                    ),
                     ack,
                     Arc::new(listener),
                     shared.tap.clone(),

@@ -8,11 +8,12 @@ use std::{
     future::poll_fn,
     io,
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Waker, ready},
 };
 
 use tokio::{io::AsyncWrite, sync::Notify, time::Instant};
+use zot_protocol::limits::Limits;
 
 /// The pipe to an extension's standard input.
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
@@ -37,11 +38,66 @@ pub(crate) enum Sent {
 
 /// The queue and the pipe behind it.
 pub(crate) struct Outbox {
-    state: Mutex<State>,
+    queue: Arc<Queue>,
+    budget: Arc<Budget>,
     max_frames: usize,
     max_bytes: usize,
+}
+
+/// What the queues of all extensions of a host may hold together.
+pub(crate) struct Budget {
+    max_bytes: usize,
+    queues: Mutex<Vec<Weak<Queue>>>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            max_bytes: limits.all_queues_bytes,
+            queues: Mutex::default(),
+        })
+    }
+
+    /// Closes the largest queue, and the next, until all of them hold no more than they may: the fault is with the
+    /// extension that does not read, not with the one that is sent something now.
+    fn enforce(&self) {
+        let mut queues = self.lock();
+        queues.retain(|queue| queue.strong_count() > 0);
+        loop {
+            let open: Vec<Arc<Queue>> = queues.iter().filter_map(Weak::upgrade).collect();
+            let bytes = |queue: &Arc<Queue>| queue.lock().bytes;
+            let all: usize = open.iter().map(bytes).sum();
+            let largest = open.iter().max_by_key(|queue| bytes(queue));
+            let Some(largest) = largest.filter(|_| all > self.max_bytes) else {
+                return;
+            };
+            largest.lock().overflowed = true;
+            largest.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Queue {
+    state: Mutex<State>,
     /// Notified when nothing waits any more.
     drained: Notify,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops the pipe and what waits for it.
+    fn close(&self) {
+        self.lock().close();
+        self.drained.notify_waiters();
+    }
 }
 
 struct State {
@@ -53,6 +109,8 @@ struct State {
     bytes: usize,
     /// Closes the pipe when the queue is empty.
     finishing: bool,
+    /// It was closed because too much waited in it.
+    overflowed: bool,
     /// The driving task, which a pipe that fills up must wake.
     driver: Waker,
     /// When the pipe last took something; only known while something waits.
@@ -60,28 +118,34 @@ struct State {
 }
 
 impl Outbox {
-    pub(crate) fn new(pipe: Pipe, max_frames: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(pipe: Pipe, budget: &Arc<Budget>, limits: &Limits) -> Self {
         let state = State {
             pipe: Some(pipe),
             queue: VecDeque::new(),
             written: 0,
             bytes: 0,
             finishing: false,
+            overflowed: false,
             driver: Waker::noop().clone(),
             progress: Instant::now(),
         };
-        Self {
+        let queue = Arc::new(Queue {
             state: Mutex::new(state),
-            max_frames,
-            max_bytes,
             drained: Notify::new(),
+        });
+        budget.lock().push(Arc::downgrade(&queue));
+        Self {
+            queue,
+            budget: Arc::clone(budget),
+            max_frames: limits.queue_frames,
+            max_bytes: limits.queue_bytes,
         }
     }
 
     /// Waits until nothing waits for the pipe, or the pipe is closed.
     pub(crate) async fn drained(&self) {
         loop {
-            let notified = self.drained.notified();
+            let notified = self.queue.drained.notified();
             if self.lock().queue.is_empty() {
                 return;
             }
@@ -93,6 +157,9 @@ impl Outbox {
     /// the queue. `taken` sees the line in its place among the others.
     pub(crate) fn send(&self, line: Vec<u8>, taken: impl FnOnce(&[u8])) -> Result<Sent, NotSent> {
         let mut state = self.lock();
+        if state.overflowed {
+            return Err(NotSent::Full);
+        }
         if state.pipe.is_none() || state.finishing {
             return Err(NotSent::Closed);
         }
@@ -105,10 +172,18 @@ impl Outbox {
         state.queue.push_back(line);
         let driver = state.driver.clone();
         let written = state.poll_write(&mut Context::from_waker(&driver));
-        match (was_idle, state.queue.is_empty()) {
-            (true, false) => state.progress = Instant::now(),
-            (false, true) => self.drained.notify_waiters(),
-            _ => {}
+        if state.queue.is_empty() {
+            self.queue.drained.notify_waiters();
+        } else {
+            if was_idle {
+                state.progress = Instant::now();
+            }
+            drop(state);
+            self.budget.enforce();
+            state = self.lock();
+        }
+        if state.overflowed {
+            return Err(NotSent::Full);
         }
         match written {
             Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
@@ -130,8 +205,12 @@ impl Outbox {
 
     /// Drops the pipe and what waits for it.
     pub(crate) fn close(&self) {
-        self.lock().close();
-        self.drained.notify_waiters();
+        self.queue.close();
+    }
+
+    /// Whether it was closed because too much waited in all queues together, and most of it here.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.lock().overflowed
     }
 
     /// Since when the pipe takes nothing although something waits; `None` while all is well.
@@ -150,7 +229,7 @@ impl Outbox {
             }
             let written = state.poll_write(context);
             if written.is_ready() {
-                self.drained.notify_waiters();
+                self.queue.drained.notify_waiters();
             }
             match written {
                 Poll::Ready(Ok(())) if state.finishing => {
@@ -168,8 +247,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 
@@ -215,5 +293,41 @@ impl std::fmt::Debug for Outbox {
             .field("frames", &state.queue.len())
             .field("bytes", &state.bytes)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn when_all_queues_are_full_the_largest_goes_and_not_the_one_that_is_sent_something() {
+        let limits = Limits {
+            queue_bytes: 10_000,
+            all_queues_bytes: 15_000,
+            ..Limits::default()
+        };
+        let budget = Budget::new(&limits);
+        let mut other_ends = Vec::new();
+        let mut outbox = || {
+            let (ours, theirs) = tokio::io::duplex(1);
+            other_ends.push(theirs);
+            Outbox::new(Box::new(ours), &budget, &limits)
+        };
+        let (hoarder, innocent, third) = (outbox(), outbox(), outbox());
+        let send = |to: &Outbox, bytes| to.send(vec![b'x'; bytes], |_| {});
+        assert_eq!(send(&hoarder, 9_000), Ok(Sent::BacklogBegins));
+        assert_eq!(send(&innocent, 4_000), Ok(Sent::BacklogBegins));
+        assert_eq!(send(&third, 1_000), Ok(Sent::BacklogBegins));
+        assert!(!hoarder.has_overflowed());
+        assert_eq!(send(&innocent, 2_000), Ok(Sent::AsBefore));
+        assert!(hoarder.has_overflowed(), "the largest");
+        assert!(!innocent.has_overflowed() && !third.has_overflowed());
+        assert_eq!(send(&hoarder, 1), Err(NotSent::Full));
+        assert!(hoarder.drive().await.is_ok(), "its task hears of it");
+        assert_eq!(hoarder.lock().bytes, 0, "and its memory is free");
+        assert_eq!(send(&third, 8_000), Ok(Sent::AsBefore), "room again");
+        drop(innocent);
+        assert_eq!(send(&third, 500), Ok(Sent::AsBefore));
     }
 }

@@ -9,7 +9,7 @@ use zot_protocol::{
     Subscribe, limits::Limits, validate::ToolSchema,
 };
 
-use room::{Room, command_bytes, tool_bytes};
+use room::{Room, Size, command_size, tool_size};
 
 /// Everything that an extension offers and wants to hear of.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ pub struct Tool {
     pub arguments: ToolSchema,
     /// Checks structured results, where the registration says what they look like.
     pub output: Option<ToolSchema>,
-    bytes: usize,
+    size: Size,
 }
 
 /// What became of a registration.
@@ -133,9 +133,9 @@ impl Registered {
         };
         let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
         let known = self.commands.iter().position(same);
-        let replaced = known.map(|at| command_bytes(&self.commands[at]));
+        let replaced = known.map(|at| command_size(&self.commands[at]));
         let room = Room::of(self, self.commands.len(), replaced, limits);
-        room.take(command_bytes(&command)).map_err(|full| {
+        room.take(command_size(&command)).map_err(|full| {
             let name: String = command.name.chars().take(80).collect();
             Refused::whole(format!("{name}: {full}"))
         })?;
@@ -155,10 +155,10 @@ impl Registered {
         if known.is_some_and(|at| self.tools[at].frame == frame) {
             return Ok(Taken::Known);
         }
-        let bytes = tool_bytes(&frame);
-        let replaced = known.map(|at| self.tools[at].bytes);
+        let size = tool_size(&frame);
+        let replaced = known.map(|at| self.tools[at].size);
         let room = Room::of(self, self.tools.len(), replaced, limits);
-        room.take(bytes)
+        room.take(size)
             .map_err(|full| Refused::whole(format!("{name}: {full}")))?;
         let arguments = ToolSchema::for_arguments(&frame.schema)
             .map_err(|fault| Refused::at("/schema", &name, &fault))?;
@@ -170,7 +170,7 @@ impl Registered {
             frame,
             arguments,
             output,
-            bytes,
+            size,
         });
         match known {
             Some(at) => self.tools[at] = tool,

@@ -110,8 +110,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     fn make_room(&mut self) {
         self.buffer.drain(..self.consumed);
         self.consumed = 0;
-        if self.buffer.is_empty() && self.buffer.capacity() > 4 * CHUNK {
-            self.buffer = Vec::new();
+        if self.buffer.len() <= CHUNK && self.buffer.capacity() > 4 * CHUNK {
+            self.buffer.shrink_to(CHUNK);
         }
         self.buffer.reserve(self.chunk);
     }

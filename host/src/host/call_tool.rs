@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus};
+use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus, validate};
 
 use super::{Host, HostError, ToolOutcome};
 use crate::{
@@ -62,11 +62,18 @@ impl Host {
         {
             return Err(HostError::NoSuchTool(call.name.clone()).to_string());
         }
-        let bytes = serde_json::to_string(&call.args).map_or(0, |args| args.len());
+        let args = serde_json::to_string(&call.args).unwrap_or_default();
+        let (bytes, values) = (args.len(), validate::weight(args.as_bytes()));
         if bytes > limits.call_tool_bytes {
             return Err(format!(
                 "the arguments have {bytes} bytes, more than the {} of a call_tool",
                 limits.call_tool_bytes
+            ));
+        }
+        if values > limits.call_tool_values {
+            return Err(format!(
+                "the arguments have {values} values, more than the {} of a call_tool",
+                limits.call_tool_values
             ));
         }
         let Some(parent) = &call.parent_id else {
@@ -86,9 +93,9 @@ impl Host {
 
     fn answer(&self, caller: &Member, id: Id, name: &str, outcome: ToolOutcome) {
         let mut content = outcome.content;
-        let truncated = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
+        let cut = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
         let mut result = CallToolResult::new(id, name, content, outcome.is_error);
-        result.truncated = truncated;
+        result.truncated = cut || outcome.truncated;
         // Who has gone meanwhile needs no answer.
         let _ = caller.connection.send(&result.into());
     }

@@ -30,6 +30,8 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// The result as a value, where the tool gave one and nobody replaced its content.
     pub structured_content: Option<Value>,
+    /// Whether `content` was cut to its limit.
+    pub truncated: bool,
     /// The extension whose tool it is; `None` where there is no such tool.
     pub extension: Option<String>,
 }
@@ -42,6 +44,7 @@ impl ToolOutcome {
             content: vec![Content::text(why)],
             is_error: true,
             structured_content: None,
+            truncated: false,
             extension: None,
         }
     }
@@ -58,6 +61,7 @@ impl From<ToolResult> for ToolOutcome {
             content: result.content,
             is_error: result.is_error,
             structured_content: result.structured_content,
+            truncated: false,
             extension: None,
         }
     }

@@ -32,6 +32,7 @@ pub(super) fn shown(content: Vec<Content>) -> ToolOutcome {
         content,
         is_error: false,
         structured_content: None,
+        truncated: false,
         extension: None,
     }
 }

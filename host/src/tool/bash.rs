@@ -281,6 +281,7 @@ fn outcome(
         status,
         content: vec![Content::text(text)],
         structured_content: Some(json!({"exit_code": exit_code})),
+        truncated: false,
         extension: None,
     }
 }

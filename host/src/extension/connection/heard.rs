@@ -35,6 +35,10 @@ impl Connection {
         if let Some(tap) = &self.tap {
             tap.heard(&self.name, line);
         }
+        if let Some(unknown) = validate::unknown_type::<FromExtension>(line) {
+            self.garbage_ends(reading);
+            return self.unknown(&unknown, reading);
+        }
         match validate::frame::<FromExtension>(line) {
             Ok(frame) => {
                 self.garbage_ends(reading);
@@ -47,10 +51,7 @@ impl Connection {
     fn frame(&self, frame: FromExtension, reading: &mut Reading) -> Result<(), String> {
         if let Some(ack) = reading.ack.take() {
             let FromExtension::Hello(hello) = frame else {
-                return Err(format!(
-                    "was ended: its first frame is {:?}, not \"hello\"",
-                    frame.name()
-                ));
+                return Err(not_hello(frame.name()));
             };
             self.hello(&hello);
             let _ = self.send(&ack.into());
@@ -82,7 +83,8 @@ impl Connection {
                 }
             }
             FromExtension::ShutdownAck(_) => {}
-            FromExtension::Unknown(unknown) => self.unknown(&unknown.name, reading),
+            // Its type is spelled with escapes, or it would not have been parsed.
+            FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, reading),
             other => self.listener.frame(other),
         }
         Ok(())
@@ -169,14 +171,20 @@ impl Connection {
         ));
     }
 
-    fn unknown(&self, name: &str, reading: &mut Reading) {
+    /// Ignores a frame of a type that this version does not know.
+    fn unknown(&self, name: &str, reading: &mut Reading) -> Result<(), String> {
         let name: String = name.chars().take(80).collect();
+        if reading.ack.is_some() {
+            return Err(not_hello(&name));
+        }
+        self.expect_ready(reading);
         if reading.unknown_types.len() < UNKNOWN_TYPES_NAMED
             && reading.unknown_types.insert(name.clone())
         {
             self.listener
                 .log(&format!("ignored a frame of unknown type {name:?}"));
         }
+        Ok(())
     }
 
     fn refused(&self, refusal: Refusal, reading: &mut Reading) -> Result<(), String> {
@@ -210,4 +218,8 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+fn not_hello(frame_type: &str) -> String {
+    format!("was ended: its first frame is {frame_type:?}, not \"hello\"")
 }

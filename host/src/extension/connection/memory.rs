@@ -6,7 +6,10 @@ use tokio::io::{DuplexStream, duplex};
 use zot_protocol::{HelloAck, limits::Limits};
 
 use super::{Connection, Listener};
-use crate::extension::pending::Ids;
+use crate::extension::{
+    outbox::{Budget, Outbox},
+    pending::Ids,
+};
 
 /// As much as a pipe holds on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -32,7 +35,8 @@ impl Connection {
         let (our_input, stdin) = duplex(PIPE_BYTES);
         let (stdout, our_output) = duplex(PIPE_BYTES);
         let ids = Arc::<Ids>::default();
-        let pipes = (Box::new(our_input) as _, Box::new(our_output) as _);
+        let outbox = Outbox::new(Box::new(our_input), &Budget::new(&limits), &limits);
+        let pipes = (outbox, Box::new(our_output) as _);
         let connection = Self::new(name, limits, ids, pipes, ack, listener, None);
         let connection = Arc::new(connection);
         let reader = Arc::clone(&connection);

@@ -119,6 +119,9 @@ impl Connection {
                 }
                 result = &mut writing, if !written => {
                     written = true;
+                    if self.outbox.has_overflowed() {
+                        return Err(format!("was disconnected: {}", RequestError::QueueFull));
+                    }
                     if let Err(error) = result {
                         self.input_closed(&error);
                         process.expect_within(OUTPUT_AFTER_EXIT);

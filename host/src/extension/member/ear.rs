@@ -6,7 +6,10 @@ use zot_process::LogFile;
 use zot_protocol::{FromExtension, NoteLevel};
 
 use super::{Member, Shared};
-use crate::extension::connection::{Listener, Stage};
+use crate::extension::{
+    connection::{Listener, Stage},
+    event::cut_text,
+};
 
 /// What a connection tells goes to the log, the program around the host, and the registry.
 pub(super) struct Ear {
@@ -20,7 +23,10 @@ impl Listener for Ear {
     fn frame(&self, frame: FromExtension) {
         let hooks = &self.shared.hooks;
         match frame {
-            FromExtension::Notify(note) => hooks.note(&self.name, note.level, &note.message),
+            FromExtension::Notify(mut note) => {
+                cut_text(&mut note.message, self.shared.limits.note_bytes);
+                hooks.note(&self.name, note.level, &note.message);
+            }
             FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
             FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
             FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),

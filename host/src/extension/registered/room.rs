@@ -1,8 +1,6 @@
 //! How much one extension may register.
 
-use std::io::{self, Write};
-
-use zot_protocol::{RegisterTool, limits::Limits};
+use zot_protocol::{RegisterTool, limits::Limits, validate};
 
 use super::{Command, Registered};
 
@@ -10,31 +8,50 @@ use super::{Command, Registered};
 pub(super) struct Room<'l> {
     limits: &'l Limits,
     another: bool,
+    left: Size,
+}
+
+/// How large something is that is registered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Size {
+    /// In bytes of JSON.
     bytes: usize,
+    /// As [`validate::weight`] counts.
+    values: usize,
 }
 
 impl<'l> Room<'l> {
-    /// `count` are there of the kind, and `known` bytes of them are replaced.
+    /// `count` are there of the kind, and `known` is the size of the one that is replaced.
     pub(super) fn of(
         registered: &Registered,
         count: usize,
-        known: Option<usize>,
+        known: Option<Size>,
         limits: &'l Limits,
     ) -> Self {
-        let commands = registered.commands.iter().map(command_bytes);
-        let tools = registered.tools.iter().map(|tool| tool.bytes);
-        let used: usize = commands.chain(tools).sum();
+        let commands = registered.commands.iter().map(command_size);
+        let tools = registered.tools.iter().map(|tool| tool.size);
+        let mut used = Size::default();
+        for size in commands.chain(tools) {
+            used.bytes += size.bytes;
+            used.values += size.values;
+        }
+        let replaced = known.unwrap_or_default();
+        let left = |limit: usize, replaced: usize, used| (limit + replaced).saturating_sub(used);
         Self {
             limits,
             another: known.is_some() || count < limits.registrations,
-            bytes: (limits.registration_bytes + known.unwrap_or(0)).saturating_sub(used),
+            left: Size {
+                bytes: left(limits.registration_bytes, replaced.bytes, used.bytes),
+                values: left(limits.registration_values, replaced.values, used.values),
+            },
         }
     }
 
-    pub(super) fn take(&self, bytes: usize) -> Result<(), String> {
+    pub(super) fn take(&self, size: Size) -> Result<(), String> {
         let Limits {
             registrations,
             registration_bytes,
+            registration_values,
             ..
         } = self.limits;
         if !self.another {
@@ -42,36 +59,32 @@ impl<'l> Room<'l> {
                 "there are {registrations} already, and may be no more"
             ));
         }
-        if bytes > self.bytes {
+        if size.bytes > self.left.bytes {
             return Err(format!(
                 "all that it registers would be larger than {registration_bytes} bytes"
+            ));
+        }
+        if size.values > self.left.values {
+            return Err(format!(
+                "all that it registers would have more than {registration_values} values"
             ));
         }
         Ok(())
     }
 }
 
-pub(super) fn command_bytes(command: &Command) -> usize {
-    command.name.len() + command.description.len()
-}
-
-/// As many as it has when it is written.
-pub(super) fn tool_bytes(frame: &RegisterTool) -> usize {
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, frame).expect("frames serialise");
-    count.0
-}
-
-/// Counts what is written to it.
-struct Count(usize);
-
-impl Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
+pub(super) fn command_size(command: &Command) -> Size {
+    Size {
+        bytes: command.name.len() + command.description.len(),
+        values: 2,
     }
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// As large as it is when it is written.
+pub(super) fn tool_size(frame: &RegisterTool) -> Size {
+    let json = serde_json::to_vec(frame).expect("frames serialise");
+    Size {
+        bytes: json.len(),
+        values: validate::weight(&json),
     }
 }

@@ -60,6 +60,33 @@ async fn one_with_a_full_queue_is_disconnected_at_once() {
 }
 
 #[tokio::test]
+async fn the_queues_of_all_share_one_budget() {
+    alone!();
+    let trial = Trial::begin(Limits {
+        all_queues_bytes: 3_000_000,
+        ..patient()
+    });
+    let deaf = ["deaf1", "deaf2", "deaf3"].map(|name| trial.stage.odd(name, &["deaf"]));
+    trial.load(deaf.to_vec()).await;
+    for _ in 0..20 {
+        let text = "x".repeat(100_000);
+        trial
+            .stage
+            .host
+            .tell(&AssistantMessageEvent::new(text).into());
+    }
+    let gone = || {
+        let deaf = ["deaf1", "deaf2", "deaf3"].into_iter();
+        deaf.filter(|name| state(&trial, name) == ExtensionState::Failed)
+            .count()
+    };
+    until("two of them are gone", || gone() == 2).await;
+    trial.the_other_answers().await;
+    assert_eq!(gone(), 2, "what one of them has fits");
+    trial.hold().await;
+}
+
+#[tokio::test]
 async fn a_megabyte_of_standard_error_before_each_reply() {
     alone!();
     let trial = Trial::begin(patient());
