@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod interrupt;
 mod logs;
+mod memory;
 mod output;
 mod package;
 mod registers;
@@ -24,6 +25,7 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 
 fn main() -> ExitCode {
+    memory::return_large_blocks();
     let words = secrets::hide();
     CompleteEnv::with_factory(args::Args::command)
         .var(commands::COMPLETE)

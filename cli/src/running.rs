@@ -9,7 +9,7 @@ use zot_host::{
 use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits};
 
-use crate::{exit::Exit, interrupt};
+use crate::{exit::Exit, interrupt, memory};
 
 /// The slash commands that zot has itself.
 pub(crate) const BUILT_IN_COMMANDS: [&str; 15] = [
@@ -82,7 +82,7 @@ impl Running {
 
 /// Runs this to its end.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let runtime = memory::return_the_rest(&mut tokio::runtime::Builder::new_current_thread())
         .enable_all()
         .build()
         .context("cannot start the runtime")?;

@@ -6,7 +6,7 @@ use crate::{
     agent::{Mode, Start},
     args::Agent,
     exit::Usage,
-    tui,
+    memory, tui,
 };
 
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     }
     let start = Start::of(&args.flags, Mode::Interactive)?;
     // The agent has a thread of its own, so that whatever it and the extensions do, keys are answered at once.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = memory::return_the_rest(&mut tokio::runtime::Builder::new_multi_thread())
         .worker_threads(1)
         .enable_all()
         .build()

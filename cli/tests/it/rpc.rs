@@ -10,6 +10,7 @@ pub(crate) mod driver;
 mod ending;
 mod everything;
 mod extensions;
+mod memory;
 mod random;
 mod turns;
 
