@@ -56,6 +56,9 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
             .await;
     }
     let outcome = driver.run(&mut agent).await;
+    if outcome.is_err() {
+        driver.stop_listening();
+    }
     let ended = agent.end().await;
     let told = match outcome {
         Ok(()) => driver.finish().await,

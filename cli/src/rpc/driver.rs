@@ -148,6 +148,11 @@ impl Driver {
         }
     }
 
+    /// Nobody reads what is told any more, so nobody listens to what is under way: it would wait for us to take its events.
+    pub(super) fn stop_listening(&mut self) {
+        self.active = None;
+    }
+
     /// Tells what extensions have said while they were ended.
     pub(super) async fn finish(mut self) -> Result<(), Gone> {
         while let Some(note) = self.notes.take() {

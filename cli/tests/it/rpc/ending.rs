@@ -3,6 +3,8 @@
 use std::{
     io::{BufRead, BufReader, Write},
     process::Stdio,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -143,6 +145,40 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
         wait_until("it has ended", || child.try_wait().expect("ours").is_some());
         assert_eq!(child.wait().expect("ours").code(), Some(141));
     }
+}
+
+#[test]
+fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
+    let world = World::new();
+    // Much more than the pipe and everything behind it hold.
+    let flags = script(&world, &[json!({"text": vec!["x".repeat(1_000); 5_000]})]);
+    let mut child = world
+        .zot_command(&["rpc", "--provider", "demo", "--no-ext"])
+        .args(&flags)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("zot starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let stdout = child.stdout.take().expect("piped");
+    let prompt = json!({"id": "1", "type": "prompt", "message": "hello"});
+    writeln!(stdin, "{prompt}").expect("written");
+    let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("a pipe");
+    wait_until("the pipe is full", || {
+        // A page of the pipe may be filled only in part.
+        rustix::io::ioctl_fionread(&stdout).expect("a pipe") > held as u64 * 3 / 4
+    });
+    drop(stdout);
+    let closed = Instant::now();
+    while child.try_wait().expect("ours").is_none() {
+        if closed.elapsed() > Duration::from_secs(30) {
+            child.kill().expect("ours");
+            child.wait().expect("ours");
+            panic!("it did not end");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(child.wait().expect("ours").code(), Some(141));
 }
 
 #[test]
