@@ -1,6 +1,10 @@
 //! Text of an extension's making, fit for a terminal: nothing in it moves the cursor, renames the window or turns the
 //! reading direction around.
 
+use std::{borrow::Cow, io};
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
 use unicode_width::UnicodeWidthChar;
 
 /// More marks than this on one character are no writing: they hide what is around them, and a terminal keeps them all
@@ -124,12 +128,24 @@ pub(crate) fn is_unseen(char: char) -> bool {
     )
 }
 
-/// JSON as one line in which nothing but text is left: what a terminal would act upon is escaped, as JSON may.
+/// A value as JSON on one line, fit for a terminal.
 pub(crate) fn json(value: &serde_json::Value) -> String {
-    let mut clean = String::new();
-    for char in value.to_string().chars() {
-        if char.is_control() || is_unseen(char) {
-            // Whatever is not ASCII stands in a string.
+    escape_json(&value.to_string()).into_owned()
+}
+
+/// JSON that means the same and is fit for a terminal: what that would act upon, or not show, is escaped. Line breaks stay:
+/// in JSON they are layout.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_unsafe = |char: char| char != '\n' && (char.is_control() || is_unseen(char));
+    // Nearly all that is written is of this kind.
+    let plain = json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    if plain || !json.contains(is_unsafe) {
+        return Cow::Borrowed(json);
+    }
+    let mut clean = String::with_capacity(json.len() + 16);
+    for char in json.chars() {
+        if is_unsafe(char) {
+            // It stands in a string: outside, JSON is ASCII.
             for unit in char.encode_utf16(&mut [0; 2]) {
                 clean.push_str(&format!("\\u{unit:04x}"));
             }
@@ -137,7 +153,24 @@ pub(crate) fn json(value: &serde_json::Value) -> String {
             clean.push(char);
         }
     }
-    clean
+    Cow::Owned(clean)
+}
+
+/// Writes a value as JSON on one line, as [`json`] does.
+pub(crate) fn write_json(to: impl io::Write, value: &impl Serialize) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(to, Escaping))
+}
+
+struct Escaping;
+
+impl Formatter for Escaping {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        writer.write_all(escape_json(fragment).as_bytes())
+    }
 }
 
 #[cfg(test)]
@@ -204,8 +237,13 @@ mod tests {
         let shown = json(&value);
         assert_eq!(shown, r#"{"a":"\u001b[2J\u009b\u202e\udb40\udc41 ü"}"#);
         assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&shown).ok(),
-            Some(value)
+            serde_json::from_str::<serde_json::Value>(&shown)
+                .ok()
+                .as_ref(),
+            Some(&value)
         );
+        let mut written = Vec::new();
+        write_json(&mut written, &value).expect("written");
+        assert_eq!(written, shown.as_bytes());
     }
 }

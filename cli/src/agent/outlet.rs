@@ -8,6 +8,8 @@ use rustix::{event::PollFlags, io::Errno};
 use serde::Serialize;
 use tokio::io::{Interest, unix::AsyncFd};
 
+use crate::clean;
+
 use super::descriptor::{CLOSED, has, watched, write_at_once};
 use large::{Bounded, Large};
 
@@ -64,7 +66,7 @@ impl Outlet {
         let to = self.end();
         let start = to.len();
         let bounded = Bounded { to, left: LARGE };
-        if serde_json::to_writer(bounded, &line).is_ok() {
+        if clean::write_json(bounded, &line).is_ok() {
             self.end().push(b'\n');
             return;
         }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zot_host::extension::Offer;
 
+use crate::clean;
+
 use super::{Diagnosis, Verdict, diagnosis::Problem};
 
 /// Pretty, since people read it too.
@@ -15,7 +17,8 @@ pub(crate) fn of(diagnoses: &[Diagnosis]) -> anyhow::Result<String> {
         .count();
     let extensions: Vec<Value> = diagnoses.iter().map(one).collect();
     let report = json!({ "extensions": extensions, "broken": broken });
-    Ok(serde_json::to_string_pretty(&report)?)
+    let text = serde_json::to_string_pretty(&report)?;
+    Ok(clean::escape_json(&text).into_owned())
 }
 
 fn one(it: &Diagnosis) -> Value {

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use crate::clean;
+
 /// How large a piece is.
 const PIECE: usize = 64 * 1024;
 /// So many may wait to be taken.
@@ -20,7 +22,7 @@ impl Large {
         tokio::task::spawn_blocking(move || {
             let mut to = BufWriter::with_capacity(PIECE, Pieces(to));
             // It ends early where nobody takes the pieces any more.
-            let _ = serde_json::to_writer(&mut to, &line)
+            let _ = clean::write_json(&mut to, &line)
                 .map_err(io::Error::from)
                 .and_then(|()| to.write_all(b"\n"))
                 .and_then(|()| to.flush());

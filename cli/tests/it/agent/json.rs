@@ -1,6 +1,7 @@
 //! `zot --json`.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     process::Stdio,
 };
@@ -30,6 +31,36 @@ fn types(events: &[Value]) -> Vec<&str> {
         .collect();
     types.dedup();
     types
+}
+
+#[test]
+fn what_a_terminal_would_act_upon_is_escaped_in_json() {
+    let world = World::new();
+    let evil = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{e0041} ü 👩";
+    fs::write(world.work().join("evil.txt"), evil).expect("written");
+    // In an event that is written at once, and in one that is large.
+    fs::write(
+        world.work().join("large.txt"),
+        format!("{evil}\n").repeat(20_000),
+    )
+    .expect("written");
+    for file in ["evil.txt", "large.txt"] {
+        let call = format!("{evil}\n/call bash {{\"command\":\"cat {file}\"}}");
+        let ran = demo(&world, &["--json", &call]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let told = events(&ran.out);
+        let result = told.iter().find(|it| it["type"] == "tool_result");
+        let text = result.expect("a result")["content"][0]["text"].as_str();
+        assert!(text.expect("a text").contains(evil), "it means the same");
+        let raw = |char: char| {
+            let is_bidi = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            is_bidi
+                || (char.is_control() && char != '\n')
+                || matches!(char, '\u{2028}' | '\u{e0041}')
+        };
+        assert_eq!(ran.out.chars().find(|char| raw(*char)), None);
+        assert!(ran.out.contains("ü 👩"), "what is read is left alone");
+    }
 }
 
 #[test]

@@ -8,16 +8,18 @@ use zot_host::{
 
 use zot_process::Support;
 
-use crate::package::{
-    installed::Installed,
-    lock_file::{Entry, LockedSource},
+use crate::{
+    clean,
+    package::{
+        installed::Installed,
+        lock_file::{Entry, LockedSource},
+    },
 };
 
 pub(super) fn of(all: &[Installed], home: &Home) -> anyhow::Result<String> {
     let extensions: Vec<Value> = all.iter().map(|it| extension(it, home)).collect();
-    Ok(serde_json::to_string_pretty(
-        &json!({ "extensions": extensions }),
-    )?)
+    let text = serde_json::to_string_pretty(&json!({ "extensions": extensions }))?;
+    Ok(clean::escape_json(&text).into_owned())
 }
 
 fn extension(it: &Installed, home: &Home) -> Value {
