@@ -12,12 +12,18 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 use zot_host::{Confirmed, Hooks};
-use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, ToolStatus, rpc};
+use zot_protocol::{
+    NoteLevel, Object, OpenPanel, PanelClose, PanelId, PanelRender, ToolStatus, limits, rpc,
+};
+
+use super::state::Panel;
 
 /// As many notes of an extension are shown.
 pub(crate) const NOTES: usize = 20;
-/// So many other things of extensions may wait: more than a loop leaves lying in a whole second.
-const WAITING: usize = 1_000;
+/// So many lines of the host itself may wait.
+const NOTICES: usize = 100;
+/// So much of the panels of one extension may wait to be shown: things, and bytes.
+const PANELS: (usize, usize) = (100, 2 << 20);
 
 /// Something that an extension, or the host about one, wants to be seen.
 #[derive(Debug)]
@@ -42,11 +48,38 @@ pub(crate) enum Said {
     RenderPanel(String, PanelRender),
     ClosePanel(String, PanelClose),
     Gone(String),
-    /// A prompt to be queued.
-    Submit(String),
+    /// A prompt of an extension, to be queued.
+    Submit {
+        extension: String,
+        text: String,
+    },
+    /// Prompts of an extension were too many, or too large, to be queued.
+    SubmitsDropped(String),
     Confirm(Question),
     /// The question with this number needs no answer any more.
     Withdrawn(u64),
+}
+
+impl Said {
+    /// How much it holds, if it is about a panel of this extension.
+    fn panel_bytes(&self, extension: &str) -> Option<usize> {
+        let size = |texts: [Option<&String>; 2], lines: &[String]| {
+            let texts = texts.into_iter().flatten().chain(lines);
+            texts.map(String::len).sum()
+        };
+        match self {
+            Self::OpenPanel(by, OpenPanel { panel, .. }) if by == extension => Some(size(
+                [panel.title.as_ref(), panel.footer.as_ref()],
+                &panel.lines,
+            )),
+            Self::RenderPanel(by, render) if by == extension => Some(size(
+                [render.title.as_ref(), render.footer.as_ref()],
+                render.lines.as_deref().unwrap_or_default(),
+            )),
+            Self::ClosePanel(by, _) if by == extension => Some(0),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a tool may be run.
@@ -99,15 +132,45 @@ impl Bridge {
     }
 
     fn say(&self, said: Said) {
+        self.queue().push_back(said);
+        self.arrived.notify_one();
+    }
+
+    /// Adds something about a panel. Where too much of that extension's waits, its oldest goes: nobody would see it.
+    fn say_of_panel(&self, extension: &str, said: Said) {
         {
             let mut queue = self.queue();
-            // Whoever asks this much waits for nobody to see it.
-            if queue.len() >= WAITING && !matches!(said, Said::Confirm(_) | Said::Withdrawn(_)) {
-                queue.pop_front();
-            }
             queue.push_back(said);
+            let (mut count, mut bytes) = (0, 0);
+            // From the latest on, as many as may wait.
+            for at in (0..queue.len()).rev() {
+                let Some(size) = queue[at].panel_bytes(extension) else {
+                    continue;
+                };
+                count += 1;
+                bytes += size;
+                if count > PANELS.0 || (bytes > PANELS.1 && count > 1) {
+                    queue.remove(at);
+                }
+            }
         }
         self.arrived.notify_one();
+    }
+
+    /// Forgets what waits about panels of an extension; all of them, or the one with this id.
+    fn forget_panels(&self, extension: &str, id: Option<&PanelId>) {
+        self.queue().retain(|said| match said {
+            Said::OpenPanel(by, open) => {
+                by != extension || id.is_some_and(|id| open.panel.id != *id)
+            }
+            Said::RenderPanel(by, render) => {
+                by != extension || id.is_some_and(|id| render.panel_id != *id)
+            }
+            Said::ClosePanel(by, close) => {
+                by != extension || id.is_some_and(|id| close.panel_id != *id)
+            }
+            _ => true,
+        });
     }
 
     /// Adds something that an extension can say without end, in the place of its oldest where enough of it wait.
@@ -160,18 +223,12 @@ impl Said {
     }
 }
 
-/// A note is a line; what nobody could read is not kept.
-fn cut(message: &str) -> String {
-    const MOST: usize = 4 * 1024;
-    message[..message.floor_char_boundary(MOST)].to_owned()
-}
-
 impl Hooks for Bridge {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
         let note = Said::Note {
             extension: extension.to_owned(),
             level,
-            message: cut(message),
+            message: message.to_owned(),
         };
         self.add(extension, note);
     }
@@ -189,6 +246,15 @@ impl Hooks for Bridge {
     }
 
     fn notice(&self, level: NoteLevel, message: &str) {
+        let is_notice = |said: &Said| matches!(said, Said::Notice(..));
+        {
+            let mut queue = self.queue();
+            if queue.iter().filter(|said| is_notice(said)).count() >= NOTICES
+                && let Some(oldest) = queue.iter().position(is_notice)
+            {
+                queue.remove(oldest);
+            }
+        }
         self.say(Said::Notice(level, message.to_owned()));
     }
 
@@ -207,29 +273,63 @@ impl Hooks for Bridge {
     }
 
     fn open_panel(&self, extension: &str, panel: OpenPanel) {
-        self.say(Said::OpenPanel(extension.to_owned(), panel));
+        let mut panel = panel;
+        let inner = &mut panel.panel;
+        Panel::cut(
+            inner.title.as_mut(),
+            Some(&mut inner.lines),
+            inner.footer.as_mut(),
+        );
+        // Opened anew, it is another one.
+        self.forget_panels(extension, Some(&panel.panel.id));
+        self.say_of_panel(extension, Said::OpenPanel(extension.to_owned(), panel));
     }
 
     fn render_panel(&self, extension: &str, render: PanelRender) {
+        let mut render = render;
+        Panel::cut(
+            render.title.as_mut(),
+            render.lines.as_mut(),
+            render.footer.as_mut(),
+        );
         // What is absent stays as it is, so only a drawing of everything takes the place of one that nobody has seen.
         if render.title.is_some() && render.lines.is_some() && render.footer.is_some() {
             self.queue().retain(|said| {
                 !matches!(said, Said::RenderPanel(by, it) if by == extension && it.panel_id == render.panel_id)
             });
         }
-        self.say(Said::RenderPanel(extension.to_owned(), render));
+        self.say_of_panel(extension, Said::RenderPanel(extension.to_owned(), render));
     }
 
     fn close_panel(&self, extension: &str, close: PanelClose) {
-        self.say(Said::ClosePanel(extension.to_owned(), close));
+        self.forget_panels(extension, Some(&close.panel_id));
+        self.say_of_panel(extension, Said::ClosePanel(extension.to_owned(), close));
     }
 
     fn gone(&self, extension: &str) {
+        self.forget_panels(extension, None);
         self.say(Said::Gone(extension.to_owned()));
     }
 
-    fn submit(&self, _: &str, text: &str) {
-        self.say(Said::Submit(text.to_owned()));
+    fn submit(&self, extension: &str, text: &str) {
+        let extension = extension.to_owned();
+        {
+            let mut queue = self.queue();
+            let waiting = queue
+                .iter()
+                .filter(|said| matches!(said, Said::Submit { .. }))
+                .count();
+            if waiting < limits::SUBMITS && text.len() <= limits::SUBMIT_BYTES {
+                let text = text.to_owned();
+                queue.push_back(Said::Submit { extension, text });
+            } else if !queue
+                .iter()
+                .any(|said| matches!(said, Said::SubmitsDropped(by) if *by == extension))
+            {
+                queue.push_back(Said::SubmitsDropped(extension));
+            }
+        }
+        self.arrived.notify_one();
     }
 
     fn confirm<'h>(
@@ -288,6 +388,48 @@ mod tests {
         assert_eq!(said.len(), NOTES + 2);
         assert!(matches!(&said[0], Said::Skipped { count: 9_980, .. }));
         assert!(matches!(&said[NOTES], Said::Note { message, .. } if message == "9999"));
+    }
+
+    #[test]
+    fn a_flood_of_submits_is_ten_and_a_word() {
+        let bridge = Bridge::new(false);
+        for _ in 0..10_000 {
+            bridge.submit("noisy", "again");
+        }
+        bridge.submit("other", "me too");
+        let said = bridge.take();
+        assert_eq!(said.len(), limits::SUBMITS + 2);
+        let dropped =
+            |said: &Said, name: &str| matches!(said, Said::SubmitsDropped(by) if by == name);
+        assert!(dropped(&said[limits::SUBMITS], "noisy"));
+        assert!(dropped(&said[limits::SUBMITS + 1], "other"));
+        bridge.submit("noisy", &"x".repeat(limits::SUBMIT_BYTES + 1));
+        assert!(dropped(&bridge.take()[0], "noisy"));
+    }
+
+    #[test]
+    fn a_flood_of_panels_is_what_can_be_seen_of_it() {
+        let bridge = Bridge::new(false);
+        let lines = vec!["x".repeat(100_000); 10_000];
+        for number in 0..50 {
+            let mut panel = zot_protocol::Panel::new(number.to_string());
+            panel.lines.clone_from(&lines);
+            bridge.open_panel("noisy", OpenPanel::new(panel));
+            let mut render = PanelRender::new(number.to_string());
+            render.lines = Some(vec!["y".to_owned()]);
+            for _ in 0..50 {
+                bridge.render_panel("noisy", render.clone());
+            }
+        }
+        bridge.open_panel("other", OpenPanel::new(zot_protocol::Panel::new("1")));
+        let said = bridge.take();
+        assert!(said.len() <= PANELS.0 + 1, "{}", said.len());
+        let bytes: usize = said.iter().filter_map(|it| it.panel_bytes("noisy")).sum();
+        assert!(bytes <= PANELS.1, "{bytes}");
+        assert!(said.iter().any(|it| it.panel_bytes("other").is_some()));
+        bridge.open_panel("noisy", OpenPanel::new(zot_protocol::Panel::new("1")));
+        bridge.gone("noisy");
+        assert_eq!(bridge.take().len(), 1, "who is gone has no panels");
     }
 
     #[test]

@@ -8,13 +8,13 @@ mod popup;
 mod turn;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 use ratatui::layout::Size;
-use zot_protocol::{Object, rpc::ExtensionInfo};
+use zot_protocol::{NoteLevel, Object, limits, rpc::ExtensionInfo};
 
 use super::{
     builtin::Builtin,
@@ -64,6 +64,7 @@ pub(crate) struct State {
     pub(crate) command: Option<Doing>,
     /// What waits for the agent.
     pub(crate) queue: VecDeque<Queued>,
+    pub(crate) submits: Submits,
     pub(crate) notes: Notes,
     /// The last one is on top.
     pub(crate) panels: Vec<Panel>,
@@ -90,7 +91,13 @@ pub(crate) struct Doing {
 /// What waits until the agent has nothing else to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Queued {
+    /// The user's.
     Prompt(String),
+    /// An extension's.
+    Submitted {
+        extension: String,
+        text: String,
+    },
     Builtin(Builtin, String),
 }
 
@@ -99,10 +106,22 @@ impl Queued {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Prompt(text) => text.clone(),
+            Self::Submitted { extension, text } => format!("[{extension}] {text}"),
             Self::Builtin(builtin, args) if args.is_empty() => format!("/{}", builtin.name()),
             Self::Builtin(builtin, args) => format!("/{} {args}", builtin.name()),
         }
     }
+}
+
+/// What extensions have submitted since the user's last prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Submits {
+    /// How many of their prompts have run.
+    pub(crate) run: usize,
+    /// Whether the turn is one of them.
+    pub(crate) running: bool,
+    /// Whose prompts were dropped, which is said once of each.
+    pub(crate) noted: BTreeSet<String>,
 }
 
 /// A command of an extension.
@@ -264,6 +283,7 @@ impl State {
             doing: None,
             command: None,
             queue: VecDeque::new(),
+            submits: Submits::default(),
             notes: Notes::default(),
             panels: Vec::new(),
             questions: VecDeque::new(),
@@ -347,6 +367,47 @@ impl State {
     pub(crate) fn is_leaving(&self) -> bool {
         self.interrupted
             .is_some_and(|at| self.now.duration_since(at) < LEAVING)
+    }
+
+    /// Queues a prompt of the user's, before those of extensions.
+    pub(crate) fn queue_prompt(&mut self, text: String) {
+        let is_submitted = |it: &Queued| matches!(it, Queued::Submitted { .. });
+        let at = self.queue.iter().position(is_submitted);
+        let at = at.unwrap_or(self.queue.len());
+        self.queue.insert(at, Queued::Prompt(text));
+    }
+
+    /// Queues a prompt of an extension, if not too many wait.
+    pub(crate) fn queue_submitted(&mut self, extension: String, text: String) {
+        let is_submitted = |it: &&Queued| matches!(it, Queued::Submitted { .. });
+        if self.queue.iter().filter(is_submitted).count() >= limits::SUBMITS {
+            return self.submit_dropped(&extension);
+        }
+        self.queue.push_back(Queued::Submitted { extension, text });
+    }
+
+    /// Says once that prompts of an extension are dropped.
+    pub(crate) fn submit_dropped(&mut self, extension: &str) {
+        if self.submits.noted.insert(extension.to_owned()) {
+            let most = limits::SUBMITS;
+            self.notes.add(Note {
+                extension: Some(extension.to_owned()),
+                level: NoteLevel::Warn,
+                message: format!(
+                    "its prompts are dropped: at most {most} wait, and at most {most} run until you send one"
+                ),
+            });
+        }
+    }
+
+    /// Drops what extensions have submitted. If there was anything, nothing else of it runs until the user sends a prompt.
+    pub(crate) fn stop_submits(&mut self) {
+        let before = self.queue.len();
+        self.queue
+            .retain(|it| !matches!(it, Queued::Submitted { .. }));
+        if self.queue.len() < before || self.submits.running {
+            self.submits.run = limits::SUBMITS;
+        }
     }
 
     pub(crate) fn tell(&mut self, level: Level, text: impl Into<String>) {

@@ -12,11 +12,13 @@ pub(crate) use dialog::ANSWERS;
 use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
-use zot_protocol::PanelResize;
+use zot_protocol::{PanelResize, limits};
 
 use super::{
     message::{Conversation, Did, Effect, Message, Model},
-    state::{Agreed, Command, Dialog, Item, Level, Panel, Picker, Queued, State, Trust, Turn},
+    state::{
+        Agreed, Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, Trust, Turn,
+    },
 };
 use crate::clean;
 
@@ -83,13 +85,26 @@ fn go_on(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.is_choosing() {
         match state.queue.pop_front() {
             Some(Queued::Prompt(text)) => {
-                state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
-                effects.push(Effect::Prompt(text));
+                state.submits = Submits::default();
+                prompt(state, text, effects);
+            }
+            Some(Queued::Submitted { extension, .. }) if state.submits.run >= limits::SUBMITS => {
+                state.submit_dropped(&extension);
+            }
+            Some(Queued::Submitted { text, .. }) => {
+                state.submits.run += 1;
+                state.submits.running = true;
+                prompt(state, text, effects);
             }
             Some(Queued::Builtin(builtin, args)) => command::run(state, builtin, &args, effects),
             None => return,
         }
     }
+}
+
+fn prompt(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+    state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
+    effects.push(Effect::Prompt(text));
 }
 
 fn resized(state: &mut State, size: Size, effects: &mut Vec<Effect>) {

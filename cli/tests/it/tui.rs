@@ -2,6 +2,7 @@
 
 mod commands;
 mod first;
+mod flood;
 mod hostile;
 mod notes;
 mod panel;

@@ -14,6 +14,8 @@ use crate::clean;
 const TWICE: Duration = Duration::from_millis(500);
 /// More lines than any terminal shows.
 const MOST_LINES: usize = 500;
+/// More text than any terminal shows.
+const MOST_BYTES: usize = 256 * 1024;
 
 /// A panel, cleaned.
 #[derive(Debug, Clone)]
@@ -48,6 +50,25 @@ impl Panel {
             footer: line(panel.footer.as_deref()),
             captures_esc: panel.capture_esc,
             escaped: None,
+        }
+    }
+
+    /// Leaves of an extension's texts what can be shown, so that nobody keeps more.
+    pub(crate) fn cut(
+        title: Option<&mut String>,
+        lines: Option<&mut Vec<String>>,
+        footer: Option<&mut String>,
+    ) {
+        let mut left = MOST_BYTES;
+        let mut cut = |text: &mut String| {
+            text.truncate(text.floor_char_boundary(left));
+            text.shrink_to_fit();
+            left -= text.len();
+        };
+        title.into_iter().chain(footer).for_each(&mut cut);
+        if let Some(lines) = lines {
+            lines.truncate(MOST_LINES);
+            lines.iter_mut().for_each(cut);
         }
     }
 

@@ -156,6 +156,7 @@ pub(super) fn ended(state: &mut State) {
     let Some(turn) = state.turn.take() else {
         return;
     };
+    state.submits.running = false;
     if turn.cancelled {
         state.tell(Level::Muted, "cancelled");
     }

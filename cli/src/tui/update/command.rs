@@ -58,7 +58,7 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
         }
     }
     state.notes.clear();
-    state.queue.push_back(Queued::Prompt(text.to_owned()));
+    state.queue_prompt(text.to_owned());
 }
 
 /// The name and what follows it.

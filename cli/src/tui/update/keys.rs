@@ -13,6 +13,8 @@ use crate::tui::{
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
+        // Whoever has the keys: what extensions submit must not go on after it.
+        KeyCode::Char('c') if control => state.stop_submits(),
         KeyCode::Char('z') if control => return effects.push(Effect::Suspend),
         KeyCode::Char('l') if control => return effects.push(Effect::Redraw),
         KeyCode::Char('o') if control => return unfold(state),
@@ -173,8 +175,9 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     cancel(state, effects);
 }
 
-/// Ends the turn and the queue. What was queued is not lost: it is back in the editor.
+/// Ends the turn and the queue. What the user queued is not lost: it is back in the editor.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
+    state.stop_submits();
     let waiting: Vec<String> = state.queue.drain(..).map(|it: Queued| it.text()).collect();
     if !waiting.is_empty() && state.editor.is_empty() {
         state.editor.set(&waiting.join("\n"));

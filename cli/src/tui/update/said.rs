@@ -1,6 +1,6 @@
 //! What extensions say, and what their commands answer. **All of it is cleaned here, before it becomes part of the state.**
 
-use zot_protocol::{Action, CommandResponse};
+use zot_protocol::{Action, CommandResponse, PanelClose};
 
 use super::room_of;
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
     tui::{
         bridge::Said,
         message::Effect,
-        state::{Item, Level, Note, Panel, Queued, State},
+        state::{Item, Level, Note, Panel, State},
         widget::tool,
     },
 };
 
-/// So many prompts may wait; an extension that submits more has lost count.
-const QUEUE: usize = 100;
+/// So many panels of one extension may be open.
+const PANELS: usize = 4;
 
 pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
     match said {
@@ -58,12 +58,13 @@ pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
             .panels
             .retain(|panel| panel.extension != extension || panel.id != close.panel_id),
         Said::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
-        Said::Submit(text) => {
+        Said::Submit { extension, text } => {
             let text = clean::text(&text);
-            if !text.trim().is_empty() && state.queue.len() < QUEUE {
-                state.queue.push_back(Queued::Prompt(text));
+            if !text.trim().is_empty() {
+                state.queue_submitted(clean::line(&extension), text);
             }
         }
+        Said::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
         Said::Withdrawn(number) => state.questions.retain(|it| it.number != number),
         // Whoever holds its answer has made a message of it.
         Said::Confirm(_) => {}
@@ -79,6 +80,16 @@ fn open(
     let panel = Panel::new(extension, panel);
     let same = |it: &Panel| it.extension == panel.extension && it.id == panel.id;
     state.panels.retain(|it| !same(it));
+    let of_extension = |it: &Panel| it.extension == panel.extension;
+    if state.panels.iter().filter(|it| of_extension(it)).count() >= PANELS
+        && let Some(oldest) = state.panels.iter().position(of_extension)
+    {
+        let closed = state.panels.remove(oldest);
+        effects.push(Effect::PanelClose(
+            closed.extension,
+            PanelClose::new(closed.id),
+        ));
+    }
     effects.push(room_of(&panel, state.size));
     state.panels.push(panel);
 }
@@ -104,7 +115,7 @@ pub(super) fn answered(
             let text = clean::text(&answer.prompt.unwrap_or_default());
             if !text.trim().is_empty() {
                 state.notes.clear();
-                state.queue.push_back(Queued::Prompt(text));
+                state.queue_prompt(text);
             }
         }
         Action::Insert => {
@@ -120,7 +131,12 @@ pub(super) fn answered(
             });
         }
         Action::OpenPanel => {
-            if let Some(panel) = answer.open_panel {
+            if let Some(mut panel) = answer.open_panel {
+                Panel::cut(
+                    panel.title.as_mut(),
+                    Some(&mut panel.lines),
+                    panel.footer.as_mut(),
+                );
                 open(state, extension, &panel, effects);
             }
         }
