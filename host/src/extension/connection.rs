@@ -92,6 +92,12 @@ impl Connection {
         listener: Arc<dyn Listener>,
         tap: Option<Arc<dyn Tap>>,
     ) -> Self {
+        if let Some(tap) = tap.clone() {
+            let name = name.to_owned();
+            outbox.set_witness(Box::new(move |line| {
+                tap.said(&name, line.trim_ascii_end());
+            }));
+        }
         Self {
             name: name.into(),
             outbox,
@@ -207,6 +213,11 @@ impl Connection {
 
     /// Sends a frame. One that does not fit into the queue ends the connection: nothing is dropped in silence.
     pub(crate) fn send(&self, frame: &FromHost) -> Result<(), RequestError> {
+        self.send_as(frame, None)
+    }
+
+    /// Sends a frame that can be withdrawn by the number of its request, until it is being written.
+    fn send_as(&self, frame: &FromHost, request: Option<u64>) -> Result<(), RequestError> {
         let mut line = serde_json::to_vec(frame).expect("frames serialise");
         if line.len() > self.limits.frame_bytes {
             return Err(RequestError::TooLarge {
@@ -215,12 +226,7 @@ impl Connection {
             });
         }
         line.push(b'\n');
-        let taken = |line: &[u8]| {
-            if let Some(tap) = &self.tap {
-                tap.said(&self.name, line.trim_ascii_end());
-            }
-        };
-        match self.outbox.send(line, taken) {
+        match self.outbox.send(line, request) {
             Ok(Sent::AsBefore) => Ok(()),
             Ok(Sent::BacklogBegins) => {
                 self.look.notify_one();

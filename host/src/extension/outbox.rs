@@ -18,6 +18,9 @@ use zot_protocol::limits::Limits;
 /// The pipe to an extension's standard input.
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
 
+/// Sees each frame just before its first byte is written.
+type Witness = Box<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Why a frame was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotSent {
@@ -103,9 +106,10 @@ impl Queue {
 struct State {
     /// `None` once it is closed.
     pipe: Option<Pipe>,
-    queue: VecDeque<Vec<u8>>,
-    /// How much of the first frame has been written.
-    written: usize,
+    queue: VecDeque<Frame>,
+    /// How much of the first frame has been written; `None` before the first attempt.
+    written: Option<usize>,
+    witness: Option<Witness>,
     bytes: usize,
     /// Closes the pipe when the queue is empty.
     finishing: bool,
@@ -117,12 +121,19 @@ struct State {
     progress: Instant,
 }
 
+struct Frame {
+    /// The request that it makes, which may be withdrawn.
+    request: Option<u64>,
+    line: Vec<u8>,
+}
+
 impl Outbox {
     pub(crate) fn new(pipe: Pipe, budget: &Arc<Budget>, limits: &Limits) -> Self {
         let state = State {
             pipe: Some(pipe),
             queue: VecDeque::new(),
-            written: 0,
+            written: None,
+            witness: None,
             bytes: 0,
             finishing: false,
             overflowed: false,
@@ -153,9 +164,14 @@ impl Outbox {
         }
     }
 
-    /// Takes a line, newline included, and writes as much of the queue as the pipe takes at once. Says how that left
-    /// the queue. `taken` sees the line in its place among the others.
-    pub(crate) fn send(&self, line: Vec<u8>, taken: impl FnOnce(&[u8])) -> Result<Sent, NotSent> {
+    /// Shows every frame to `witness` just before its first byte is written.
+    pub(crate) fn set_witness(&self, witness: Witness) {
+        self.lock().witness = Some(witness);
+    }
+
+    /// Queues a line, newline included, and writes as much of the queue as the pipe takes at once. Returns how that left
+    /// the queue. A line that makes a `request` can be withdrawn until the pipe takes its first byte.
+    pub(crate) fn send(&self, line: Vec<u8>, request: Option<u64>) -> Result<Sent, NotSent> {
         let mut state = self.lock();
         if state.overflowed {
             return Err(NotSent::Full);
@@ -167,9 +183,8 @@ impl Outbox {
             return Err(NotSent::Full);
         }
         let was_idle = state.queue.is_empty();
-        taken(&line);
         state.bytes += line.len();
-        state.queue.push_back(line);
+        state.queue.push_back(Frame { request, line });
         let driver = state.driver.clone();
         let written = state.poll_write(&mut Context::from_waker(&driver));
         if state.queue.is_empty() {
@@ -192,6 +207,23 @@ impl Outbox {
             Poll::Ready(Ok(())) | Poll::Pending => {}
         }
         Ok(Sent::AsBefore)
+    }
+
+    /// Removes a request that nobody waits for any more. `false` if the pipe has begun to take it, or never will.
+    pub(crate) fn withdraw(&self, request: u64) -> bool {
+        let mut state = self.lock();
+        let begun = usize::from(state.written.is_some());
+        let unwritten = state.queue.iter().skip(begun);
+        let Some(at) = unwritten.clone().position(|it| it.request == Some(request)) else {
+            return false;
+        };
+        if let Some(frame) = state.queue.remove(begun + at) {
+            state.bytes -= frame.line.len();
+        }
+        if state.queue.is_empty() {
+            self.queue.drained.notify_waiters();
+        }
+        true
     }
 
     /// Takes no more; closes the pipe once all is written.
@@ -257,15 +289,21 @@ impl State {
         let Some(pipe) = &mut self.pipe else {
             return Poll::Ready(Ok(()));
         };
-        while let Some(line) = self.queue.front() {
-            let taken = ready!(Pin::new(&mut *pipe).poll_write(context, &line[self.written..]))?;
+        while let Some(Frame { line, .. }) = self.queue.front() {
+            let written = self.written.get_or_insert_with(|| {
+                if let Some(witness) = &self.witness {
+                    witness(line);
+                }
+                0
+            });
+            let taken = ready!(Pin::new(&mut *pipe).poll_write(context, &line[*written..]))?;
             if taken == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.written += taken;
-            if self.written == line.len() {
+            *written += taken;
+            if *written == line.len() {
                 self.bytes -= line.len();
-                self.written = 0;
+                self.written = None;
                 self.queue.pop_front();
             }
             if !self.queue.is_empty() {
@@ -279,7 +317,7 @@ impl State {
         self.pipe = None;
         self.queue.clear();
         self.bytes = 0;
-        self.written = 0;
+        self.written = None;
         self.driver.wake_by_ref();
     }
 }
@@ -315,7 +353,7 @@ mod tests {
             Outbox::new(Box::new(ours), &budget, &limits)
         };
         let (hoarder, innocent, third) = (outbox(), outbox(), outbox());
-        let send = |to: &Outbox, bytes| to.send(vec![b'x'; bytes], |_| {});
+        let send = |to: &Outbox, bytes| to.send(vec![b'x'; bytes], None);
         assert_eq!(send(&hoarder, 9_000), Ok(Sent::BacklogBegins));
         assert_eq!(send(&innocent, 4_000), Ok(Sent::BacklogBegins));
         assert_eq!(send(&third, 1_000), Ok(Sent::BacklogBegins));
@@ -329,5 +367,31 @@ mod tests {
         assert_eq!(send(&third, 8_000), Ok(Sent::AsBefore), "room again");
         drop(innocent);
         assert_eq!(send(&third, 500), Ok(Sent::AsBefore));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_withdrawn_before_its_first_byte_is_never_sent() {
+        use tokio::io::AsyncReadExt as _;
+
+        let limits = Limits::default();
+        let (ours, mut theirs) = tokio::io::duplex(1);
+        let outbox = Outbox::new(Box::new(ours), &Budget::new(&limits), &limits);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let witness = Arc::clone(&seen);
+        outbox.set_witness(Box::new(move |line| {
+            witness.lock().unwrap().push(line.to_vec());
+        }));
+        for (request, line) in ["first\n", "second\n", "third\n"].into_iter().enumerate() {
+            outbox.send(line.into(), Some(request as u64)).unwrap();
+        }
+        assert!(outbox.withdraw(1));
+        assert!(!outbox.withdraw(1), "it is gone");
+        assert!(!outbox.withdraw(0), "its first byte is written");
+        outbox.finish();
+        let mut read = String::new();
+        let (driven, _) = tokio::join!(outbox.drive(), theirs.read_to_string(&mut read));
+        driven.unwrap();
+        assert_eq!(read, "first\nthird\n");
+        assert_eq!(seen.lock().unwrap().concat(), read.as_bytes());
     }
 }

@@ -349,6 +349,10 @@ impl Ticket<'_> {
         self.number.to_string().into()
     }
 
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Whether it has its outcome.
     pub(crate) fn is_settled(&self) -> bool {
         let state = self.pending.lock();

@@ -18,19 +18,19 @@ fn tests_of(name: &str) -> &str {
 fn each_promise_names_tests_that_are_there() {
     let page = Page::read("docs/security.md");
     let (_, table) = page.text.split_once("| promise | test |").expect("a table");
-    let mut tests = 0;
+    let mut found = 0;
     for name in table.split('`').skip(1).step_by(2) {
         let Some((package, path)) = name.split_once(' ') else {
             continue;
         };
         let (module, test) = path.rsplit_once("::").expect("a module and a test");
         let file = format!("{}/{}.rs", tests_of(package), module.replace("::", "/"));
-        let text = fs::read_to_string(root().join(&file)).unwrap_or_else(|_| panic!("no {file}"));
+        let source = fs::read_to_string(root().join(&file)).unwrap_or_else(|_| panic!("no {file}"));
         assert!(
-            text.contains(&format!("fn {test}(")),
+            source.contains(&format!("fn {test}(")),
             "{file} has no {test}"
         );
-        tests += 1;
+        found += 1;
     }
-    assert!(tests > 30, "{tests}");
+    assert!(found > 30, "{found}");
 }

@@ -197,13 +197,13 @@ impl Trial {
         assert_eq!(status, "blocked", "seed {seed}: {said}");
         self.assert_nothing_ran();
         let said = &mut self.rpc().said;
-        let seen: Vec<Value> = said
+        let leaked: Vec<Value> = said
             .drain(..)
             .filter(|it| it.to_string().contains(SECRET))
             .collect();
-        assert!(seen.is_empty(), "seed {seed}: seen in {seen:#?}");
-        let states = states(self.rpc());
-        assert_eq!(states[..3], ["ready"; 3], "seed {seed}: a guard is gone");
+        assert!(leaked.is_empty(), "seed {seed}: seen in {leaked:#?}");
+        let guards = states(self.rpc());
+        assert_eq!(guards[..3], ["ready"; 3], "seed {seed}: a guard is gone");
         let pid = self.rpc().pid();
         self.most = self.most.max(memory::most_resident(pid));
         assert!(self.most <= MEMORY, "seed {seed}: {} MB", self.most >> 20);

@@ -32,7 +32,7 @@ os._exit(0)
 "#;
 
 /// Who answers.
-#[derive(PartialEq)]
+#[derive(PartialEq, Clone, Copy)]
 enum Model {
     Quick,
     /// It begins, and does not go on.

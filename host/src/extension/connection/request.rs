@@ -77,10 +77,13 @@ impl Connection {
     ) -> Result<Reply, RequestError> {
         // As for a tool.
         consume_budget().await;
-        let mut ticket = self.wait(kind, Clock::new(deadline, deadline));
-        self.send(&frame(ticket.id()))?;
-        self.look_for(&ticket);
-        ticket.outcome().await
+        let mut asked = Asked {
+            connection: self,
+            ticket: self.wait(kind, Clock::new(deadline, deadline)),
+        };
+        self.send_as(&frame(asked.ticket.id()), Some(asked.ticket.number()))?;
+        self.look_for(&asked.ticket);
+        asked.ticket.outcome().await
     }
 
     /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline`
@@ -106,7 +109,7 @@ impl Connection {
             over: false,
         };
         let frame = ToolCall::new(call.ticket.id(), chain.tool(), args);
-        if let Err(error) = self.send(&frame.into()) {
+        if let Err(error) = self.send_as(&frame.into(), Some(call.ticket.number())) {
             call.over = true;
             return Err(error);
         }
@@ -139,7 +142,19 @@ impl Connection {
     }
 }
 
-/// A tool call that has not come to its end; dropped before, it is taken back.
+/// A request that waits for its reply; dropped before it is sent, it leaves the queue.
+struct Asked<'c> {
+    connection: &'c Connection,
+    ticket: Ticket<'c>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.connection.outbox.withdraw(self.ticket.number());
+    }
+}
+
+/// A tool call that has not come to its end; dropped before, it is cancelled.
 struct Call<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,
@@ -150,7 +165,10 @@ struct Call<'c> {
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.chain.close();
-        if !self.over && self.connection.registered().can(&Capability::ToolCancel) {
+        if self.over || self.connection.outbox.withdraw(self.ticket.number()) {
+            return;
+        }
+        if self.connection.registered().can(&Capability::ToolCancel) {
             let cancel = ToolCancel::new(self.ticket.id());
             let _ = self.connection.send(&cancel.into());
         }
