@@ -14,7 +14,7 @@ use std::{
 };
 
 use ratatui::layout::Size;
-use zot_protocol::{NoteLevel, Object, limits, rpc::ExtensionInfo};
+use zot_protocol::{Object, limits, rpc::ExtensionInfo};
 
 use super::{
     builtin::Builtin,
@@ -386,17 +386,15 @@ impl State {
         self.queue.push_back(Queued::Submitted { extension, text });
     }
 
-    /// Says once that prompts of an extension are dropped.
+    /// Reports once per prompt of the user that prompts of an extension are dropped.
     pub(crate) fn submit_dropped(&mut self, extension: &str) {
         if self.submits.noted.insert(extension.to_owned()) {
             let most = limits::SUBMITS;
-            self.notes.add(Note {
-                extension: Some(extension.to_owned()),
-                level: NoteLevel::Warn,
-                message: format!(
-                    "its prompts are dropped: at most {most} wait, and at most {most} run until you send one"
-                ),
-            });
+            // Not as a note, which the extension could push off the screen with others of its own.
+            self.tell(
+                Level::Warning,
+                format!("{extension} submits too many prompts: at most {most} wait, and at most {most} run until you send one"),
+            );
         }
     }
 

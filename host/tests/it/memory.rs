@@ -169,18 +169,23 @@ async fn a_stall_does_not_count_while_a_request_is_pending() {
     assert_eq!(why, "was disconnected: it read nothing for 5s");
 }
 
+/// Asks without waiting for the answer, which never comes.
+async fn keep_asking(played: &Played, event: Intercept) {
+    let connection = Arc::clone(&played.connection);
+    let far = Instant::now() + seconds(600.0);
+    tokio::spawn(async move { connection.intercept(&event, far).await });
+    tokio::task::yield_now().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_queue_of_256_frames_is_the_most() {
     let played = Played::ready().await;
-    let now = Instant::now();
     // The first stands half in the pipe, and the rest behind it.
-    let asked = played.connection.intercept(&large(), now).await;
-    assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
+    keep_asking(&played, large()).await;
     for _ in 1..256 {
-        let asked = played.connection.intercept(&bash(), now).await;
-        assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
+        keep_asking(&played, bash()).await;
     }
-    let asked = played.connection.intercept(&bash(), now).await;
+    let asked = played.connection.intercept(&bash(), Instant::now()).await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = played.ended().await;
     assert_eq!(why, "was disconnected: it does not read what it is sent");
@@ -189,16 +194,26 @@ async fn a_queue_of_256_frames_is_the_most() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_of_16_mib_is_the_most() {
     let played = Played::ready().await;
-    let now = Instant::now();
-    for _ in 0..8 {
-        let asked = played.connection.intercept(&large(), now).await;
-        if asked == Err(Failure::QueueFull) {
-            let why = played.ended().await;
-            assert!(why.ends_with("it does not read what it is sent"), "{why}");
-            return;
-        }
+    for _ in 0..7 {
+        keep_asking(&played, large()).await;
     }
-    panic!("more than 16 MiB were taken");
+    assert!(!played.connection.has_ended(), "less than 16 MiB");
+    let asked = played.connection.intercept(&large(), Instant::now()).await;
+    assert_eq!(asked, Err(Failure::QueueFull));
+    let why = played.ended().await;
+    assert!(why.ends_with("it does not read what it is sent"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_requests_leave_the_queue() {
+    let played = Played::ready().await;
+    keep_asking(&played, large()).await;
+    for _ in 0..1_000 {
+        let now = Instant::now();
+        let asked = played.connection.intercept(&bash(), now).await;
+        assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
+    }
+    assert!(!played.connection.has_ended(), "nothing piled up");
 }
 
 #[tokio::test(start_paused = true)]
