@@ -98,5 +98,5 @@ fn ctrl_c_ends_what_extensions_submit() {
     let seen = screen.all();
     assert_eq!(seen.matches("Well,").count(), 1, "{seen}");
     assert!(!seen.contains("… and "), "nothing waits\n{seen}");
-    screen.leave_by_force();
+    screen.leave();
 }
