@@ -1,8 +1,10 @@
-//! An extension that tries everything it can, for a minute, beside a guard, a redactor and a gate that fail closed, while a
-//! driver works as drivers do. After each step, what was promised still holds. Every other time it was granted what there
-//! is to grant, so that it gets as far as the guards.
+//! A hostile extension runs for a minute beside a guard, a redactor and a gate that fail closed,
+//! while a driver works as usual. After each step, every promise still holds. In every other round
+//! the extension has all grants, so that its calls reach the guards.
 //!
-//! `ZOT_TRICKS=late` limits it to some of its tricks: what each finds in the first release is in `docs/security.md`.
+//! `ZOT_TRICKS=late,flood` limits the extension to some of its tricks. In the first release `late`
+//! ran forbidden commands during shutdown, `flood` disconnected the guard, `call` ran commands
+//! without a grant, `heavy` took 214 MB, and any of them saw the secret in `tool_progress`.
 
 use std::{
     fs,
@@ -95,8 +97,11 @@ impl Trial {
         };
         let results = ["tool_result", "assistant_message"];
         let evil = json!({"args": ["main.py", "evil", seed.to_string(), tricks], "permissions": granted(seed)});
+        // Ten milliseconds for each call: slow enough to be flooded out, if that were possible.
+        let mut guard = closed(&["tool_call"], false);
+        guard["args"] = json!(["main.py", "guard", "0.01"]);
         let dirs: Vec<PathBuf> = vec![
-            extension(&world, "guard", &closed(&["tool_call"], false), GUARD),
+            extension(&world, "guard", &guard, GUARD),
             extension(&world, "redactor", &closed(&results, true), REDACTOR),
             extension(
                 &world,
