@@ -16,7 +16,6 @@ mod pending;
 pub(crate) mod permission;
 mod registered;
 mod registry;
-mod source;
 pub mod stats;
 pub mod wire;
 

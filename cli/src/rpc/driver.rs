@@ -3,12 +3,7 @@
 mod answer;
 mod ask;
 
-use std::{
-    io,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc};
 
 use rustix::event::PollFlags;
 use tokio::{
@@ -38,11 +33,6 @@ use ask::Asked;
 /// While so many bytes of answers are not read, no further command is.
 const UNREAD_BYTES: usize = 1024 * 1024;
 
-/// A core that was given away is back sooner, where nobody but the driver wants it.
-const LONG: Duration = Duration::from_millis(1);
-/// For so many answers it is kept where others want it.
-const KEPT: u32 = 256;
-
 /// Between a driver and the agent.
 pub(super) struct Driver {
     runtime: Runtime,
@@ -63,8 +53,6 @@ pub(super) struct Driver {
     read_all: bool,
     /// Whether a signal has ended it.
     ending: watch::Sender<bool>,
-    /// For how many more answers the core is kept.
-    kept: u32,
 }
 
 /// A prompt or a compaction that runs.
@@ -95,7 +83,6 @@ impl Driver {
             reloading: false,
             read_all: false,
             ending: watch::Sender::new(false),
-            kept: 0,
         }
     }
 
@@ -115,7 +102,6 @@ impl Driver {
                     // Most drivers wait for each answer. Those who do not have theirs written together.
                     if !self.input.has_more() {
                         self.outlet.write_now()?;
-                        self.let_the_driver_go_on();
                     }
                 }
                 event = next(&mut self.active), if tells => self.event(event),
@@ -128,23 +114,6 @@ impl Driver {
                     self.end();
                 }
             }
-        }
-    }
-
-    /// Whoever waited for the answer may need this very core. Its next command is then here before we would fall asleep, which
-    /// costs more than the answer. Where others keep the core, it is not given away again so soon.
-    fn let_the_driver_go_on(&mut self) {
-        if self.is_busy() {
-            return;
-        }
-        if let Some(left) = self.kept.checked_sub(1) {
-            self.kept = left;
-            return;
-        }
-        let start = Instant::now();
-        thread::yield_now();
-        if start.elapsed() > LONG {
-            self.kept = KEPT;
         }
     }
 

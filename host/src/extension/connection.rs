@@ -1,10 +1,9 @@
 //! One extension's stream: validates, decodes, correlates. The only place that knows ids.
 
 mod alarm;
-mod heard;
-mod looking;
+mod incoming;
 mod memory;
-mod reading;
+mod reader;
 mod request;
 
 use std::sync::{
@@ -22,10 +21,8 @@ use super::{
     outbox::{NotSent, Outbox, Sent},
     pending::{Ids, Pending, RequestError},
     registered::Registered,
-    source::Source,
 };
-use looking::Looking;
-use reading::Inbox;
+pub(crate) use reader::Output;
 
 /// What a connection tells its owner, in the order in which it happened. None of these may block.
 pub trait Listener: Send + Sync {
@@ -67,9 +64,6 @@ pub struct Connection {
     limits: Limits,
     ids: Arc<Ids>,
     outbox: Outbox,
-    /// Read by a task of its own, and by whoever waits for a reply. `None` once it has ended.
-    inbox: Mutex<Option<Inbox>>,
-    looking: Looking,
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
@@ -87,8 +81,7 @@ impl Connection {
         name: &str,
         limits: Limits,
         ids: Arc<Ids>,
-        (outbox, stdout): (Outbox, Box<dyn Source>),
-        ack: HelloAck,
+        outbox: Outbox,
         listener: Arc<dyn Listener>,
         tap: Option<Arc<dyn Tap>>,
     ) -> Self {
@@ -101,8 +94,6 @@ impl Connection {
         Self {
             name: name.into(),
             outbox,
-            inbox: Mutex::new(Some(Inbox::new(stdout, ack, &limits))),
-            looking: Looking::new(),
             limits,
             ids,
             pending: Pending::default(),
@@ -171,14 +162,20 @@ impl Connection {
         self.look.notify_one();
     }
 
-    /// Reads its standard output to the end. `exit` resolves when the process has exited.
-    pub(crate) async fn run(&self, exit: impl Future<Output = String>) {
-        // Whatever happens to this task, nobody waits for it in vain.
+    /// Reads the extension's output to its end, and answers its `hello` with `ack`. `exit` resolves
+    /// when the process has exited.
+    pub(crate) async fn run(
+        &self,
+        output: Output,
+        ack: HelloAck,
+        exit: impl Future<Output = String>,
+    ) {
+        // Pending requests fail even if this task panics.
         let mut end = End {
             connection: self,
             why: "was let go: its task has failed".to_owned(),
         };
-        let ended = self.read(exit).await;
+        let ended = self.read((output, ack), exit).await;
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 
@@ -191,8 +188,6 @@ impl Connection {
         };
         self.stage.send_replace(Stage::Ended(why.into()));
         self.outbox.close();
-        // Who still writes to it is told so by the system.
-        drop(lock(&self.inbox).take());
         self.pending.fail_all(&RequestError::Closed(why.to_owned()));
         self.listener.log(why);
         self.listener.changed();

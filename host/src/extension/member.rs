@@ -175,11 +175,7 @@ impl Member {
                     &launch.manifest.name,
                     limits.clone(),
                     Arc::clone(&shared.ids),
-                    (
-                        Outbox::new(Box::new(stdin), &shared.queues, &limits),
-                        Box::new(stdout),
-                    ),
-                    ack,
+                    Outbox::new(Box::new(stdin), &shared.queues, &limits),
                     Arc::new(listener),
                     shared.tap.clone(),
                 )),
@@ -208,7 +204,7 @@ impl Member {
         let reader = Arc::clone(&member);
         let reading = tokio::spawn(async move {
             let exit = async { reader.exit_in_words().await };
-            reader.connection.run(exit).await;
+            reader.connection.run(Box::new(stdout), ack, exit).await;
             // Whatever ended the stream, nothing of it stays behind.
             reader.process.end(reader.limits.term_grace).await;
         });

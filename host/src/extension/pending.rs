@@ -353,13 +353,6 @@ impl Ticket<'_> {
         self.number
     }
 
-    /// Whether it has its outcome.
-    pub(crate) fn is_settled(&self) -> bool {
-        let state = self.pending.lock();
-        let waiting = state.waiting.get(&self.number);
-        waiting.is_some_and(|waiting| waiting.outcome.is_some())
-    }
-
     /// What comes next. May be cancelled and awaited again, but not after the outcome.
     pub(crate) async fn news(&mut self) -> News {
         poll_fn(|context| self.poll_news(context)).await

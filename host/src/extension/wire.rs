@@ -1,16 +1,9 @@
 //! Lines of bytes from an extension. Knows newlines and a size limit, and no frame.
 
-use std::{
-    future::poll_fn,
-    io,
-    pin::pin,
-    task::{Context, Poll, ready},
-};
+use std::io;
 
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
-
-use super::source::Source;
 
 /// How much is read at once from one who says much: as much as a pipe holds.
 const CHUNK: usize = 64 * 1024;
@@ -95,16 +88,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     ///
     /// May be cancelled: all that has been read is in `self`, and the one place that waits adds to it or does not.
     pub async fn fill(&mut self) -> io::Result<()> {
-        poll_fn(|context| self.poll_fill(context)).await
-    }
-
-    /// As [`fill`](Self::fill), for whoever shares the reader with others.
-    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.make_room();
-        let read = pin!(self.reader.read_buf(&mut self.buffer));
-        let count = ready!(read.poll(context))?;
-        self.filled(count);
-        Poll::Ready(Ok(()))
+        let count = self.reader.read_buf(&mut self.buffer).await?;
+        self.ended |= count == 0;
+        if self.buffer.len() == self.buffer.capacity() {
+            self.chunk = CHUNK;
+        }
+        Ok(())
     }
 
     fn make_room(&mut self) {
@@ -114,13 +104,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.buffer.shrink_to(CHUNK);
         }
         self.buffer.reserve(self.chunk);
-    }
-
-    fn filled(&mut self, count: usize) {
-        self.ended |= count == 0;
-        if self.buffer.len() == self.buffer.capacity() {
-            self.chunk = CHUNK;
-        }
     }
 
     fn line(&self, taken: Taken) -> Line<'_> {
@@ -185,21 +168,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
         let blank = self.buffer[start..end].trim_ascii().is_empty();
         (!blank).then_some(Taken::Bytes { start, end })
-    }
-}
-
-impl LineReader<Box<dyn Source>> {
-    /// Reads what is there at this moment, as [`fill`](Self::fill) does, and never waits; `false` where that is nothing.
-    pub(crate) fn fill_now(&mut self) -> io::Result<bool> {
-        self.make_room();
-        match self.reader.read_now(&mut self.buffer) {
-            Ok(count) => {
-                self.filled(count);
-                Ok(true)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 }
 

@@ -9,13 +9,13 @@ mod documents;
 mod faults;
 mod host;
 mod languages;
-mod looking;
 mod memory;
 mod outside;
 mod permissions;
 #[cfg(feature = "agent")]
 mod provider;
 mod recordings;
+mod reply_order;
 mod seeds;
 #[cfg(feature = "agent")]
 mod session;

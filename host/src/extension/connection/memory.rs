@@ -36,12 +36,12 @@ impl Connection {
         let (stdout, our_output) = duplex(PIPE_BYTES);
         let ids = Arc::<Ids>::default();
         let outbox = Outbox::new(Box::new(our_input), &Budget::new(&limits), &limits);
-        let pipes = (outbox, Box::new(our_output) as _);
-        let connection = Self::new(name, limits, ids, pipes, ack, listener, None);
+        let connection = Self::new(name, limits, ids, outbox, listener, None);
         let connection = Arc::new(connection);
         let reader = Arc::clone(&connection);
         tokio::spawn(async move {
-            reader.run(std::future::pending()).await;
+            let exit = std::future::pending();
+            reader.run(Box::new(our_output), ack, exit).await;
         });
         (connection, Peer { stdin, stdout })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::{task::coop::consume_budget, time::Instant};
+use tokio::time::Instant;
 use zot_protocol::{
     Capability, CommandInvoked, CommandResponse, EventIntercept, EventInterceptResponse, FromHost,
     Id, Intercept, Object, ToolCall, ToolCancel, ToolResult,
@@ -75,14 +75,11 @@ impl Connection {
         frame: impl FnOnce(Id) -> FromHost,
         deadline: Duration,
     ) -> Result<Reply, RequestError> {
-        // As for a tool.
-        consume_budget().await;
         let mut asked = Asked {
             connection: self,
             ticket: self.wait(kind, Clock::new(deadline, deadline)),
         };
         self.send_as(&frame(asked.ticket.id()), Some(asked.ticket.number()))?;
-        self.look_for(&asked.ticket);
         asked.ticket.outcome().await
     }
 
@@ -96,8 +93,6 @@ impl Connection {
         deadline: Option<Duration>,
         mut progress: impl FnMut(String),
     ) -> Result<ToolResult, RequestError> {
-        // An answer that is found at once is no turn for others: who asks without a pause must give them theirs.
-        consume_budget().await;
         let clock = match deadline {
             Some(deadline) => Clock::new(deadline, self.limits.tool_total),
             None => Clock::none(),
@@ -113,7 +108,6 @@ impl Connection {
             call.over = true;
             return Err(error);
         }
-        self.look_for(&call.ticket);
         loop {
             match call.ticket.news().await {
                 News::Progress(line) => progress(line),

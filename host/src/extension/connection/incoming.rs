@@ -7,7 +7,7 @@ use zot_protocol::{
     validate::{self, Refusal, RefusalKind},
 };
 
-use super::{Connection, Stage, lock, reading::Reading};
+use super::{Connection, Stage, lock, reader::ReadState};
 use crate::extension::{
     event::cut_text,
     pending::{Reply, RequestError},
@@ -22,7 +22,7 @@ const UNKNOWN_TYPES_NAMED: usize = 64;
 
 impl Connection {
     /// Handles one line. `Err` ends the connection, and says why.
-    pub(super) fn heard(&self, line: Line<'_>, reading: &mut Reading) -> Result<(), String> {
+    pub(super) fn line(&self, line: Line<'_>, state: &mut ReadState) -> Result<(), String> {
         let Line::Bytes(line) = line else {
             let limit = self.limits.frame_bytes;
             self.listener
@@ -36,40 +36,40 @@ impl Connection {
             tap.heard(&self.name, line);
         }
         if let Some(unknown) = validate::unknown_type::<FromExtension>(line) {
-            self.garbage_ends(reading);
-            return self.unknown(&unknown, reading);
+            self.garbage_ends(state);
+            return self.unknown(&unknown, state);
         }
         match validate::frame::<FromExtension>(line) {
             Ok(frame) => {
-                self.garbage_ends(reading);
-                self.frame(frame, reading)
+                self.garbage_ends(state);
+                self.frame(frame, state)
             }
-            Err(refusal) => self.refused(refusal, reading),
+            Err(refusal) => self.refused(refusal, state),
         }
     }
 
-    fn frame(&self, frame: FromExtension, reading: &mut Reading) -> Result<(), String> {
-        if let Some(ack) = reading.ack.take() {
+    fn frame(&self, frame: FromExtension, state: &mut ReadState) -> Result<(), String> {
+        if let Some(ack) = state.ack.take() {
             let FromExtension::Hello(hello) = frame else {
                 return Err(not_hello(frame.name()));
             };
             self.hello(&hello);
             let _ = self.send(&ack.into());
             self.stage.send_replace(Stage::Registering);
-            self.expect_ready(reading);
+            self.expect_ready(state);
             return Ok(());
         }
-        self.expect_ready(reading);
+        self.expect_ready(state);
         match frame {
             FromExtension::Hello(_) => self.listener.log("ignored a second hello"),
             FromExtension::Ready(_) => {
-                reading.patience = None;
+                state.patience = None;
                 self.become_ready();
             }
             FromExtension::RegisterCommand(_)
             | FromExtension::RegisterTool(_)
             | FromExtension::Subscribe(_) => {
-                self.register(frame, reading);
+                self.register(frame, state);
             }
             FromExtension::CommandResponse(response) => self.reply(Reply::Command(response)),
             FromExtension::ToolResult(result) => self.reply(Reply::Tool(result)),
@@ -84,7 +84,7 @@ impl Connection {
             }
             FromExtension::ShutdownAck(_) => {}
             // Its type is spelled with escapes, or it would not have been parsed.
-            FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, reading),
+            FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, state),
             other => self.listener.frame(other),
         }
         Ok(())
@@ -105,13 +105,13 @@ impl Connection {
     }
 
     /// Every frame before `ready` begins the wait for it anew.
-    fn expect_ready(&self, reading: &mut Reading) {
+    fn expect_ready(&self, state: &mut ReadState) {
         if *self.stage.borrow() == Stage::Registering {
-            reading.patience = Some(tokio::time::Instant::now() + self.limits.auto_ready);
+            state.patience = Some(tokio::time::Instant::now() + self.limits.auto_ready);
         }
     }
 
-    fn register(&self, frame: FromExtension, reading: &mut Reading) {
+    fn register(&self, frame: FromExtension, state: &mut ReadState) {
         let frame_type = frame.name().to_owned();
         let taken = {
             let mut registered = lock(&self.registered);
@@ -119,9 +119,9 @@ impl Connection {
         };
         match taken {
             Ok(Taken::Known) => {}
-            Ok(Taken::New) => reading.changed = self.is_ready(),
+            Ok(Taken::New) => state.changed = self.is_ready(),
             Ok(Taken::Partly(unknown)) => {
-                reading.changed = self.is_ready();
+                state.changed = self.is_ready();
                 self.listener.log(&format!("{frame_type}: {unknown}"));
             }
             Err(refused) => {
@@ -149,8 +149,8 @@ impl Connection {
     }
 
     /// A run of lines that are not JSON is over; those that were not logged are counted.
-    fn garbage_ends(&self, reading: &mut Reading) {
-        let run = std::mem::take(&mut reading.garbage);
+    fn garbage_ends(&self, state: &mut ReadState) {
+        let run = std::mem::take(&mut state.garbage);
         if run > GARBAGE_LOGGED {
             let more = run - GARBAGE_LOGGED;
             self.listener
@@ -172,14 +172,14 @@ impl Connection {
     }
 
     /// Ignores a frame of a type that this version does not know.
-    fn unknown(&self, name: &str, reading: &mut Reading) -> Result<(), String> {
+    fn unknown(&self, name: &str, state: &mut ReadState) -> Result<(), String> {
         let name: String = name.chars().take(80).collect();
-        if reading.ack.is_some() {
+        if state.ack.is_some() {
             return Err(not_hello(&name));
         }
-        self.expect_ready(reading);
-        if reading.unknown_types.len() < UNKNOWN_TYPES_NAMED
-            && reading.unknown_types.insert(name.clone())
+        self.expect_ready(state);
+        if state.unknown_types.len() < UNKNOWN_TYPES_NAMED
+            && state.unknown_types.insert(name.clone())
         {
             self.listener
                 .log(&format!("ignored a frame of unknown type {name:?}"));
@@ -187,22 +187,22 @@ impl Connection {
         Ok(())
     }
 
-    fn refused(&self, refusal: Refusal, reading: &mut Reading) -> Result<(), String> {
+    fn refused(&self, refusal: Refusal, state: &mut ReadState) -> Result<(), String> {
         if refusal.kind == RefusalKind::NotJson {
-            reading.garbage += 1;
-            if reading.garbage >= self.limits.garbage_lines {
+            state.garbage += 1;
+            if state.garbage >= self.limits.garbage_lines {
                 return Err(format!(
                     "was disconnected: {} lines in a row are not JSON",
-                    reading.garbage
+                    state.garbage
                 ));
             }
         } else {
-            self.garbage_ends(reading);
+            self.garbage_ends(state);
         }
-        if reading.garbage <= GARBAGE_LOGGED {
+        if state.garbage <= GARBAGE_LOGGED {
             self.listener.log(&refusal.to_string());
         }
-        if reading.ack.is_some() && refusal.kind != RefusalKind::NotJson {
+        if state.ack.is_some() && refusal.kind != RefusalKind::NotJson {
             return Err(format!("was ended: its first frame was refused: {refusal}"));
         }
         self.tell_error(refusal.to_frame());

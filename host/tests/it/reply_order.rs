@@ -1,4 +1,4 @@
-//! Replies that are read by whoever waits for them, past the task that reads otherwise.
+//! Notes of an extension and its replies reach the host in the order they were sent.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use zot_protocol::NoteLevel;
 
 use crate::support::{Stage, within};
 
-/// Says a note before each answer, in one write.
+/// Sends a note before each reply, in one write.
 fn chatty(stage: &Stage) -> Launch {
     let script = r#"
 echo '{"type":"hello","name":"chatty"}'
@@ -37,7 +37,7 @@ impl Hooks for Counted {
 }
 
 #[tokio::test]
-async fn what_is_said_before_an_answer_is_told_before_it() {
+async fn a_note_before_a_reply_is_delivered_before_it() {
     let counted = Arc::new(Counted::default());
     let stage = Stage::set_up(|config| config.hooks = counted.clone());
     stage.host.load(vec![chatty(&stage)]).await;
@@ -60,9 +60,8 @@ impl Hooks for Panicking {
     }
 }
 
-/// It may be read by who asks, or by the task that reads; either way who asks hears of it, and lives.
 #[tokio::test]
-async fn a_hook_that_panics_ends_the_extension_and_not_who_asks() {
+async fn a_panicking_hook_ends_the_extension_and_not_the_caller() {
     let stage = Stage::set_up(|config| config.hooks = Arc::new(Panicking));
     let launches = vec![chatty(&stage), stage.good("good")];
     stage.host.load(launches).await;

@@ -1,0 +1,205 @@
+//! Reads one extension's output to its end, and tracks every deadline of the connection meanwhile.
+
+use std::{collections::HashSet, io, time::Duration};
+
+use tokio::{io::AsyncRead, pin, task::coop::consume_budget, time::Instant};
+use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
+
+use super::{Connection, alarm::Alarm, lock};
+use crate::extension::{pending::RequestError, wire::LineReader};
+
+/// How long to keep reading after the process has exited; a descendant may hold its output open.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
+/// How long to wait for the exit status after the output has ended. A crashing process closes its
+/// output first and exits after it has written its core dump.
+const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
+
+/// The standard output of an extension.
+pub(crate) type Output = Box<dyn AsyncRead + Send + Unpin>;
+
+/// What the reader remembers between lines.
+pub(super) struct ReadState {
+    /// The reply to `hello`; `None` once it is sent.
+    pub(super) ack: Option<HelloAck>,
+    hello_by: Instant,
+    /// When to act on a missing frame: first on `hello`, then on `ready`.
+    pub(super) patience: Option<Instant>,
+    /// Consecutive lines that are not JSON.
+    pub(super) garbage: usize,
+    pub(super) unknown_types: HashSet<String>,
+    /// Whether registrations have changed since the listener was last notified.
+    pub(super) changed: bool,
+    stall_counted_from: Instant,
+}
+
+impl ReadState {
+    fn new(ack: HelloAck, limits: &Limits) -> Self {
+        let start = Instant::now();
+        Self {
+            ack: Some(ack),
+            hello_by: start + limits.hello,
+            patience: Some(start + limits.hello.min(limits.hello_notice)),
+            garbage: 0,
+            unknown_types: HashSet::new(),
+            changed: false,
+            stall_counted_from: start,
+        }
+    }
+}
+
+/// How far the process has got in ending.
+#[derive(Default)]
+struct Ending {
+    status: Option<String>,
+    output_ended: bool,
+    over_at: Option<Instant>,
+}
+
+impl Ending {
+    fn expect_within(&mut self, time: Duration) {
+        let at = Instant::now() + time;
+        self.over_at.get_or_insert(at);
+    }
+
+    fn in_words(&mut self) -> String {
+        match self.status.take() {
+            Some(status) => format!("ended: {status}"),
+            // Alive, and nothing more will be heard of it, or can be said to it.
+            None if self.output_ended => "closed its standard output".to_owned(),
+            None => "closed its standard input".to_owned(),
+        }
+    }
+}
+
+impl Connection {
+    /// Reads to the end and returns why the stream ended: `Err` if this side ended it.
+    pub(super) async fn read(
+        &self,
+        (output, ack): (Output, HelloAck),
+        exit: impl Future<Output = String>,
+    ) -> Result<String, String> {
+        let mut lines = LineReader::new(output, self.limits.frame_bytes);
+        let mut state = ReadState::new(ack, &self.limits);
+        let mut process = Ending::default();
+        let mut written = false;
+        let mut alarm = Alarm::new();
+        let writing = self.outbox.drive();
+        pin!(exit, writing);
+        loop {
+            while let Some(line) = lines.buffered() {
+                self.check_stopped()?;
+                self.line(line, &mut state)?;
+                // An extension that sends without a pause must not starve the others.
+                consume_budget().await;
+            }
+            self.check_stopped()?;
+            if std::mem::take(&mut state.changed) {
+                self.listener.changed();
+            }
+            if lines.has_ended() && !process.output_ended {
+                process.output_ended = true;
+                process.expect_within(EXIT_AFTER_OUTPUT);
+            }
+            if process.output_ended && process.status.is_some() {
+                return Ok(process.in_words());
+            }
+            alarm.set(self.next_deadline(&state, &process));
+            // Reading comes last, for the same reason.
+            tokio::select! {
+                biased;
+                () = alarm.rings() => self.deadline_passed(&mut state, &mut process)?,
+                status = &mut exit, if process.status.is_none() => {
+                    process.status = Some(status);
+                    process.expect_within(OUTPUT_AFTER_EXIT);
+                }
+                result = &mut writing, if !written => {
+                    written = true;
+                    if self.outbox.has_overflowed() {
+                        return Err(format!("was disconnected: {}", RequestError::QueueFull));
+                    }
+                    if let Err(error) = result {
+                        self.input_closed(&error);
+                        process.expect_within(OUTPUT_AFTER_EXIT);
+                    }
+                }
+                () = self.look.notified() => {}
+                read = lines.fill(), if !process.output_ended => {
+                    read.map_err(|error| format!("could not be read from: {error}"))?;
+                }
+            }
+        }
+    }
+
+    fn check_stopped(&self) -> Result<(), String> {
+        lock(&self.stop_reason).take().map_or(Ok(()), Err)
+    }
+
+    /// The next deadline that no other event announces.
+    fn next_deadline(&self, state: &ReadState, process: &Ending) -> Option<Instant> {
+        let due = [
+            state.patience,
+            process.over_at,
+            self.stall(state),
+            self.pending.alarm(),
+        ];
+        due.into_iter().flatten().min()
+    }
+
+    /// When the write stall becomes too long, if the extension keeps reading nothing.
+    fn stall(&self, state: &ReadState) -> Option<Instant> {
+        let stalled = self.outbox.stalled_since()?;
+        let counted = state.stall_counted_from.max(self.pending.settled_at());
+        Some(stalled.max(counted) + self.limits.write_stall)
+    }
+
+    fn deadline_passed(&self, state: &mut ReadState, process: &mut Ending) -> Result<(), String> {
+        let now = Instant::now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if is_due(self.pending.alarm()) {
+            self.pending.expire(now);
+        }
+        if is_due(process.over_at) {
+            return Err(process.in_words());
+        }
+        if is_due(state.patience) {
+            self.out_of_patience(state)?;
+        }
+        if is_due(self.stall(state)) {
+            if self.pending.is_empty() {
+                let limit = self.limits.write_stall;
+                return Err(format!("was disconnected: it read nothing for {limit:?}"));
+            }
+            // The extension may be too busy with a request to read: that time does not count.
+            state.stall_counted_from = now;
+        }
+        Ok(())
+    }
+
+    fn input_closed(&self, error: &io::Error) {
+        self.listener
+            .log(&format!("its standard input is closed: {error}"));
+        let closed = RequestError::Closed("has closed its standard input".to_owned());
+        self.pending.fail_all(&closed);
+    }
+
+    /// Handles a missing `hello`, or a missing `ready` after a pause.
+    fn out_of_patience(&self, state: &mut ReadState) -> Result<(), String> {
+        if state.ack.is_none() {
+            state.patience = None;
+            self.become_ready();
+            return Ok(());
+        }
+        if Instant::now() >= state.hello_by {
+            let limit = self.limits.hello;
+            return Err(format!("was ended: no hello within {limit:?}"));
+        }
+        state.patience = Some(state.hello_by);
+        let waiting = format!(
+            "has not said hello for {:?}; it is waited for until {:?} are over",
+            self.limits.hello_notice, self.limits.hello
+        );
+        self.listener.log(&waiting);
+        self.listener.note(NoteLevel::Info, &waiting);
+        Ok(())
+    }
+}
