@@ -1,7 +1,5 @@
 //! Strict JSON: what `serde_json` refuses, and keys that two readers would understand differently: duplicates, and its own.
 
-pub(super) mod quick;
-
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -14,15 +12,12 @@ const RESERVED: &str = "key is reserved";
 
 /// Whether `serde_json` may take an object with this key for something else than an object. With its feature `raw_value`,
 /// which any crate of a program can switch on, it parses what stands there again, and again, to any depth.
-pub(super) fn is_reserved(key: &str) -> bool {
+fn is_reserved(key: &str) -> bool {
     key.starts_with("$serde_json::private::")
 }
 
 /// Parses one line, of which a refusal tells what it can.
 pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
-    if let Some(value) = quick::parse(line) {
-        return Ok(value);
-    }
     parse_with(line, &mut ()).map_err(|error| explain(line, &error).scanned(line))
 }
 

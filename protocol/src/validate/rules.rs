@@ -44,16 +44,16 @@ pub struct Rule {
     when: Option<(&'static Rule, &'static Rule)>,
 }
 
-pub(super) const NULL: u8 = 1;
-pub(super) const BOOLEAN: u8 = 2;
+const NULL: u8 = 1;
+const BOOLEAN: u8 = 2;
 const INTEGER: u8 = 4;
 const NUMBER: u8 = 8;
 const STRING: u8 = 16;
-pub(super) const ARRAY: u8 = 32;
-pub(super) const OBJECT: u8 = 64;
+const ARRAY: u8 = 32;
+const OBJECT: u8 = 64;
 
 /// The schema without a keyword.
-pub(super) const ANY: Rule = Rule {
+const ANY: Rule = Rule {
     types: u8::MAX,
     values: &[],
     not_empty: false,
@@ -137,80 +137,6 @@ impl Rule {
                 Some(below) => below.unknown_fields(value, &pointer, unknown),
             }
         }
-    }
-}
-
-/// For whoever has no whole value yet: the same questions, one at a time.
-impl Rule {
-    pub(super) fn items(&self) -> Option<&'static Self> {
-        self.items
-    }
-
-    pub(super) fn fields(&self) -> &'static [(&'static str, &'static Self)] {
-        self.fields
-    }
-
-    pub(super) fn required(&self) -> &'static [&'static str] {
-        self.required
-    }
-
-    pub(super) fn others(&self) -> Option<&'static Self> {
-        self.others
-    }
-
-    /// Whether it may be of this type. What depends on more than one place of the value is not said here.
-    pub(super) fn takes(&self, types: u8) -> bool {
-        let is_plain = self.at_least_one.is_empty() && self.when.is_none();
-        self.types & types != 0 && self.values.is_empty() && is_plain
-    }
-
-    /// Whether it may be of this type, if it is one of the values that are listed.
-    fn takes_named(&self, types: u8) -> bool {
-        let is_plain = self.at_least_one.is_empty() && self.when.is_none();
-        self.types & types != 0 && is_plain && self.is_no_choice()
-    }
-
-    /// Whether nothing is to be chosen.
-    pub(super) fn is_no_choice(&self) -> bool {
-        self.exactly_one.is_empty()
-    }
-
-    /// Whether it may be anything of this type.
-    pub(super) fn takes_alone(&self, types: u8) -> bool {
-        self.takes(types) && self.is_no_choice()
-    }
-
-    pub(super) fn takes_null(&self) -> bool {
-        self.takes_named(NULL) && (self.values.is_empty() || self.values.contains(&None))
-    }
-
-    pub(super) fn takes_text(&self, text: &str) -> bool {
-        self.takes_named(STRING)
-            && (self.values.is_empty() || self.values.contains(&Some(text)))
-            && self.accepts_text(text)
-    }
-
-    pub(super) fn takes_number(&self, number: &Number) -> bool {
-        self.takes_alone(type_of_number(number)) && self.accepts_number(number)
-    }
-
-    /// Whether the choice among several is made by the text at this key, which each of them has as its first field.
-    pub(super) fn is_chosen_by(&self, key: &str) -> bool {
-        let by_key = |one: &&Self| {
-            let first = one.fields.first();
-            first.is_some_and(|(name, rule)| *name == key && rule.values.len() == 1)
-        };
-        let alone = self.fields.is_empty() && self.required.is_empty() && self.others.is_none();
-        alone && self.exactly_one.iter().all(by_key)
-    }
-
-    /// The one that a text chooses.
-    pub(super) fn choice(&self, text: &str) -> Option<&'static Self> {
-        let named = |one: &&&'static Self| one.fields[0].1.values.contains(&Some(text));
-        let mut named = self.exactly_one.iter().filter(named);
-        let chosen = named.next()?;
-        let fits = chosen.fields[0].1.takes_text(text) && chosen.takes_alone(OBJECT);
-        (fits && named.next().is_none()).then_some(chosen)
     }
 }
 

@@ -16,12 +16,7 @@ pub(super) fn is_heavier(line: &[u8], most: usize) -> bool {
     if line.len().saturating_mul(CONTAINER) < most {
         return false;
     }
-    // The same count with what stands in strings: too high, but without a branch, so the compiler vectorises it. Only a
-    // line that could be too heavy is walked through.
-    let count = |marks: fn(&u8) -> bool| line.iter().filter(|byte| marks(byte)).count();
-    let marks = count(|byte| matches!(byte, b',' | b':'));
-    let opened = count(|byte| matches!(byte, b'{' | b'['));
-    1 + marks + opened * CONTAINER > most && weight(line, most) > most
+    weight(line, most) > most
 }
 
 /// The weight of a line; where it is more than `most`, any number above that.

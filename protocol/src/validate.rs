@@ -11,7 +11,6 @@
 //!
 //! The schemas are those published under `schema/v1/`, each compiled when a frame of its type is first seen.
 
-mod direct;
 mod explain;
 mod json;
 mod output;
@@ -90,18 +89,30 @@ validated! {
     rpc::Event, at most usize::MAX;
 }
 
-/// Reads one line: parses it strictly, validates it by the schema of its type, decodes it. A frame of an unknown
-/// type is a value, not a refusal. A line from an extension or a driver with more than [`limits::FRAME_VALUES`] values is
-/// refused before anything of it is parsed.
+/// Parses one line strictly, validates it by the schema of its type, and decodes it. A frame of an
+/// unknown type is a value, not a refusal. A line from an extension or a driver with more than
+/// [`limits::FRAME_VALUES`] values is refused before any of it is parsed.
 pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
-    bounded(line, F::VALUES)?;
-    direct::frame(line, F::rule).map_or_else(|| read(line, check::<F>), Ok)
-}
-
-/// Reads one line as [`frame`] does, but without its schema: for whoever trusts the sender, and for measuring.
-pub fn decode<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
-    bounded(line, F::VALUES)?;
-    direct::frame(line, |_| Some(&rules::ANY)).map_or_else(|| read(line, |_, _| Ok(())), Ok)
+    check_weight(line, F::VALUES)?;
+    let mut value = json::parse(line)?;
+    let name: Cow<'static, str> = match tag::<F>(&value)? {
+        Tag::Known(index) => {
+            check::<F>(index, &value)?;
+            F::NAMES[index].into()
+        }
+        Tag::Unknown(name) => name.to_owned().into(),
+    };
+    if let Value::Object(object) = &mut value {
+        object.shift_remove(F::TAG);
+    }
+    // Decoding consumes the value, so that large texts are not copied; a failure parses again.
+    F::decode(&name, value).map_err(|error| {
+        let refusal = Refusal::invalid("", plain(&error.to_string(), REASON_CHARS));
+        match json::parse(line) {
+            Ok(Value::Object(object)) => refusal.of(&object),
+            _ => refusal,
+        }
+    })
 }
 
 /// The type of a frame that `F` does not know. The rest of the line is not parsed and may be anything: a host that
@@ -117,7 +128,7 @@ pub fn weight(json: &[u8]) -> usize {
     scan::weight(json, usize::MAX)
 }
 
-fn bounded(line: &[u8], most: usize) -> Result<(), Refusal> {
+fn check_weight(line: &[u8], most: usize) -> Result<(), Refusal> {
     if !scan::is_heavier(line, most) {
         return Ok(());
     }
@@ -136,31 +147,6 @@ pub fn value<F: Validated>(frame: &Value) -> Result<(), Refusal> {
         Tag::Known(index) => check::<F>(index, frame),
         Tag::Unknown(_) => Ok(()),
     }
-}
-
-fn read<F: Validated>(
-    line: &[u8],
-    check: impl FnOnce(usize, &Value) -> Result<(), Refusal>,
-) -> Result<F, Refusal> {
-    let mut value = json::parse(line)?;
-    let (name, known): (Cow<'static, str>, _) = match tag::<F>(&value)? {
-        Tag::Known(index) => (F::NAMES[index].into(), Some(index)),
-        Tag::Unknown(name) => (name.to_owned().into(), None),
-    };
-    if let Some(index) = known {
-        check(index, &value)?;
-    }
-    if let Value::Object(object) = &mut value {
-        object.shift_remove(F::TAG);
-    }
-    // The value moves into the frame, so that large texts are not copied; to tell of a failure the line is read again.
-    F::decode(&name, value).map_err(|error| {
-        let refusal = Refusal::invalid("", plain(&error.to_string(), REASON_CHARS));
-        match json::parse(line) {
-            Ok(Value::Object(object)) => refusal.of(&object),
-            _ => refusal,
-        }
-    })
 }
 
 /// Which frame an object says it is.
