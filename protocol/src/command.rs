@@ -93,7 +93,8 @@ pub struct CommandResponse {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// Plus. With `action: "open_panel"`: the panel to open; required then.
+    /// With `action: "open_panel"`: the panel to open; required then.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<Panel>,
@@ -121,8 +122,9 @@ fn panel_where_the_action_needs_it(schema: &mut Schema) {
     );
 }
 
-/// Plus: queues a user prompt in an interactive host; other hosts ignore it.
+/// Queues a user prompt in an interactive host; other hosts ignore it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "submit", "text": "Run the tests again."}]))]
 #[non_exhaustive]
 pub struct Submit {

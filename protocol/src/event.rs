@@ -74,8 +74,9 @@ tagged! {
 #[non_exhaustive]
 pub struct SessionStart {}
 
-/// Plus: a session has ended.
+/// A session has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"event": "session_end", "reason": "clear"}]))]
 #[non_exhaustive]
 pub struct SessionEnd {
@@ -95,8 +96,9 @@ open_set! {
     }
 }
 
-/// Plus: the user has sent a message.
+/// The user has sent a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"event": "user_message", "text": "fix the failing test", "image_count": 1}]))]
 #[non_exhaustive]
 pub struct UserMessageEvent {
@@ -150,7 +152,8 @@ pub struct ToolCallEvent {
     pub tool_name: String,
     /// The arguments, as the model or the calling extension proposed them.
     pub tool_args: Object,
-    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
@@ -181,8 +184,9 @@ open_set! {
     }
 }
 
-/// Plus: a tool call has ended, whichever way.
+/// A tool call has ended, whichever way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
     "event": "tool_result", "tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "foo.go"},
     "status": "completed", "content": [{"type": "text", "text": "package foo"}], "is_error": false
@@ -203,7 +207,8 @@ pub struct ToolResultEvent {
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
@@ -280,8 +285,9 @@ pub struct TurnEnd {
     pub truncated: bool,
 }
 
-/// Plus: the transcript was replaced by a summary.
+/// The transcript was replaced by a summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"event": "compact", "summary": "The user fixes a parser; two tests still fail."}]))]
 #[non_exhaustive]
 pub struct CompactEvent {

@@ -53,8 +53,9 @@ tagged! {
     }
 }
 
-/// Plus: a frame of this extension was refused. Sent only to an extension with the capability `errors`.
+/// A frame of this extension was refused. Sent only to an extension with the capability `errors`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
     "type": "error", "frame_type": "tool_result", "id": "t1", "pointer": "/content/0/type",
     "message": "tool_result: /content/0/type: \"txt\" is not one of \"text\", \"image\""

@@ -92,16 +92,19 @@ pub struct HelloAck {
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub cwd: String,
-    /// Plus: the directory of the manifest, absolute. Absent: an older host.
+    /// The directory of the manifest, absolute. Absent: an older host.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension_dir: Option<String>,
-    /// Plus: a directory for this extension's own files, absolute. It exists, is writable, and survives updates.
+    /// A directory for this extension's own files, absolute. It exists, is writable, and survives updates.
     /// Absent: an older host.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// Plus: what the host can do beyond the core. Absent: an older host, which can do none of it.
+    /// What the host can do beyond the core. Absent: an older host, which can do none of it.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -110,7 +113,8 @@ pub struct HelloAck {
     )]
     #[schemars(with = "Option<Vec<Capability>>")]
     pub capabilities: Vec<Capability>,
-    /// Plus: the events that `subscribe.events` may name. Absent: an older host, with the core's five.
+    /// The events that `subscribe.events` may name. Absent: an older host, with the core's five.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -119,7 +123,8 @@ pub struct HelloAck {
     )]
     #[schemars(with = "Option<Vec<EventName>>")]
     pub supported_events: Vec<EventName>,
-    /// Plus: the events that `subscribe.intercept` may name. Absent: an older host, with the core's three.
+    /// The events that `subscribe.intercept` may name. Absent: an older host, with the core's three.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,

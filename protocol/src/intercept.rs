@@ -38,8 +38,9 @@ pub struct EventIntercept {
     #[new(into)]
     #[schemars(regex(pattern = pattern::HOST_ID))]
     pub id: Id,
-    /// Plus: the whole chain has answered, and the event is no longer what this extension left behind. Only `block`
+    /// The whole chain has answered, and the event is no longer what this extension left behind. Only `block`
     /// counts now. Asked of an extension whose manifest says `final`. Absent: false.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -81,7 +82,8 @@ pub struct ToolCallIntercept {
     pub tool_name: String,
     /// The arguments, as the interceptors before this one left them.
     pub tool_args: Object,
-    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
@@ -94,7 +96,8 @@ pub struct TurnStartIntercept {
     /// Which model call of the user's prompt this is, from 1; 0 for a call that is no step of a prompt.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
-    /// Plus: what the model is called for. Absent: a prompt, or an older host.
+    /// What the model is called for. Absent: a prompt, or an older host.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<TurnPurpose>,
@@ -121,9 +124,10 @@ pub struct AssistantMessageIntercept {
     pub text: String,
 }
 
-/// Plus: a user's message is about to be submitted. `block`: it is not, and the user sees `reason`. `replace_text`:
+/// A user's message is about to be submitted. `block`: it is not, and the user sees `reason`. `replace_text`:
 /// that is submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct UserMessageIntercept {
     /// The text, as the interceptors before this one left it. Absent: `""`.
@@ -133,9 +137,10 @@ pub struct UserMessageIntercept {
     pub text: String,
 }
 
-/// Plus: a tool's result is about to be used. `block`: the model gets `reason` as an error. `replace_content`: model,
+/// A tool's result is about to be used. `block`: the model gets `reason` as an error. `replace_content`: model,
 /// user and transcript get that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct ToolResultIntercept {
     /// The model's name for this call.
@@ -150,14 +155,16 @@ pub struct ToolResultIntercept {
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// Plus: the extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
 }
 
-/// Plus: the system prompt is about to be used, once per session. `block` is ignored. `system_prompt` replaces it.
+/// The system prompt is about to be used, once per session. `block` is ignored. `system_prompt` replaces it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct BeforeAgentStart {
     /// The system prompt, as the interceptors before this one left it. Absent: `""`.
@@ -213,11 +220,13 @@ pub struct EventInterceptResponse {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_text: Option<String>,
-    /// Plus. For `tool_result`: the content instead. Absent: as it was.
+    /// For `tool_result`: the content instead. Absent: as it was.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_content: Option<Vec<Content>>,
-    /// Plus. For `before_agent_start`: the whole system prompt instead, `""` included. Absent: as it was.
+    /// For `before_agent_start`: the whole system prompt instead, `""` included. Absent: as it was.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,

@@ -70,12 +70,14 @@ pub struct Manifest {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Plus: deadlines other than the defaults. Absent: the defaults.
+    /// Deadlines other than the defaults. Absent: the defaults.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
-    /// Plus: what a failure of this extension means, by the event it intercepts. An event named with `block` is
+    /// What a failure of this extension means, by the event it intercepts. An event named with `block` is
     /// guarded from the start of the extension to its shutdown. Absent: `allow` for every event.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -84,7 +86,8 @@ pub struct Manifest {
     )]
     #[schemars(with = "Option<InterceptPolicies>")]
     pub intercept: InterceptPolicies,
-    /// Plus: what it may touch; whatever is not granted is denied. Absent: the user's full rights.
+    /// What it may touch; whatever is not granted is denied. Absent: the user's full rights.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,

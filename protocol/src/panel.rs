@@ -46,8 +46,9 @@ pub struct Panel {
     pub capture_esc: bool,
 }
 
-/// Plus: opens a panel.
+/// Opens a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
     "type": "open_panel",
     "panel": {"id": "todo", "title": "To do", "lines": ["[ ] buy milk"], "footer": "a add · esc close"}
@@ -58,8 +59,9 @@ pub struct OpenPanel {
     pub panel: Panel,
 }
 
-/// Plus: draws an open panel anew. What is absent stays as it is.
+/// Draws an open panel anew. What is absent stays as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "panel_render", "panel_id": "todo", "lines": ["[x] buy milk"]}
 ]))]
@@ -82,8 +84,9 @@ pub struct PanelRender {
     pub footer: Option<String>,
 }
 
-/// Plus: closes a panel. From the extension: close it. From the host: the user has closed it.
+/// Closes a panel. From the extension: close it. From the host: the user has closed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_close", "panel_id": "todo"}]))]
 #[non_exhaustive]
 pub struct PanelClose {
@@ -126,8 +129,9 @@ open_set! {
     }
 }
 
-/// Plus: the user pressed a key in an open panel. Keys arrive in the order typed.
+/// The user pressed a key in an open panel. Keys arrive in the order typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "panel_key", "panel_id": "todo", "key": "rune", "text": "a"},
     {"type": "panel_key", "panel_id": "todo", "key": "enter"}
@@ -145,8 +149,9 @@ pub struct PanelKey {
     pub text: Option<String>,
 }
 
-/// Plus: the room that a panel has, once after it was opened and whenever it changes.
+/// The room that a panel has, once after it was opened and whenever it changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_resize", "panel_id": "todo", "width": 80, "height": 12}]))]
 #[non_exhaustive]
 pub struct PanelResize {

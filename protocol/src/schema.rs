@@ -16,6 +16,10 @@ use serde_json::Value;
 
 use crate::{Config, FromExtension, FromHost, Manifest, Object, Tagged, rpc};
 
+/// Marks a frame or field that the Go program does not know. A `$comment`, because strict
+/// validators such as Ajv refuse schemas with keywords of our own.
+pub const NOT_IN_GO: &str = "not in the Go program";
+
 /// A set of frames with a folder of schemas of its own.
 pub trait Frames: Tagged {
     /// The folder, and with `.json` the file that holds the `oneOf` of them all.

@@ -31,12 +31,14 @@ pub struct RegisterTool {
     /// the schema itself are refused.
     #[schemars(schema_with = "schema::object_schema")]
     pub schema: Object,
-    /// Plus: a JSON Schema of `tool_result.structured_content`. Absent: anything.
+    /// A JSON Schema of `tool_result.structured_content`. Absent: anything.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Object>,
-    /// Plus: the tool talks with the user and has no deadline; outside an interactive host a call is an error.
+    /// The tool talks with the user and has no deadline; outside an interactive host a call is an error.
     /// Absent: false.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -45,8 +47,9 @@ pub struct RegisterTool {
     )]
     #[schemars(with = "Option<bool>")]
     pub interactive: bool,
-    /// Plus: the host checks the arguments against `schema` and answers the model itself when they do not fit.
+    /// The host checks the arguments against `schema` and answers the model itself when they do not fit.
     /// Absent: false, and checking them is the extension's part.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
         default,
@@ -98,14 +101,16 @@ pub struct ToolResult {
     )]
     #[schemars(with = "Option<bool>")]
     pub is_error: bool,
-    /// Plus: the result as a value, checked against the tool's `output_schema`. Absent: none.
+    /// The result as a value, checked against the tool's `output_schema`. Absent: none.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
 }
 
-/// Plus: a line shown to the user while the tool runs. It starts the tool's clock again, up to 10 minutes in all.
+/// A line shown to the user while the tool runs. It starts the tool's clock again, up to 10 minutes in all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_progress", "id": "t1", "text": "asked 2 of 5 stations"}]))]
 #[non_exhaustive]
 pub struct ToolProgress {
@@ -119,9 +124,10 @@ pub struct ToolProgress {
     pub text: String,
 }
 
-/// Plus: the call was aborted or timed out; its result will be dropped. Sent only to an extension with the
+/// The call was aborted or timed out; its result will be dropped. Sent only to an extension with the
 /// capability `tool_cancel`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_cancel", "id": "t1"}]))]
 #[non_exhaustive]
 pub struct ToolCancel {
@@ -131,8 +137,9 @@ pub struct ToolCancel {
     pub id: Id,
 }
 
-/// Plus: the extension calls any active tool, through interception and confirmation as the model would.
+/// The extension calls any active tool, through interception and confirmation as the model would.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "call_tool", "id": "x1", "name": "read", "args": {"path": "README.md"}, "parent_id": "t1"}
 ]))]
@@ -154,8 +161,9 @@ pub struct CallTool {
     pub parent_id: Option<Id>,
 }
 
-/// Plus: the extension no longer wants the answer to its `call_tool`.
+/// The extension no longer wants the answer to its `call_tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "call_tool_cancel", "id": "x1"}]))]
 #[non_exhaustive]
 pub struct CallToolCancel {
@@ -164,8 +172,9 @@ pub struct CallToolCancel {
     pub id: Id,
 }
 
-/// Plus: the host's answer to `call_tool`.
+/// The host's answer to `call_tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
     "type": "tool_result", "id": "x1", "name": "read",
     "content": [{"type": "text", "text": "# zot"}], "is_error": false

@@ -61,8 +61,8 @@ macro_rules! command {
         $(#[$meta:meta])*
         $Name:ident { $( $(#[$field_meta:meta])* $field:ident: $Type:ty, )* } like $example:tt
     ) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+        $(#[$meta])*
         #[schemars(extend("examples" = [$example]))]
         #[non_exhaustive]
         pub struct $Name {
@@ -156,7 +156,8 @@ command! {
 }
 
 command! {
-    /// Plus: sets how much the model thinks before it answers.
+    /// Sets how much the model thinks before it answers.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     SetReasoning {
         /// How much.
         reasoning: Reasoning,
@@ -164,12 +165,14 @@ command! {
 }
 
 command! {
-    /// Plus: asks for the slash commands, built-in and extensions'.
+    /// Asks for the slash commands, built-in and extensions'.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     GetCommands {} like {"id": "11", "type": "get_commands"}
 }
 
 command! {
-    /// Plus: runs an extension's slash command.
+    /// Runs an extension's slash command.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     RunCommand {
         /// The command, without the slash.
         #[new(into)]
@@ -183,11 +186,13 @@ command! {
 }
 
 command! {
-    /// Plus: asks for the extensions and what each offers.
+    /// Asks for the extensions and what each offers.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     GetExtensions {} like {"id": "13", "type": "get_extensions"}
 }
 
 command! {
-    /// Plus: ends all extensions, reads their manifests again and starts them.
+    /// Ends all extensions, reads their manifests again and starts them.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     ReloadExt {} like {"id": "14", "type": "reload_ext"}
 }

@@ -80,8 +80,9 @@ pub struct TextDelta {
     pub delta: String,
 }
 
-/// Plus: the model begins to write a tool call.
+/// The model begins to write a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_start", "id": "toolu_1", "name": "read"}]))]
 #[non_exhaustive]
 pub struct ToolUseStart {
@@ -93,8 +94,9 @@ pub struct ToolUseStart {
     pub name: String,
 }
 
-/// Plus: a piece of the arguments, as the model writes them.
+/// A piece of the arguments, as the model writes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_args", "id": "toolu_1", "delta": "{\"path\":"}]))]
 #[non_exhaustive]
 pub struct ToolUseArgs {
@@ -108,8 +110,9 @@ pub struct ToolUseArgs {
     pub delta: String,
 }
 
-/// Plus: the model has written a tool call.
+/// The model has written a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_end", "id": "toolu_1"}]))]
 #[non_exhaustive]
 pub struct ToolUseEnd {
@@ -165,11 +168,13 @@ pub struct ToolResult {
     pub is_error: bool,
     /// What the model gets to see.
     pub content: Vec<Block>,
-    /// Plus: the extension that ran it. Absent: a built-in tool.
+    /// The extension that ran it. Absent: a built-in tool.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
-    /// Plus: how it ended. Absent: an older agent.
+    /// How it ended. Absent: an older agent.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ToolStatus>,
@@ -272,8 +277,9 @@ pub struct CompactDone {
     pub summary: String,
 }
 
-/// Plus: an extension has a note for the user. It may come between turns.
+/// An extension has a note for the user. It may come between turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "ext_notify", "extension": "weather", "level": "info", "message": "refreshed cache"}
 ]))]
@@ -291,8 +297,9 @@ pub struct ExtNotify {
     pub message: String,
 }
 
-/// Plus: an extension's command has something to show.
+/// An extension's command has something to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_display", "extension": "clock", "text": "23:42"}]))]
 #[non_exhaustive]
 pub struct ExtDisplay {
@@ -306,8 +313,9 @@ pub struct ExtDisplay {
     pub text: String,
 }
 
-/// Plus: an extension takes its notes back.
+/// An extension takes its notes back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_clear_notes", "extension": "weather"}]))]
 #[non_exhaustive]
 pub struct ExtClearNotes {
@@ -316,8 +324,9 @@ pub struct ExtClearNotes {
     pub extension: String,
 }
 
-/// Plus: an extension runs a tool with `call_tool`. It may come at any time, between prompts too.
+/// An extension runs a tool with `call_tool`. It may come at any time, between prompts too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "ext_tool_call", "extension": "deploy", "id": "call-7", "name": "bash", "args": {"command": "git push"}}
 ]))]
@@ -336,8 +345,9 @@ pub struct ExtToolCall {
     pub args: Object,
 }
 
-/// Plus: a call that an extension made has ended. What it returned goes to the extension alone.
+/// A call that an extension made has ended. What it returned goes to the extension alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "ext_tool_result", "extension": "deploy", "id": "call-7", "name": "bash", "status": "completed"}
 ]))]

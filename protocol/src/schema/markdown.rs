@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{Document, documents};
+use super::{Document, NOT_IN_GO, documents};
 use kind::kind;
 
 /// What ends a section.
@@ -142,7 +142,12 @@ fn definition_of(name: &str, schema: &Value) -> String {
 }
 
 fn body(schema: &Value, text: &mut String) {
-    line(text, &said(schema));
+    let unknown_to_go = if schema["$comment"] == NOT_IN_GO {
+        " Not in the Go program."
+    } else {
+        ""
+    };
+    line(text, &format!("{}{unknown_to_go}", said(schema)));
     table(schema, &[], text);
     variants(schema, text);
     let examples = schema["examples"].as_array().map_or(&[][..], Vec::as_slice);
@@ -197,7 +202,7 @@ fn table(schema: &Value, known: &[&str], text: &mut String) {
         text.push('\n');
     }
     if !rows.is_empty() {
-        text.push_str("| field | | meaning |\n|---|---|---|\n");
+        text.push_str("| field | type | Go | meaning |\n|---|---|---|---|\n");
         text.push_str(&rows);
         text.push('\n');
     }
@@ -208,7 +213,11 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
     let meaning = said(field).replace('|', "\\|").replace("\n- ", "<br>");
     line(
         rows,
-        &format!("| `{path}` | {required}{} | {meaning} |", kind(field)),
+        &format!(
+            "| `{path}` | {required}{} | {} | {meaning} |",
+            kind(field),
+            in_go(field)
+        ),
     );
     // By name, each the same: one row says it for all of them.
     let each = field
@@ -223,12 +232,21 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
             let names = names.join(", ");
             line(
                 rows,
-                &format!("| `{path}` | {} | By name: {names}. |", kind(each)),
+                &format!(
+                    "| `{path}` | {} | {} | By name: {names}. |",
+                    kind(each),
+                    in_go(each)
+                ),
             );
         } else if properties(each).next().is_none() {
             line(
                 rows,
-                &format!("| `{path}` | {} | {} |", kind(each), said(each)),
+                &format!(
+                    "| `{path}` | {} | {} | {} |",
+                    kind(each),
+                    in_go(each),
+                    said(each)
+                ),
             );
         }
         for (name, below) in properties(each) {
@@ -277,6 +295,15 @@ fn said(schema: &Value) -> String {
         .as_str()
         .unwrap_or_default()
         .to_owned()
+}
+
+/// Whether the Go program knows it.
+fn in_go(schema: &Value) -> &'static str {
+    if schema["$comment"] == NOT_IN_GO {
+        "–"
+    } else {
+        "✓"
+    }
 }
 
 fn plain(value: &Value) -> String {

@@ -6,12 +6,13 @@ use super::{Document, Frames, of_frame, of_type};
 use crate::{Config, FromExtension, Manifest, Object, pattern, rpc};
 
 /// What says something about a schema and nothing about what it accepts.
-const REMARKS: [&str; 9] = [
+const REMARKS: [&str; 10] = [
     "$schema",
     "$id",
     "$defs",
     "title",
     "description",
+    "$comment",
     "examples",
     "default",
     "contentEncoding",

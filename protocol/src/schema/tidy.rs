@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "$id",
     "title",
     "description",
+    "$comment",
     "$ref",
     "type",
     "const",
