@@ -1,14 +1,14 @@
-//! The agent from the command line: from flags to somebody who answers, and the modes without a screen.
+//! Sets up the agent from the command line, and runs it without a screen.
 
 pub(crate) mod descriptor;
 pub(crate) mod headless;
-mod outlet;
+mod json_output;
 mod record;
 mod session;
 mod signals;
 mod start;
 
-pub(crate) use outlet::{Gone, Outlet};
+pub(crate) use json_output::{JsonOutput, OutputClosed};
 pub(crate) use record::Record;
 pub(crate) use signals::Signals;
 pub(crate) use start::{Mode, Start};

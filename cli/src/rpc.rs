@@ -1,8 +1,8 @@
 //! `zot rpc`: the agent, driven by another program over standard input and output.
 //!
-//! One loop, the [`Driver`], does everything in the order in which it happens: it reads commands, answers them, lets one
-//! prompt after the other run, and tells their events. Nothing in it waits but for all of these at once, so that an `abort` is
-//! heard whatever goes on.
+//! One loop, the [`Driver`], does everything in order: it reads commands, responds to them, runs
+//! one prompt after the other and reports their events. It never blocks on a single one of these,
+//! so that an `abort` is always handled at once.
 
 mod auth;
 mod built_in;
@@ -18,8 +18,8 @@ use zot_protocol::rpc::Command;
 
 use crate::{
     agent::{
-        Gone, Outlet, Start,
-        headless::{Headless, Notes},
+        JsonOutput, OutputClosed, Start,
+        headless::{Headless, NoteQueue},
     },
     exit::Exit,
 };
@@ -28,28 +28,28 @@ use auth::{Admission, Token};
 use driver::Driver;
 use input::{Input, Received};
 
-/// Runs until the driver has closed its end and everything is done.
+/// Runs until the client has closed its end and all work is done.
 pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
     let mut input = Input::new();
-    let mut outlet = Outlet::new();
-    // Before anything is started.
+    let mut output = JsonOutput::new();
+    // Authenticate before anything is started.
     let first = match Token::from_env() {
         None => None,
         Some(token) => match token.admit(&mut input).await {
             Admission::Granted(hello) => Some(hello),
             Admission::Refused(response) => {
-                outlet.put(response);
-                // Whether or not somebody reads it.
-                let _ = outlet.finish().await;
+                output.push(response);
+                // The client may be gone already.
+                let _ = output.finish().await;
                 return Err(Exit(1).into());
             }
-            Admission::Nobody => return Ok(()),
+            Admission::Closed => return Ok(()),
         },
     };
-    let notes = Arc::new(Notes::default());
+    let notes = Arc::new(NoteQueue::default());
     let log_level = start.log_level;
     let mut agent = Headless::begin(start, notes.clone())?;
-    let mut driver = Driver::new(agent.runtime.clone(), input, outlet, notes, log_level);
+    let mut driver = Driver::new(agent.runtime.clone(), input, output, notes, log_level);
     if let Some(hello) = first {
         driver
             .receive(Received::Command(Command::Hello(hello)))
@@ -62,8 +62,8 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
     let ended = agent.end().await;
     let told = match outcome {
         Ok(()) => driver.finish().await,
-        Err(Gone) => Err(Gone),
+        Err(OutputClosed) => Err(OutputClosed),
     };
     ended?;
-    told.map_err(|Gone| Exit(Exit::BROKEN_PIPE).into())
+    told.map_err(|OutputClosed| Exit(Exit::BROKEN_PIPE).into())
 }

@@ -1,5 +1,6 @@
-//! Standard input and output, watched by the runtime. Their flags stay as they are: others may share them, such as the shell
-//! that a terminal is given back to. So nothing is read or written before it is known not to wait.
+//! Asynchronous standard input and output. Other processes, such as the shell, share the
+//! descriptors, so `O_NONBLOCK` cannot be set. Instead, every read and write first makes sure that
+//! it does not block.
 
 use std::{
     io,
@@ -11,64 +12,71 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// The other end is closed.
+/// The other end has been closed.
 pub(crate) const CLOSED: PollFlags = PollFlags::ERR.union(PollFlags::HUP);
 
-/// A descriptor of our own for what `of` is, watched. A file cannot be: it never makes anybody wait. Must be called within a
-/// tokio runtime.
-pub(crate) fn watched(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+/// Duplicates a descriptor and registers it with the runtime. Fails for regular files, which never
+/// block. Must be called within a tokio runtime.
+pub(crate) fn register(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     let fd = of.as_fd().try_clone_to_owned()?;
-    // SAFETY: it is open, nobody else knows it, and it is closed when the value that owns it is dropped.
+    // SAFETY: the descriptor is open, exclusively owned, and closed when its owner is dropped.
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
 }
 
-/// What a read without waiting has come to.
+/// The result of a non-blocking read.
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "only Linux can read so")
+    expect(dead_code, reason = "non-blocking reads exist only on Linux")
 )]
-pub(crate) enum AtOnce {
-    /// So many bytes; none at the end.
+pub(crate) enum NonblockingRead {
+    /// Number of bytes; 0 at the end of the input.
     Read(usize),
     Nothing,
-    /// It cannot be done, or something is wrong; the system must be asked first.
+    /// Unsupported, or an error. Poll before reading.
     Unknown,
 }
 
-/// Reads what is there without waiting, where the system can do so whatever the flags are: Linux, for pipes and sockets.
+/// Reads available bytes without blocking, regardless of the descriptor's flags. Linux supports
+/// this for pipes and sockets.
 #[cfg(target_os = "linux")]
-pub(crate) fn read_at_once(fd: &impl AsFd, buffer: &mut [u8]) -> AtOnce {
+pub(crate) fn read_nonblocking(fd: &impl AsFd, buffer: &mut [u8]) -> NonblockingRead {
     let mut buffers = [io::IoSliceMut::new(buffer)];
-    match preadv2(fd, &mut buffers, HERE, ReadWriteFlags::NOWAIT) {
-        Ok(count) => AtOnce::Read(count),
-        Err(Errno::AGAIN) => AtOnce::Nothing,
-        Err(_) => AtOnce::Unknown,
+    match preadv2(fd, &mut buffers, CURRENT_POSITION, ReadWriteFlags::NOWAIT) {
+        Ok(count) => NonblockingRead::Read(count),
+        Err(Errno::AGAIN) => NonblockingRead::Nothing,
+        Err(_) => NonblockingRead::Unknown,
     }
 }
 
-/// Writes as much as goes out without waiting; `None` where that is nothing, or the system must be asked first.
+/// Writes as many bytes as possible without blocking; `None` if that is nothing, or if it is
+/// unsupported.
 #[cfg(target_os = "linux")]
-pub(crate) fn write_at_once(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
-    let written = pwritev2(fd, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT);
+pub(crate) fn write_nonblocking(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
+    let written = pwritev2(
+        fd,
+        &[io::IoSlice::new(bytes)],
+        CURRENT_POSITION,
+        ReadWriteFlags::NOWAIT,
+    );
     written.ok().filter(|count| *count > 0)
 }
 
-/// Where the descriptor is by itself, which is all that a pipe has.
+/// The current position, which is the only one that a pipe has.
 #[cfg(target_os = "linux")]
-const HERE: u64 = u64::MAX;
+const CURRENT_POSITION: u64 = u64::MAX;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn read_at_once(_: &impl AsFd, _: &mut [u8]) -> AtOnce {
-    AtOnce::Unknown
+pub(crate) fn read_nonblocking(_: &impl AsFd, _: &mut [u8]) -> NonblockingRead {
+    NonblockingRead::Unknown
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn write_at_once(_: &impl AsFd, _: &[u8]) -> Option<usize> {
+pub(crate) fn write_nonblocking(_: &impl AsFd, _: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether one of these is so at this moment.
-pub(crate) fn has(fd: &impl AsFd, flags: PollFlags) -> bool {
+/// Reports whether one of these flags is set right now.
+pub(crate) fn is_ready(fd: &impl AsFd, flags: PollFlags) -> bool {
     let mut polled = [PollFd::new(fd, flags)];
     let now = Timespec::default();
     poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().intersects(flags)

@@ -1,4 +1,4 @@
-//! An agent without a screen: what `-p`, `--json` and `rpc` have in common.
+//! The agent without a screen, as `-p`, `--json` and `rpc` run it.
 
 mod notes;
 mod prompt;
@@ -19,30 +19,31 @@ use crate::{
     waiting::patiently,
 };
 
-pub(crate) use notes::{Note, Notes};
+pub(crate) use notes::{NoteQueue, QueuedNote};
 pub(crate) use prompt::read as read_prompt;
 
-/// An agent that runs, and what is around it.
+/// A running agent and its surroundings.
 pub(crate) struct Headless {
     pub(crate) runtime: Runtime,
     signals: Signals,
     record: Option<Arc<Record>>,
-    /// Linux alone has it.
+    /// `None` on systems other than Linux.
     reaper: Option<Subreaper>,
     log_level: LogLevel,
-    /// The exit code of the signal that ended it.
+    /// The exit code of the signal that was received.
     signalled: Option<u8>,
 }
 
 impl Headless {
-    /// Starts it. Must be called within a tokio runtime.
+    /// Starts the agent. Must be called within a tokio runtime.
     pub(crate) fn begin(mut start: Start, hooks: Arc<dyn Hooks>) -> anyhow::Result<Self> {
         start.config.hooks = hooks;
-        let signals = Signals::new().context("cannot watch for Ctrl-C")?;
-        // This program starts nothing by other means, so every orphan is an extension's or a command's.
+        let signals = Signals::new().context("cannot listen for signals")?;
+        // zot starts processes only through the spawner, so every orphan belongs to an extension or
+        // a tool.
         let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
         for notice in &start.notices {
-            say(start.log_level, LogLevel::Warn, notice);
+            log(start.log_level, LogLevel::Warn, notice);
         }
         Ok(Self {
             runtime: Runtime::new(start.config)?,
@@ -54,8 +55,8 @@ impl Headless {
         })
     }
 
-    /// The next event of a prompt; `None` after the last. The first signal aborts the prompt, which then ends as it always
-    /// does; a second one ends the program.
+    /// Returns the next event of a prompt; `None` after the last. The first signal aborts the
+    /// prompt, which then ends normally; a second one exits the process.
     pub(crate) async fn next(&mut self, events: &mut EventStream) -> Option<rpc::Event> {
         loop {
             tokio::select! {
@@ -66,20 +67,20 @@ impl Headless {
         }
     }
 
-    /// The next signal. May be cancelled.
+    /// Waits for the next signal and returns its exit code. Cancel-safe.
     pub(crate) async fn signalled(&mut self) -> u8 {
         self.signals.next().await
     }
 
-    /// Does what a signal wants: the first aborts what is being done, a second one ends the program.
+    /// Handles a signal: the first aborts the running prompt, a second one exits the process.
     pub(crate) async fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {
-            leave(self.reaper.as_ref(), code).await;
+            exit_now(self.reaper.as_ref(), code).await;
         }
         self.runtime.cancel();
     }
 
-    /// Ends everything, in order, and says what is to be said of it.
+    /// Shuts everything down in order, and reports what was recorded.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         let ending = async {
             self.runtime.close().await;
@@ -87,16 +88,16 @@ impl Headless {
                 reaper.sweep(limits::TERM_GRACE).await;
             }
         };
-        let ending = patiently(|| "ending the extensions".to_owned(), ending);
+        let ending = patiently(|| "stopping extensions".to_owned(), ending);
         tokio::select! {
             biased;
             () = ending => {}
-            code = self.signals.next() => leave(self.reaper.as_ref(), code).await,
+            code = self.signals.next() => exit_now(self.reaper.as_ref(), code).await,
         }
         if let Some(record) = &self.record {
             for path in record.finish()? {
                 let path = zot_host::extension::discover::shown::path(&path);
-                say(
+                log(
                     self.log_level,
                     LogLevel::Info,
                     &format!("recorded `{path}`"),
@@ -110,15 +111,15 @@ impl Headless {
     }
 }
 
-/// Exits without waiting for anybody; what was started is killed.
-pub(crate) async fn leave(reaper: Option<&Subreaper>, code: u8) -> ! {
+/// Kills all child processes and exits without waiting for a clean shutdown.
+pub(crate) async fn exit_now(reaper: Option<&Subreaper>, code: u8) -> ! {
     if let Some(reaper) = reaper {
         reaper.kill_everything().await;
     }
     std::process::exit(code.into());
 }
 
-/// Why a run has failed, as far as this event says so.
+/// Returns the error message if this event reports that the run failed.
 pub(crate) fn failure(event: &rpc::Event) -> Option<String> {
     match event {
         rpc::Event::Error(error) => Some(error.message.clone()),
@@ -131,7 +132,7 @@ pub(crate) fn failure(event: &rpc::Event) -> Option<String> {
     }
 }
 
-/// How much must be wanted for a note to be said.
+/// Returns the log level of a note.
 pub(crate) fn level_of(level: NoteLevel) -> LogLevel {
     match level {
         NoteLevel::Error => LogLevel::Error,
@@ -140,8 +141,8 @@ pub(crate) fn level_of(level: NoteLevel) -> LogLevel {
     }
 }
 
-/// Says something on standard error, where that much is to be said.
-pub(crate) fn say(wanted: LogLevel, level: LogLevel, message: &str) {
+/// Prints a message to standard error if `wanted` includes `level`.
+pub(crate) fn log(wanted: LogLevel, level: LogLevel, message: &str) {
     if wanted < level {
         return;
     }

@@ -1,4 +1,5 @@
-//! `--record FILE`: what passes between the program and its extensions, as transcripts for `zot-conform`.
+//! `--record FILE`: records the frames between zot and its extensions as transcripts for
+//! `zot-conform`.
 
 use std::{
     collections::BTreeMap,
@@ -18,24 +19,24 @@ use zot_host::{
 
 use crate::exit::Usage;
 
-/// The ending of a transcript's name.
+/// The file extension of transcripts.
 const ENDING: &str = ".zt.ndjson";
 
-/// Writes down frames until it is finished.
+/// Records frames until it is finished.
 pub(crate) struct Record {
     path: PathBuf,
     begun: Instant,
-    /// By extension, a recorder for each of its starts.
+    /// By extension, one recorder per start.
     recorders: Mutex<BTreeMap<String, Vec<Recorder>>>,
 }
 
 impl Record {
-    /// To this file, which must not be there yet.
+    /// Records to a file, which must not exist yet.
     pub(crate) fn to(path: &Path) -> anyhow::Result<Self> {
         let shown = shown::path(path);
         if path.symlink_metadata().is_ok() {
             let message = format!(
-                "--record: `{shown}` is there already\nhint: name another file, or remove it"
+                "--record: `{shown}` already exists\nhint: choose another file, or remove it"
             );
             return Err(Usage::new(message).into());
         }
@@ -43,19 +44,18 @@ impl Record {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) {
-            let message = format!("--record: `{shown}` is in a directory that is not there");
+            let message = format!("--record: the directory of `{shown}` does not exist");
             return Err(Usage::new(message).into());
         }
         Ok(Self {
-            path: std::path::absolute(path)
-                .context("the working directory is not there any more")?,
+            path: std::path::absolute(path).context("the working directory does not exist")?,
             begun: Instant::now(),
             recorders: Mutex::default(),
         })
     }
 
     fn frame(&self, extension: &str, who: Party, line: &[u8]) {
-        // What is no frame has been refused, and a transcript cannot hold it.
+        // Invalid JSON was refused, and a transcript cannot hold it.
         let Ok(frame) = serde_json::from_slice::<Value>(line) else {
             return;
         };
@@ -72,8 +72,8 @@ impl Record {
         }
     }
 
-    /// Writes the transcripts, and gives their files. One goes to the file that was named; of several, each has the
-    /// extension's name in its own.
+    /// Writes the transcripts and returns their paths. A single one goes to the given file; with
+    /// several, each file name includes the extension's name.
     pub(crate) fn finish(&self) -> anyhow::Result<Vec<PathBuf>> {
         let recorders = std::mem::take(
             &mut *self

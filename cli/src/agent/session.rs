@@ -1,4 +1,4 @@
-//! Which session the flags mean.
+//! Selects the session from the flags.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use zot_host::{
 use super::Mode;
 use crate::{args::Flags, exit::Usage};
 
-/// The choice, and whether the user is to pick another from a list.
+/// Returns the session, and whether to let the user pick another one from a list.
 pub(super) fn choose(
     flags: &Flags,
     mode: Mode,
@@ -22,14 +22,14 @@ pub(super) fn choose(
         Some(id) if !id.is_empty() => by_id(id, &Sessions::of(home, cwd))?,
         Some(_) if mode == Mode::Interactive => return Ok((Choice::New, true)),
         Some(_) => {
-            let message = "--resume shows a list to pick from, and here is nobody to do so\nhint: --continue for the last session, or --resume=ID";
+            let message = "--resume without an ID opens a picker and needs the interactive mode\nhint: use --continue for the most recent session, or --resume=ID";
             return Err(Usage::new(message).into());
         }
         None if flags.go_on => Choice::Continue,
         None if flags.no_session => Choice::Off,
         None => match (&flags.session, mode) {
             (Some(path), _) => Choice::File(path.clone()),
-            // Whoever embeds the agent keeps what is to be kept.
+            // A program that embeds the agent stores the conversation itself.
             (None, Mode::Rpc) => Choice::Off,
             (None, _) => Choice::New,
         },
@@ -43,7 +43,7 @@ fn by_id(id: &str, sessions: &Sessions) -> anyhow::Result<Choice> {
     let id = id.escape_debug();
     match (meant.next(), meant.next()) {
         (Some(entry), None) => Ok(Choice::File(entry.path.clone())),
-        (None, _) => bail!("no session of this directory has an id that begins with `{id}`"),
-        (Some(_), Some(_)) => bail!("more than one session has an id that begins with `{id}`"),
+        (None, _) => bail!("no session in this directory has an ID starting with `{id}`"),
+        (Some(_), Some(_)) => bail!("more than one session has an ID starting with `{id}`"),
     }
 }

@@ -1,10 +1,10 @@
-//! Signals to end.
+//! Termination signals.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ctrl-C, a polite request to end, a terminal that has gone.
+/// SIGINT, SIGTERM and SIGHUP.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -12,7 +12,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// From now on they end nothing by themselves. Must be called within a tokio runtime.
+    /// Installs handlers, so that the signals no longer end the process. Must be called within a
+    /// tokio runtime.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -21,7 +22,7 @@ impl Signals {
         })
     }
 
-    /// The next one: the exit code of a program that it has ended.
+    /// Waits for the next signal and returns the exit code that corresponds to it.
     pub(crate) async fn next(&mut self) -> u8 {
         let kind = tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),

@@ -1,4 +1,4 @@
-//! From what the user has said, on the command line and in the configuration, to what an agent is made of.
+//! Combines flags and configuration into the settings of an agent.
 
 use std::{
     env,
@@ -23,44 +23,44 @@ use crate::{
     running::BUILT_IN_COMMANDS,
 };
 
-/// How the agent is run.
+/// How the agent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// On a terminal.
     Interactive,
-    /// `-p` and `--json`: one prompt.
+    /// `-p` and `--json`: a single prompt.
     Once,
-    /// `zot rpc`: driven by a program.
+    /// `zot rpc`: driven by another program.
     Rpc,
 }
 
-/// What an agent is made of, before it runs.
+/// Everything that is needed to start an agent.
 pub(crate) struct Start {
-    /// The agent. Its hooks are for the mode to put in.
+    /// The agent's configuration. The mode sets its hooks.
     pub(crate) config: RuntimeConfig,
-    /// What the user is to be told first, a line or two each.
+    /// Messages to show at startup, one or two lines each.
     pub(crate) notices: Vec<String>,
-    /// Whether there was no key, so that the demo answers.
+    /// Whether the demo model is used because no API key was found.
     pub(crate) fell_back: bool,
-    /// Whether each tool call is asked about.
+    /// Whether tool calls need confirmation.
     pub(crate) confirm: bool,
-    /// Whether the session is to be picked from a list first.
+    /// Whether to let the user pick a session first.
     pub(crate) pick_session: bool,
     pub(crate) log_level: LogLevel,
-    /// Where frames are written down. It is finished when the agent has ended.
+    /// The recorder of frames, which is finished after the agent has ended.
     pub(crate) record: Option<Arc<Record>>,
-    /// Who could answer, for another choice later on.
+    /// The provider settings from the flags, for switching models later.
     pub(crate) wanted: Wanted,
-    /// The colours of the interactive mode, by their name.
+    /// The name of the colour theme.
     pub(crate) theme: Option<String>,
 }
 
 impl Start {
-    /// Finds out everything. Nothing is started, nothing is asked over the network, and nothing is written.
+    /// Resolves all settings. Starts nothing, writes nothing and uses no network.
     pub(crate) fn of(flags: &Flags, mode: Mode) -> anyhow::Result<Self> {
         if flags.no_yolo && mode != Mode::Interactive {
             return Err(Usage::new(
-                "--no-yolo asks before each tool call, and here is nobody to answer\nhint: leave it out, or use the interactive mode",
+                "--no-yolo asks before each tool call and needs the interactive mode\nhint: remove --no-yolo, or use the interactive mode",
             )
             .into());
         }
@@ -132,7 +132,7 @@ impl Start {
 
 fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(given) = given else {
-        return env::current_dir().context("the working directory is not there any more");
+        return env::current_dir().context("the working directory does not exist");
     };
     let shown = zot_host::extension::discover::shown::path(given);
     match given.canonicalize() {
@@ -156,7 +156,7 @@ fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
     })
 }
 
-/// Whether it is the command line that is wrong, or what it found.
+/// Turns errors about flags into usage errors.
 fn explained(error: ResolveError) -> anyhow::Error {
     match error {
         ResolveError::Provider(_) | ResolveError::BaseUrl(_) | ResolveError::Flag { .. } => {

@@ -7,8 +7,8 @@ use zot_host::{EventStream, Prompt};
 
 use crate::{
     agent::{
-        Gone, Mode, Outlet, Start,
-        headless::{Headless, Note, Notes, failure, level_of, read_prompt, say},
+        JsonOutput, Mode, OutputClosed, Start,
+        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log, read_prompt},
     },
     args::{Agent, LogLevel},
     clean,
@@ -21,19 +21,19 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
     running::block_on(async {
-        let notes = Arc::new(Notes::default());
-        let mut outlet = Outlet::new();
+        let notes = Arc::new(NoteQueue::default());
+        let mut output = JsonOutput::new();
         let mut agent = Headless::begin(start, notes.clone())?;
         let events = agent.runtime.prompt(Prompt::text(prompt))?;
-        let followed = follow(&mut agent, events, &notes, &mut outlet, log_level).await;
+        let followed = follow(&mut agent, events, &notes, &mut output, log_level).await;
         agent.runtime.cancel();
         let told = match followed {
-            Ok(failed) => outlet.finish().await.map(|()| failed),
-            Err(Gone) => Err(Gone),
+            Ok(failed) => output.finish().await.map(|()| failed),
+            Err(OutputClosed) => Err(OutputClosed),
         };
         agent.end().await?;
         match told {
-            Err(Gone) => Err(Exit(Exit::BROKEN_PIPE).into()),
+            Err(OutputClosed) => Err(Exit(Exit::BROKEN_PIPE).into()),
             Ok(Some(why)) => bail!(clean::text(&why)),
             Ok(None) => Ok(()),
         }
@@ -44,28 +44,28 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
 async fn follow(
     agent: &mut Headless,
     mut events: EventStream,
-    notes: &Notes,
-    outlet: &mut Outlet,
+    notes: &NoteQueue,
+    output: &mut JsonOutput,
     log_level: LogLevel,
-) -> Result<Option<String>, Gone> {
+) -> Result<Option<String>, OutputClosed> {
     let mut failed = None;
     loop {
         while let Some(event) = events.ready() {
             failed = failure(&event).or(failed);
-            outlet.tell(event).await?;
+            output.send(event).await?;
         }
-        outlet.flush().await?;
+        output.flush().await?;
         tokio::select! {
             biased;
-            () = outlet.gone() => return Err(Gone),
+            () = output.closed() => return Err(OutputClosed),
             note = notes.next() => match note {
-                Note::Event(event) => outlet.tell(event).await?,
-                Note::Notice(level, message) => say(log_level, level_of(level), &message),
+                QueuedNote::Event(event) => output.send(event).await?,
+                QueuedNote::Notice(level, message) => log(log_level, level_of(level), &message),
             },
             event = agent.next(&mut events) => match event {
                 Some(event) => {
                     failed = failure(&event).or(failed);
-                    outlet.tell(event).await?;
+                    output.send(event).await?;
                 }
                 None => return Ok(failed),
             },

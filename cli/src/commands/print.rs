@@ -9,7 +9,7 @@ use zot_protocol::{StopReason, rpc};
 use crate::{
     agent::{
         Mode, Start,
-        headless::{Headless, Note, Notes, failure, level_of, read_prompt, say},
+        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log, read_prompt},
     },
     args::{Agent, LogLevel},
     clean, output, running,
@@ -21,7 +21,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
     running::block_on(async {
-        let notes = Arc::new(Notes::default());
+        let notes = Arc::new(NoteQueue::default());
         let mut agent = Headless::begin(start, notes.clone())?;
         let mut watcher = Watcher::new(log_level);
         let mut events = agent.runtime.prompt(Prompt::text(prompt))?;
@@ -85,7 +85,7 @@ impl Watcher {
             rpc::Event::AssistantMessage(message) => self.message = text_of(&message.content),
             rpc::Event::ToolCall(call) => {
                 let args = clean::json(&serde_json::Value::Object(call.args.clone()));
-                say(
+                log(
                     self.log_level,
                     LogLevel::Debug,
                     &format!("{} {args}", call.name),
@@ -94,7 +94,7 @@ impl Watcher {
             }
             rpc::Event::ToolResult(result) => {
                 let status = result.status.as_ref().map_or("", |status| status.as_str());
-                say(
+                log(
                     self.log_level,
                     LogLevel::Debug,
                     &format!("{}: {status}", result.id),
@@ -102,10 +102,10 @@ impl Watcher {
             }
             rpc::Event::TurnEnd(end) if end.stop == StopReason::Length => {
                 let message = "the answer ends where the model's limit was reached";
-                say(self.log_level, LogLevel::Warn, message);
+                log(self.log_level, LogLevel::Warn, message);
             }
             rpc::Event::CompactDone(_) => {
-                say(
+                log(
                     self.log_level,
                     LogLevel::Info,
                     "the conversation was compacted",
@@ -140,18 +140,18 @@ fn text_of(blocks: &[rpc::Block]) -> String {
 }
 
 /// Says a note on standard error.
-fn tell(wanted: LogLevel, note: Note) {
+fn tell(wanted: LogLevel, note: QueuedNote) {
     match note {
-        Note::Event(rpc::Event::ExtNotify(note)) => {
+        QueuedNote::Event(rpc::Event::ExtNotify(note)) => {
             let message = format!("[{}] {}", note.extension, note.message);
-            say(wanted, level_of(note.level), &message);
+            log(wanted, level_of(note.level), &message);
         }
-        Note::Event(rpc::Event::ExtToolCall(call)) => {
+        QueuedNote::Event(rpc::Event::ExtToolCall(call)) => {
             let args = serde_json::Value::Object(call.args);
             let message = format!("[{}] runs {}: {args}", call.extension, call.name);
-            say(wanted, LogLevel::Info, &message);
+            log(wanted, LogLevel::Info, &message);
         }
-        Note::Event(_) => {}
-        Note::Notice(level, message) => say(wanted, level_of(level), &message),
+        QueuedNote::Event(_) => {}
+        QueuedNote::Notice(level, message) => log(wanted, level_of(level), &message),
     }
 }

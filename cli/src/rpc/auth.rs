@@ -1,4 +1,4 @@
-//! Who may drive: where the environment has a token, whoever says it first.
+//! Authentication: if the environment has a token, the client must send it first.
 
 use std::{env, fmt, hint::black_box, os::unix::ffi::OsStringExt};
 
@@ -10,48 +10,52 @@ use zot_protocol::{
 
 use super::input::{Input, Received};
 
-/// The same whatever is wrong, and nothing of what was said.
+/// One message for every failure, without any part of the client's input.
 const REFUSED: &str =
     "not authenticated: the first line must be `hello` with the `token` that zot was started with";
 
-/// The token. It does not print.
+/// The token. Its `Debug` output hides it.
 pub(super) struct Token(Vec<u8>);
 
-/// What came of the first line.
+/// The result of authentication.
 pub(super) enum Admission {
-    /// The driver knows the token.
+    /// The client has sent the token.
     Granted(Hello),
-    /// It does not, and is told so.
+    /// The client has not, and receives this response.
     Refused(Response),
-    /// There was no line.
-    Nobody,
+    /// The input ended before the first line.
+    Closed,
 }
 
 impl Token {
-    /// `None`: no token is asked for.
+    /// Reads the token from the environment. `None` if authentication is not required.
     pub(super) fn from_env() -> Option<Self> {
         let token = env::var_os(RPC_TOKEN).filter(|token| !token.is_empty());
         token.map(|token| Self(token.into_vec()))
     }
 
-    /// Reads the first line.
+    /// Reads and checks the first line.
     pub(super) async fn admit(&self, input: &mut Input) -> Admission {
         let (id, command) = match input.next().await {
             Received::Command(Command::Hello(hello)) => {
-                if hello.token.as_ref().is_some_and(|token| self.is(token)) {
+                if hello
+                    .token
+                    .as_ref()
+                    .is_some_and(|token| self.matches(token))
+                {
                     return Admission::Granted(hello);
                 }
                 (hello.id, "hello".to_owned())
             }
             Received::Command(command) => (command.id(), command.name().to_owned()),
             Received::Refused(response) => (response.id, response.command),
-            Received::End => return Admission::Nobody,
+            Received::End => return Admission::Closed,
         };
         Admission::Refused(Response::new(id, command, Err(REFUSED.to_owned())))
     }
 
-    /// Compares every byte that was given, whatever the first ones are: how long it takes says nothing.
-    fn is(&self, given: &str) -> bool {
+    /// Compares in time that depends only on the length of `given`.
+    fn matches(&self, given: &str) -> bool {
         let expected = self.0.iter().copied().cycle();
         let differing = given
             .bytes()
@@ -72,9 +76,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_whole_token_is_it() {
+    fn only_the_exact_token_matches() {
         let token = Token(b"secret".to_vec());
-        assert!(token.is("secret"));
+        assert!(token.matches("secret"));
         for other in [
             "",
             "s",
@@ -85,7 +89,7 @@ mod tests {
             "secreT",
             "ſecret",
         ] {
-            assert!(!token.is(other), "{other:?}");
+            assert!(!token.matches(other), "{other:?}");
         }
         assert_eq!(format!("{token:?}"), "Token(…)");
     }

@@ -1,37 +1,34 @@
-//! The slash commands that zot has itself, as a driver is told of them. What each does has a command of the protocol, where a
-//! driver can want it.
+//! The built-in slash commands, as `get_commands` lists them. Clients use the corresponding
+//! protocol commands instead.
 
 use zot_protocol::rpc::{CommandInfo, CommandSource};
 
 const COMMANDS: [(&str, &str); 15] = [
-    ("help", "what can be typed"),
-    ("model", "take another model"),
-    ("clear", "drop the conversation"),
-    ("compact", "replace the conversation by a summary"),
-    ("sessions", "go on with another session"),
-    ("session", "fork, export or import the session"),
-    ("skills", "the skills that the model can read"),
-    ("reload-ext", "start all extensions anew"),
-    ("ext", "the extensions, and how each fares"),
-    ("login", "keep a key of a provider"),
-    ("logout", "forget a key of a provider"),
-    (
-        "jail",
-        "confine the built-in tools to the working directory",
-    ),
-    ("unjail", "let the built-in tools out again"),
-    ("yolo", "run tools without asking"),
-    ("exit", "leave"),
+    ("help", "show keys and commands"),
+    ("model", "switch to another model"),
+    ("clear", "start a new conversation"),
+    ("compact", "summarise the conversation and continue"),
+    ("sessions", "continue another session"),
+    ("session", "fork, export or import a session"),
+    ("skills", "list the available skills"),
+    ("reload-ext", "reload all extensions"),
+    ("ext", "show the status of extensions"),
+    ("login", "save a provider's API key"),
+    ("logout", "remove a provider's API key"),
+    ("jail", "confine tools to this directory"),
+    ("unjail", "let tools leave this directory"),
+    ("yolo", "turn tool confirmation on or off"),
+    ("exit", "exit zot"),
 ];
 
-/// All of them.
+/// Lists all built-in commands.
 pub(super) fn commands() -> impl Iterator<Item = CommandInfo> {
     COMMANDS
         .iter()
         .map(|(name, about)| CommandInfo::new(*name, *about, CommandSource::Builtin))
 }
 
-/// Whether one has this name.
+/// Reports whether a built-in command has this name, ignoring case.
 pub(super) fn is(name: &str) -> bool {
     COMMANDS.iter().any(|(it, _)| it.eq_ignore_ascii_case(name))
 }
@@ -42,7 +39,7 @@ mod tests {
     use crate::running::BUILT_IN_COMMANDS;
 
     #[test]
-    fn they_are_those_that_extensions_cannot_take() {
+    fn every_built_in_command_is_listed() {
         assert_eq!(COMMANDS.map(|(name, _)| name), BUILT_IN_COMMANDS);
     }
 }

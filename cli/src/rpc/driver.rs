@@ -1,7 +1,7 @@
-//! The loop between a driver and the agent.
+//! The main loop between the client and the agent.
 
-mod answer;
-mod ask;
+mod commands;
+mod extension_requests;
 
 use std::{io, sync::Arc};
 
@@ -18,47 +18,48 @@ use zot_protocol::{
 
 use crate::{
     agent::{
-        Gone, Outlet, descriptor,
-        headless::{Headless, Note, Notes, level_of, say},
+        JsonOutput, OutputClosed, descriptor,
+        headless::{Headless, NoteQueue, QueuedNote, level_of, log},
     },
     args::LogLevel,
 };
 
 use super::{
     input::{Input, Received},
-    queue::{Job, Queue},
+    queue::{Job, JobQueue},
 };
-use ask::Asked;
+use extension_requests::ExtensionResult;
 
-/// While so many bytes of answers are not read, no further command is.
+/// No further command is read while this many bytes of output are unread.
 const UNREAD_BYTES: usize = 1024 * 1024;
 
-/// Between a driver and the agent.
+/// Connects a client to the agent.
 pub(super) struct Driver {
     runtime: Runtime,
     input: Input,
-    outlet: Outlet,
-    notes: Arc<Notes>,
+    output: JsonOutput,
+    notes: Arc<NoteQueue>,
     log_level: LogLevel,
-    /// What waits for its turn.
-    queue: Queue,
-    /// What has it.
+    /// Jobs that wait for the running one.
+    queue: JobQueue,
+    /// The running job.
     active: Option<Active>,
-    /// What extensions are asked meanwhile.
-    asked: JoinSet<Asked>,
-    turns: Arc<Semaphore>,
-    /// Whether they are ended and started anew, which has the turn too.
+    /// Pending requests to extensions.
+    requests: JoinSet<ExtensionResult>,
+    permits: Arc<Semaphore>,
+    /// Whether extensions are being reloaded. No job starts meanwhile.
     reloading: bool,
-    /// Whether all commands have been read.
+    /// Whether the end of the input has been reached.
     read_all: bool,
-    /// Whether a signal has ended it.
+    /// Whether a signal is shutting zot down.
     ending: watch::Sender<bool>,
 }
 
-/// A prompt or a compaction that runs.
+/// A running prompt or compaction.
 struct Active {
     events: EventStream,
-    /// From `done` on. They are told when the agent is idle, so that a driver who has seen them finds it so.
+    /// The events from `done` on. They are sent once the agent is idle, so that a client that has
+    /// received them can rely on it.
     last: Vec<Event>,
 }
 
@@ -66,48 +67,49 @@ impl Driver {
     pub(super) fn new(
         runtime: Runtime,
         input: Input,
-        outlet: Outlet,
-        notes: Arc<Notes>,
+        output: JsonOutput,
+        notes: Arc<NoteQueue>,
         log_level: LogLevel,
     ) -> Self {
         Self {
             runtime,
             input,
-            outlet,
+            output,
             notes,
             log_level,
-            queue: Queue::default(),
+            queue: JobQueue::default(),
             active: None,
-            asked: JoinSet::new(),
-            turns: Arc::new(Semaphore::new(ask::AT_ONCE)),
+            requests: JoinSet::new(),
+            permits: Arc::new(Semaphore::new(extension_requests::MAX_CONCURRENT)),
             reloading: false,
             read_all: false,
             ending: watch::Sender::new(false),
         }
     }
 
-    /// Until all commands have been read and everything is done and told.
-    pub(super) async fn run(&mut self, agent: &mut Headless) -> Result<(), Gone> {
+    /// Runs until all commands have been read and all work is done and reported.
+    pub(super) async fn run(&mut self, agent: &mut Headless) -> Result<(), OutputClosed> {
         loop {
             self.start_next();
             if self.is_over() {
                 return Ok(());
             }
-            let reads = !self.read_all && self.outlet.waiting() < UNREAD_BYTES;
-            let tells = !self.outlet.is_full();
+            let reads = !self.read_all && self.output.waiting() < UNREAD_BYTES;
+            let tells = !self.output.is_full();
             tokio::select! {
-                worked = self.outlet.work() => worked?,
+                worked = self.output.work() => worked?,
                 received = self.input.next(), if reads => {
                     self.receive(received).await;
-                    // Most drivers wait for each answer. Those who do not have theirs written together.
+                    // Most clients wait for each response. The responses of those that do not are
+                    // batched.
                     if !self.input.has_more() {
-                        self.outlet.write_now()?;
+                        self.output.write_now()?;
                     }
                 }
                 event = next(&mut self.active), if tells => self.event(event),
                 note = self.notes.next(), if tells => self.note(note),
-                Some(asked) = self.asked.join_next() => {
-                    self.asked(asked.expect("what is asked does not panic"));
+                Some(result) = self.requests.join_next() => {
+                    self.extension_result(result.expect("a request task does not panic"));
                 }
                 code = agent.signalled() => {
                     agent.signal(code).await;
@@ -117,68 +119,70 @@ impl Driver {
         }
     }
 
-    /// Nobody reads what is told any more, so nobody listens to what is under way: it would wait for us to take its events.
+
+    /// Drops the running job's events. The output is closed, and the job would wait for us to read
+    /// them.
     pub(super) fn stop_listening(&mut self) {
         self.active = None;
     }
 
-    /// Tells what extensions have said while they were ended.
-    pub(super) async fn finish(mut self) -> Result<(), Gone> {
+    /// Sends the remaining notes of extensions after they have ended.
+    pub(super) async fn finish(mut self) -> Result<(), OutputClosed> {
         while let Some(note) = self.notes.take() {
             self.note(note);
         }
-        self.outlet.finish().await
+        self.output.finish().await
     }
 
-    /// Whether a prompt, a compaction or a reload is under way.
+    /// Reports whether a prompt, a compaction or a reload is running or queued.
     fn is_busy(&self) -> bool {
         self.active.is_some() || self.reloading || !self.queue.is_empty()
     }
 
     fn is_over(&self) -> bool {
-        let is_told = self.outlet.waiting() == 0;
-        self.read_all && is_told && !self.is_busy() && self.asked.is_empty()
+        let is_told = self.output.waiting() == 0;
+        self.read_all && is_told && !self.is_busy() && self.requests.is_empty()
     }
 
-    /// A signal has come, and has aborted what was under way; nothing else begins.
+    /// Handles a signal, which has aborted the running job: no other job starts.
     fn end(&mut self) {
         self.read_all = true;
         self.ending.send_replace(true);
         while let Some(job) = self.queue.pop() {
-            self.give_up(job, ask::ENDING);
+            self.reject(job, extension_requests::SHUTTING_DOWN);
         }
     }
 
-    /// Does what a line asks for.
+    /// Handles one line of input.
     pub(super) async fn receive(&mut self, received: Received) {
         match received {
             Received::Command(command) => self.command(command).await,
-            Received::Refused(response) => self.outlet.put(response),
+            Received::Refused(response) => self.output.push(response),
             Received::End => self.read_all = true,
         }
     }
 
     fn respond(&mut self, id: Option<RequestId>, command: &str, outcome: Result<Data, String>) {
-        self.outlet.put(Response::new(id, command, outcome));
+        self.output.push(Response::new(id, command, outcome));
     }
 
     fn refuse(&mut self, id: Option<RequestId>, command: &str, why: impl Into<String>) {
         self.respond(id, command, Err(why.into()));
     }
 
-    /// Queues something, which is answered when it starts.
+    /// Queues a job. It is answered when it starts.
     fn queue(&mut self, job: Job) {
         if let Err(job) = self.queue.push(job) {
-            self.give_up(job, "too much waits already; this was not queued");
+            self.reject(job, "queue is full");
         }
     }
 
-    fn give_up(&mut self, job: Job, why: &str) {
+    fn reject(&mut self, job: Job, why: &str) {
         let command = job.command();
         self.refuse(job.into_id(), command, why);
     }
 
-    /// Lets the next one begin, where nothing else is under way.
+    /// Starts the next job if none is running.
     fn start_next(&mut self) {
         while self.active.is_none()
             && !self.reloading
@@ -209,56 +213,58 @@ impl Driver {
         }
     }
 
-    /// Tells an event of what is under way, and those that have come with it.
+    /// Sends an event of the running job, and those that are already available after it.
     fn event(&mut self, event: Option<Event>) {
         let Some(active) = &mut self.active else {
             return;
         };
         let mut next = event;
         while let Some(event) = next {
-            // What extensions have said until now comes before it.
-            while !self.outlet.is_full()
+            // NoteQueue that extensions have sent before it go first.
+            while !self.output.is_full()
                 && let Some(note) = self.notes.take()
             {
-                tell(note, &mut self.outlet, self.log_level);
+                send_note(note, &mut self.output, self.log_level);
             }
             if active.last.is_empty() && !matches!(event, Event::Done(_)) {
-                self.outlet.put(event);
+                self.output.push(event);
             } else {
                 active.last.push(event);
             }
-            if self.outlet.is_full() {
+            if self.output.is_full() {
                 return;
             }
             match active.events.ready() {
                 Some(event) => next = Some(event),
-                // Whether there will be more is for the next call to find out.
+                // The next call finds out whether there are more.
                 None => return,
             }
         }
         for event in std::mem::take(&mut active.last) {
-            self.outlet.put(event);
+            self.output.push(event);
         }
         self.active = None;
     }
 
-    fn note(&mut self, note: Note) {
-        tell(note, &mut self.outlet, self.log_level);
+    fn note(&mut self, note: QueuedNote) {
+        send_note(note, &mut self.output, self.log_level);
     }
 }
 
-fn tell(note: Note, outlet: &mut Outlet, log_level: LogLevel) {
+fn send_note(note: QueuedNote, output: &mut JsonOutput, log_level: LogLevel) {
     match note {
-        Note::Event(event) => outlet.put(event),
-        // A driver that does not read it is not to hold us up.
-        Note::Notice(level, message) if descriptor::has(&io::stderr(), PollFlags::OUT) => {
-            say(log_level, level_of(level), &message);
+        QueuedNote::Event(event) => output.push(event),
+        // A client that does not read stderr must not block us.
+        QueuedNote::Notice(level, message)
+            if descriptor::is_ready(&io::stderr(), PollFlags::OUT) =>
+        {
+            log(log_level, level_of(level), &message);
         }
-        Note::Notice(..) => {}
+        QueuedNote::Notice(..) => {}
     }
 }
 
-/// The next event of what is under way; `None` after the last.
+/// Returns the next event of the running job; `None` after the last.
 async fn next(active: &mut Option<Active>) -> Option<Event> {
     match active {
         Some(active) => active.events.next().await,

@@ -1,12 +1,12 @@
-//! The images of a prompt: whether a model can be shown them.
+//! Validates the images of a prompt.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use zot_protocol::rpc::Image;
 
-/// What models see.
+/// The image types that models support.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Type and base64 of each, or what is wrong with the first that is no image.
+/// Returns the type and base64 data of each image, or an error about the first invalid one.
 pub(super) fn read(images: Vec<Image>) -> Result<Vec<(String, String)>, String> {
     let numbered = images.into_iter().enumerate();
     let read = numbered.map(|(at, image)| {
@@ -14,14 +14,17 @@ pub(super) fn read(images: Vec<Image>) -> Result<Vec<(String, String)>, String> 
         let mime_type = image.mime_type.to_ascii_lowercase();
         if !TYPES.contains(&&*mime_type) {
             let known = TYPES.join(", ");
-            return wrong("mime_type", format!("not one of {known}"));
+            return wrong(
+                "mime_type",
+                format!("unsupported image type; expected one of: {known}"),
+            );
         }
         match STANDARD.decode(&image.data) {
-            Ok(bytes) if bytes.is_empty() => wrong("data", "empty".to_owned()),
+            Ok(bytes) if bytes.is_empty() => wrong("data", "must not be empty".to_owned()),
             Ok(_) => Ok((mime_type, image.data)),
             Err(error) => {
                 let why = error.to_string().to_ascii_lowercase();
-                wrong("data", format!("not base64: {why}"))
+                wrong("data", format!("invalid base64: {why}"))
             }
         }
     });
@@ -33,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_one_that_models_see() {
+    fn unsupported_types_and_invalid_data_are_refused() {
         for (mime_type, data, wrong) in [
             ("image/png", "iVBORw0KGgo=", None),
             ("IMAGE/PNG", "iVBORw0KGgo=", None),
@@ -43,16 +46,16 @@ mod tests {
                 "iVBORw0KGgo=",
                 Some("/images/0/mime_type: "),
             ),
-            ("image/png", "", Some("/images/0/data: empty")),
+            ("image/png", "", Some("/images/0/data: must not be empty")),
             (
                 "image/png",
                 "iVBORw0KGgo",
-                Some("/images/0/data: not base64"),
+                Some("/images/0/data: invalid base64"),
             ),
             (
                 "image/png",
                 "iVBO Rw0KGgo=",
-                Some("/images/0/data: not base64"),
+                Some("/images/0/data: invalid base64"),
             ),
         ] {
             let read = read(vec![Image::new(mime_type, data)]);

@@ -1,4 +1,4 @@
-//! Lines into commands. Whatever is wrong with a line, the next one is read.
+//! Parses lines into commands. An invalid line does not stop the following ones from being read.
 
 use zot_host::extension::wire::{Line, LineReader};
 use zot_protocol::{
@@ -9,40 +9,40 @@ use zot_protocol::{
 
 use super::stdin::Stdin;
 
-/// A longer name of a command is not repeated.
+/// Longer command names are not repeated in responses.
 const NAME_BYTES: usize = 256;
 
-/// What came.
+/// A line of input.
 pub(super) enum Received {
     /// A command.
     Command(Command),
-    /// A line that is none, and what is to be answered.
+    /// An invalid line, with the response to send.
     Refused(Response),
-    /// Nothing more will come.
+    /// End of input.
     End,
 }
 
-/// Commands, as they come.
+/// Reads commands from standard input.
 pub(super) struct Input(LineReader<Stdin>);
 
 impl Input {
-    /// From standard input. Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(super) fn new() -> Self {
         Self(LineReader::new(Stdin::new(), limits::RPC_LINE_BYTES))
     }
 
-    /// Whether something has been read already that is not handed out yet.
+    /// Reports whether buffered input has not been returned yet.
     pub(super) fn has_more(&self) -> bool {
         self.0.has_more()
     }
 
-    /// The next one. May be cancelled.
+    /// Returns the next command. Cancel-safe.
     pub(super) async fn next(&mut self) -> Received {
         match self.0.next().await {
             Ok(Some(Line::Bytes(line))) => read(line),
             Ok(Some(Line::TooLong)) => {
                 let most = limits::RPC_LINE_BYTES / (1024 * 1024);
-                let why = format!("a line has more than {most} MiB; it was skipped");
+                let why = format!("line is longer than {most} MiB and was skipped");
                 Received::Refused(Response::new(None, "", Err(why)))
             }
             Ok(None) | Err(_) => Received::End,
@@ -53,7 +53,10 @@ impl Input {
 fn read(line: &[u8]) -> Received {
     match validate::frame::<Command>(line) {
         Ok(command @ Command::Unknown(_)) => {
-            let why = format!("unknown command; known: {}", Command::NAMES.join(", "));
+            let why = format!(
+                "unknown command; expected one of: {}",
+                Command::NAMES.join(", ")
+            );
             Received::Refused(Response::new(command.id(), name(command.name()), Err(why)))
         }
         Ok(command) => Received::Command(command),
@@ -63,11 +66,11 @@ fn read(line: &[u8]) -> Received {
 
 fn refused(mut refusal: Refusal) -> Response {
     let id = refusal.id.take().map(|id| RequestId(id.0));
-    // The response has a place for it.
+    // The response has its own field for the name.
     let command = refusal.frame_type.take().unwrap_or_default();
     let why = if refusal.pointer == "/token" {
-        // The reason would repeat it.
-        "/token: not a string".to_owned()
+        // The full message would repeat the token.
+        "/token: must be a string".to_owned()
     } else {
         refusal.to_string()
     };

@@ -1,25 +1,26 @@
-//! What runs one after the other: prompts, compactions, and the prompts that extensions' commands ask for.
+//! The queue of jobs that run one after the other: prompts, compactions, and prompts from extension
+//! commands.
 
 use std::collections::VecDeque;
 
 use zot_host::Prompt;
 use zot_protocol::{RequestId, rpc};
 
-/// So many may wait, and so many bytes of them: each line alone may have 16 MiB.
-const MOST: usize = 1_000;
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Limits of the queue: jobs, and bytes. A single line may have 16 MiB.
+const MAX_JOBS: usize = 1_000;
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Something that has to wait for its turn. It is answered when that has come.
+/// A job. Its command is answered when the job starts.
 #[derive(Debug)]
 pub(super) enum Job {
     Prompt(Option<RequestId>, Prompt),
     Compact(Option<RequestId>),
-    /// What a command of an extension wants said, and what is answered to who ran it.
+    /// A prompt that an extension's command returned, with the response for the client.
     Command(Option<RequestId>, Box<rpc::RunCommandData>, Prompt),
 }
 
 impl Job {
-    /// The command that asked for it.
+    /// Returns the name of the command that queued it.
     pub(super) fn command(&self) -> &'static str {
         match self {
             Self::Prompt(..) => "prompt",
@@ -28,7 +29,7 @@ impl Job {
         }
     }
 
-    /// What the driver calls that command.
+    /// Returns the ID of that command.
     pub(super) fn into_id(self) -> Option<RequestId> {
         let (Self::Prompt(id, _) | Self::Compact(id) | Self::Command(id, ..)) = self;
         id
@@ -43,18 +44,18 @@ impl Job {
     }
 }
 
-/// The queue, in the order in which things were asked for.
+/// Jobs in the order in which they were queued.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct JobQueue {
     jobs: VecDeque<Job>,
     bytes: usize,
 }
 
-impl Queue {
-    /// Adds something, or gives it back where too much waits already.
+impl JobQueue {
+    /// Adds a job, or returns it if the queue is full.
     pub(super) fn push(&mut self, job: Job) -> Result<(), Job> {
         let bytes = job.bytes();
-        let is_full = self.jobs.len() >= MOST || self.bytes + bytes > MOST_BYTES;
+        let is_full = self.jobs.len() >= MAX_JOBS || self.bytes + bytes > MAX_BYTES;
         if is_full && !self.jobs.is_empty() {
             return Err(job);
         }
@@ -63,7 +64,7 @@ impl Queue {
         Ok(())
     }
 
-    /// What comes next.
+    /// Removes the next job.
     pub(super) fn pop(&mut self) -> Option<Job> {
         let job = self.jobs.pop_front()?;
         self.bytes -= job.bytes();
@@ -84,17 +85,20 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_so_many_and_so_much() {
-        let mut queue = Queue::default();
-        for _ in 0..MOST {
+    fn count_and_bytes_are_limited() {
+        let mut queue = JobQueue::default();
+        for _ in 0..MAX_JOBS {
             assert!(queue.push(Job::Compact(None)).is_ok());
         }
         assert!(queue.push(Job::Compact(None)).is_err());
         while queue.pop().is_some() {}
-        assert!(queue.push(of(MOST_BYTES + 1)).is_ok(), "one always fits");
+        assert!(
+            queue.push(of(MAX_BYTES + 1)).is_ok(),
+            "an empty queue accepts any job"
+        );
         assert!(queue.push(of(1)).is_err());
         assert!(queue.pop().is_some());
-        assert!(queue.push(of(MOST_BYTES)).is_ok());
+        assert!(queue.push(of(MAX_BYTES)).is_ok());
         assert!(queue.push(of(0)).is_ok() && queue.push(of(1)).is_err());
     }
 }

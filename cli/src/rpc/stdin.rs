@@ -1,4 +1,4 @@
-//! Standard input without a thread that waits for it.
+//! Asynchronous standard input without a blocking thread.
 
 use std::{
     io,
@@ -13,17 +13,17 @@ use tokio::{
     task::coop,
 };
 
-use crate::agent::descriptor::{AtOnce, CLOSED, has, read_at_once, watched};
+use crate::agent::descriptor::{CLOSED, NonblockingRead, is_ready, read_nonblocking, register};
 
-/// How much is read at once.
+/// Maximum number of bytes per read.
 const CHUNK: usize = 16 * 1024;
 
 /// Standard input.
 #[derive(Debug)]
 pub(super) struct Stdin {
-    /// `None`: a file, which can be read at any time.
+    /// `None` for a regular file, which is always readable.
     watched: Option<AsyncFd<OwnedFd>>,
-    /// Nothing has been tried yet: what is there already need not be announced first.
+    /// Whether nothing has been read yet. Input that is already there need not be announced first.
     fresh: bool,
 }
 
@@ -31,7 +31,7 @@ impl Stdin {
     /// Must be called within a tokio runtime.
     pub(super) fn new() -> Self {
         Self {
-            watched: watched(&io::stdin(), Interest::READABLE).ok(),
+            watched: register(&io::stdin(), Interest::READABLE).ok(),
             fresh: true,
         }
     }
@@ -45,42 +45,45 @@ impl AsyncRead for Stdin {
     ) -> Poll<io::Result<()>> {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(stdin) = &self.watched else {
-            // It never makes us wait, so that we must see to it ourselves that others have their turn.
+            // A file is always ready, so this must yield to other tasks explicitly.
             let turn = ready!(coop::poll_proceed(context));
             turn.made_progress();
             return Poll::Ready(read(&io::stdin(), buffer).map(drop));
         };
-        if fresh && has(stdin.get_ref(), PollFlags::IN | CLOSED) {
+        if fresh && is_ready(stdin.get_ref(), PollFlags::IN | CLOSED) {
             return Poll::Ready(read(stdin.get_ref(), buffer).map(drop));
         }
         loop {
-            let mut is_ready = ready!(stdin.poll_read_ready(context))?;
+            let mut guard = ready!(stdin.poll_read_ready(context))?;
             let wanted = buffer.remaining().min(CHUNK);
             let space = buffer.initialize_unfilled_to(wanted);
-            match read_at_once(stdin.get_ref(), space) {
-                AtOnce::Read(count) => {
-                    // Whether there is more is found out by reading: a driver often has sent the next command by then.
+            match read_nonblocking(stdin.get_ref(), space) {
+                NonblockingRead::Read(count) => {
+                    // Keep the readiness: the client has often sent the next command by now.
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                AtOnce::Unknown if has(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
-                // What is closed stays announced: another one may have opened it again, but the end is the end.
-                AtOnce::Nothing if is_ready.ready().is_read_closed() => return Poll::Ready(Ok(())),
-                AtOnce::Nothing | AtOnce::Unknown => {
-                    is_ready.clear_ready();
+                NonblockingRead::Unknown if is_ready(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
+                // Readiness stays set after a hang-up. Another writer may open the pipe again, but
+                // the first end of input counts.
+                NonblockingRead::Nothing if guard.ready().is_read_closed() => {
+                    return Poll::Ready(Ok(()));
+                }
+                NonblockingRead::Nothing | NonblockingRead::Unknown => {
+                    guard.clear_ready();
                     continue;
                 }
             }
             let was_all = read(stdin.get_ref(), buffer)?;
             if was_all {
-                is_ready.clear_ready();
+                guard.clear_ready();
             }
             return Poll::Ready(Ok(()));
         }
     }
 }
 
-/// Reads what is there, and says whether that was all.
+/// Reads available bytes, and reports whether those were all.
 fn read(stdin: &impl AsFd, buffer: &mut ReadBuf<'_>) -> io::Result<bool> {
     let wanted = buffer.remaining().min(CHUNK);
     let space = buffer.initialize_unfilled_to(wanted);

@@ -1,10 +1,10 @@
-//! The loop: what happens becomes a message, the message changes the state, and the state is drawn, at most sixty times
-//! a second.
+//! The main loop: every event becomes a message, the message updates the state, and the state is
+//! last_drawn at most sixty times a second.
 
 mod effects;
 mod models;
+mod project_trust;
 mod sessions;
-mod strangers;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -25,9 +25,9 @@ use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::limits;
 
 use super::{
-    bridge::{Bridge, Said},
+    bridge::{Bridge, HostMessage},
     editor::history::History,
-    message::{Effect, Message, Then},
+    message::{AfterTrust, Effect, Message},
     state::{Command, Item, Level, State, Status},
     terminal::{self, Input, Terminal},
     theme::Theme,
@@ -35,18 +35,18 @@ use super::{
     view,
 };
 use crate::{
-    agent::{Record, Signals, Start, headless::leave},
+    agent::{Record, Signals, Start, headless::exit_now},
     exit::Exit,
     waiting::patiently,
 };
 
 /// Sixty frames a second.
 const FRAME: Duration = Duration::from_millis(16);
-/// How often what changes by itself is drawn.
+/// Interval between redraws of animated parts, such as the spinner.
 const TICK: Duration = Duration::from_millis(100);
-/// So many messages of tasks may wait.
-const WAITING: usize = 64;
-/// So much is taken in before it is looked at something else.
+/// Capacity of the channel for messages from background tasks.
+const MESSAGES: usize = 64;
+/// Inputs or events handled in one batch before the loop polls its other sources.
 const BATCH: usize = 256;
 
 /// The interactive agent.
@@ -54,74 +54,65 @@ struct App {
     state: State,
     terminal: Terminal,
     bridge: Arc<Bridge>,
-    world: Arc<World>,
+    app_config: Arc<AppConfig>,
     messages: mpsc::Sender<Message>,
-    /// What an agent is made of, until it is.
+    /// The configuration for the agent, until the agent is started.
     config: Option<Box<RuntimeConfig>>,
     starting: Option<JoinHandle<Result<Runtime, RuntimeError>>>,
     runtime: Option<Runtime>,
     registry: Option<watch::Receiver<Arc<Registry>>>,
     trust: TrustProject,
     events: Option<EventStream>,
-    /// Whoever waits for the user to agree.
+    /// Reply channels of the pending confirmations, by question number.
     questions: HashMap<u64, oneshot::Sender<Confirmed>>,
     command: Option<AbortHandle>,
-    resumes: Resumes,
-    /// Whether something changed since the last frame.
+    pick_session: bool,
+    /// Whether anything changed since the last frame.
     dirty: bool,
-    drawn: Instant,
-    ticked: Instant,
-    /// When extensions were last listened to.
-    heard: Instant,
-    /// Why it ends.
+    last_drawn: Instant,
+    last_tick: Instant,
+    /// When messages from extensions were last handled.
+    last_polled: Instant,
+    /// Set when the loop should end, with the reason.
     end: Option<End>,
 }
 
-/// What does not change.
-struct World {
+/// Settings that do not change while the app runs.
+struct AppConfig {
     home: Home,
     catalogue: Arc<Catalogue>,
     wanted: Wanted,
-    /// The provider at the start.
+    /// The provider that was selected at startup.
     provider: String,
-    /// Whether the demo answers because there was no key.
+    /// Whether the demo model is used because no API key was found.
     fell_back: bool,
-    /// Whether no installed extensions are started.
+    /// Whether installed extensions are not loaded (`--no-ext`).
     no_ext: bool,
 }
 
-/// How the first session is taken up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resumes {
-    /// As it was chosen.
-    Chosen,
-    /// From a list.
-    Picked,
-}
-
-/// Why it ends.
+/// Why the main loop ended.
 enum End {
-    Left,
+    Exited,
     Signalled(u8),
     Failed(anyhow::Error),
 }
 
-/// Runs until the user leaves. `prompt` is in the editor at first.
+/// Runs the interactive agent until the user exits. `prompt` is the initial text of the editor.
 pub(crate) async fn run(start: Start, prompt: &str) -> anyhow::Result<()> {
-    let mut signals = Signals::new().context("cannot watch for signals")?;
-    let mut resizes = signal(SignalKind::window_change()).context("cannot watch for signals")?;
+    let mut signals = Signals::new().context("cannot listen for signals")?;
+    let mut resizes = signal(SignalKind::window_change()).context("cannot listen for signals")?;
     let written = Arc::new(Notify::new());
     let terminal = Terminal::enter(Arc::clone(&written)).context("cannot use the terminal")?;
-    let (messages, mut inbox) = mpsc::channel(WAITING);
+    let (messages, mut inbox) = mpsc::channel(MESSAGES);
     let record = start.record.clone();
     let mut app = App::new(start, prompt, terminal, messages);
     app.draw();
-    // Only now: whatever it takes, the user sees that it has begun.
+    // After the first frame, so that a slow start still shows something.
     let (mut inputs, reading) = terminal::read_input().context("cannot read from the terminal")?;
     let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
-    app.perform(Effect::FindStrangers(Then::Start));
+    app.perform(Effect::FindUntrusted(AfterTrust::Start));
     while app.end.is_none() {
-        app.turn(
+        app.step(
             &mut signals,
             &mut resizes,
             &mut inputs,
@@ -170,7 +161,7 @@ impl App {
         let theme_name = theme;
         let theme = Theme::of_environment(theme_name.as_deref());
         let mut state = State::new(terminal.size(), theme, config.cwd.clone(), status);
-        // One that cannot be read is one that is not there.
+        // A history file that cannot be read is treated as missing.
         state.editor.history = History::load(&history(&config.home)).unwrap_or_default();
         state.editor.insert(prompt);
         let version = env!("CARGO_PKG_VERSION");
@@ -180,28 +171,28 @@ impl App {
         ];
         state.output.push(Item::Banner(banner));
         if fell_back {
-            state.tell(
+            state.notify(
                 Level::Warning,
-                "there is no key, so the demo model answers\nhint: /login anthropic, or set ANTHROPIC_API_KEY or OPENAI_API_KEY",
+                "no API key found; using the demo model\nhint: run /login anthropic, or set ANTHROPIC_API_KEY or OPENAI_API_KEY",
             );
         }
         if let Some(name) = theme_name.filter(|name| !Theme::NAMES.contains(&name.as_str())) {
             let text = format!(
-                "there is no theme `{}`; known: {}",
+                "unknown theme `{}`; expected one of: {}",
                 name.escape_debug(),
                 Theme::NAMES.join(", ")
             );
-            state.tell(Level::Warning, text);
+            state.notify(Level::Warning, text);
         }
         for notice in notices {
-            state.tell(Level::Warning, crate::clean::text(&notice));
+            state.notify(Level::Warning, crate::clean::text(&notice));
         }
         let now = Instant::now();
         Self {
             state,
             terminal,
             bridge,
-            world: Arc::new(World {
+            app_config: Arc::new(AppConfig {
                 home: config.home.clone(),
                 catalogue: Arc::clone(&config.catalogue),
                 wanted,
@@ -218,21 +209,17 @@ impl App {
             events: None,
             questions: HashMap::new(),
             command: None,
-            resumes: if pick_session {
-                Resumes::Picked
-            } else {
-                Resumes::Chosen
-            },
+            pick_session,
             dirty: false,
-            drawn: now,
-            ticked: now,
-            heard: now,
+            last_drawn: now,
+            last_tick: now,
+            last_polled: now,
             end: None,
         }
     }
 
-    /// Waits for something to happen, and lets it.
-    async fn turn(
+    /// Waits for one event, handles it, and draws a frame if one is due.
+    async fn step(
         &mut self,
         signals: &mut Signals,
         resizes: &mut Signal,
@@ -247,8 +234,8 @@ impl App {
             code = signals.next() => self.end = Some(End::Signalled(code)),
             _ = resizes.recv() => {
                 self.terminal.resized();
-                self.happened(Message::Resized(self.terminal.size()));
-                // What stands there fits no more.
+                self.dispatch(Message::Resized(self.terminal.size()));
+                // The old frame does not fit the new size.
                 self.draw();
             }
             input = inputs.recv() => {
@@ -258,49 +245,49 @@ impl App {
                     self.input(input);
                 }
             }
-            started = joined(&mut self.starting) => self.started(started),
-            // Once a frame: nobody could see more of a flood.
-            () = bridge.arrived(), if self.heard.elapsed() >= FRAME => self.said(),
+            started = wait_for_start(&mut self.starting) => self.started(started),
+            // At most once per frame, so that a flood of notes cannot starve the loop.
+            () = bridge.arrived(), if self.last_polled.elapsed() >= FRAME => self.drain_bridge(),
             message = inbox.recv() => {
                 if let Some(message) = message {
-                    self.happened(message);
+                    self.dispatch(message);
                 }
             }
-            event = next(&mut self.events) => self.event(event),
-            () = changed(&mut self.registry) => self.offered(),
+            event = next_event(&mut self.events) => self.event(event),
+            () = registry_changed(&mut self.registry) => self.refresh_registry(),
             () = written.notified() => {}
             () = tokio::time::sleep_until(wake) => self.tick(),
         }
         if self.terminal.is_gone() {
-            self.end.get_or_insert(End::Left);
+            self.end.get_or_insert(End::Exited);
         }
-        if self.dirty && self.drawn.elapsed() >= FRAME {
+        if self.dirty && self.last_drawn.elapsed() >= FRAME {
             self.draw();
         }
     }
 
-    /// When to look again, whatever happens.
+    /// Returns when the loop must run again even if nothing happens.
     fn wake(&self) -> Instant {
         let far = Instant::now() + Duration::from_secs(3600);
         let frame = if self.dirty && self.terminal.is_free() {
-            self.drawn + FRAME
+            self.last_drawn + FRAME
         } else {
             far
         };
         let tick = if self.state.is_moving() {
-            self.ticked + TICK
+            self.last_tick + TICK
         } else {
             far
         };
-        let heard = if self.heard.elapsed() < FRAME {
-            self.heard + FRAME
+        let last_polled = if self.last_polled.elapsed() < FRAME {
+            self.last_polled + FRAME
         } else {
             far
         };
-        frame.min(tick).min(heard)
+        frame.min(tick).min(last_polled)
     }
 
-    fn happened(&mut self, message: Message) {
+    fn dispatch(&mut self, message: Message) {
         let effects = update(&mut self.state, message, std::time::Instant::now());
         self.dirty = true;
         for effect in effects {
@@ -311,29 +298,29 @@ impl App {
     fn input(&mut self, input: Input) {
         match input {
             Input::Key(key) => {
-                // For the test that a panic gives the terminal back; in no build that is released.
+                // For the test that a panic restores the terminal; compiled only into debug builds.
                 #[cfg(debug_assertions)]
                 assert!(
                     std::env::var_os("ZOT_TEST_PANIC").is_none(),
-                    "asked to panic"
+                    "ZOT_TEST_PANIC is set"
                 );
-                self.happened(Message::Key(key));
+                self.dispatch(Message::Key(key));
             }
-            Input::Paste(text) => self.happened(Message::Paste(text)),
-            Input::Closed => self.end = Some(End::Left),
+            Input::Paste(text) => self.dispatch(Message::Paste(text)),
+            Input::Closed => self.end = Some(End::Exited),
         }
     }
 
-    fn said(&mut self) {
-        self.heard = Instant::now();
-        // What the agent told before is to be seen before: a call, then the question about it.
+    fn drain_bridge(&mut self) {
+        self.last_polled = Instant::now();
+        // Show earlier agent events first: the tool call, then the question about it.
         if let Some(event) = self.events.as_mut().and_then(EventStream::ready) {
             self.event(Some(event));
         }
-        for said in self.bridge.take() {
-            if let Said::Confirm(question) = said {
+        for message in self.bridge.take() {
+            if let HostMessage::Confirm(question) = message {
                 self.questions.insert(question.number, question.answer);
-                self.happened(Message::Asked {
+                self.dispatch(Message::Asked {
                     number: question.number,
                     caller: question.caller,
                     tool: question.tool,
@@ -341,10 +328,10 @@ impl App {
                 });
                 continue;
             }
-            if let Said::Withdrawn(number) = said {
+            if let HostMessage::Withdrawn(number) = message {
                 self.questions.remove(&number);
             }
-            self.happened(Message::Said(said));
+            self.dispatch(Message::Host(message));
         }
     }
 
@@ -352,10 +339,10 @@ impl App {
         let mut event = event;
         for _ in 0..BATCH {
             match event {
-                Some(it) => self.happened(Message::Event(it)),
+                Some(it) => self.dispatch(Message::Event(it)),
                 None => {
                     self.events = None;
-                    return self.happened(Message::Ended);
+                    return self.dispatch(Message::Ended);
                 }
             }
             let Some(next) = self.events.as_mut().and_then(EventStream::ready) else {
@@ -364,21 +351,21 @@ impl App {
             event = Some(next);
         }
         if let Some(event) = event {
-            self.happened(Message::Event(event));
+            self.dispatch(Message::Event(event));
         }
     }
 
     fn tick(&mut self) {
-        if self.ticked.elapsed() < TICK {
+        if self.last_tick.elapsed() < TICK {
             return;
         }
-        self.ticked = Instant::now();
-        self.happened(Message::Tick);
-        self.offered();
+        self.last_tick = Instant::now();
+        self.dispatch(Message::Tick);
+        self.refresh_registry();
     }
 
-    /// Looks who offers what.
-    fn offered(&mut self) {
+    /// Reads the current commands and extensions from the registry.
+    fn refresh_registry(&mut self) {
         let Some(runtime) = &self.runtime else {
             return;
         };
@@ -388,11 +375,11 @@ impl App {
             description: entry.description.clone(),
             extension: entry.extension.clone(),
         });
-        let message = Message::Offered {
+        let message = Message::RegistryChanged {
             commands: commands.collect(),
             extensions: runtime.host().extensions(),
         };
-        self.happened(message);
+        self.dispatch(message);
     }
 
     fn draw(&mut self) {
@@ -401,15 +388,15 @@ impl App {
         }
         self.state.now = std::time::Instant::now();
         for panic in terminal::panics() {
-            self.state.tell(Level::Error, crate::clean::text(&panic));
+            self.state.notify(Level::Error, crate::clean::text(&panic));
         }
         let finished = view::finished(&mut self.state);
         let live = view::live(&self.state);
         self.terminal.draw(&finished, &live);
-        (self.dirty, self.drawn) = (false, Instant::now());
+        (self.dirty, self.last_drawn) = (false, Instant::now());
     }
 
-    /// Gives the terminal back and ends everything, in order.
+    /// Restores the terminal, then shuts down extensions and the agent.
     async fn close(
         mut self,
         mut signals: Signals,
@@ -424,7 +411,7 @@ impl App {
             if let Some(starting) = self.starting.take() {
                 self.runtime = starting.await.ok().and_then(Result::ok);
             }
-            // Nobody is there to answer.
+            // Dropping a reply channel answers "no".
             self.questions.clear();
             drop(self.events.take());
             if let Some(runtime) = &self.runtime {
@@ -436,8 +423,8 @@ impl App {
         };
         tokio::select! {
             biased;
-            () = patiently(|| "ending the extensions".to_owned(), ending) => {}
-            code = signals.next() => leave(reaper.as_ref(), code).await,
+            () = patiently(|| "stopping extensions".to_owned(), ending) => {}
+            code = signals.next() => exit_now(reaper.as_ref(), code).await,
         }
         if let Some(record) = record {
             for path in record.finish()? {
@@ -448,20 +435,20 @@ impl App {
         match self.end {
             Some(End::Failed(error)) => Err(error),
             Some(End::Signalled(code)) => Err(Exit(code).into()),
-            Some(End::Left) | None => Ok(()),
+            Some(End::Exited) | None => Ok(()),
         }
     }
 }
 
-/// The next event of a prompt; never, where there is none.
-async fn next(events: &mut Option<EventStream>) -> Option<zot_protocol::rpc::Event> {
+/// Returns the next event of the running prompt; pending forever if none is running.
+async fn next_event(events: &mut Option<EventStream>) -> Option<zot_protocol::rpc::Event> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
     }
 }
 
-async fn joined(
+async fn wait_for_start(
     starting: &mut Option<JoinHandle<Result<Runtime, RuntimeError>>>,
 ) -> anyhow::Result<Runtime> {
     let Some(task) = starting else {
@@ -469,10 +456,10 @@ async fn joined(
     };
     let joined = task.await;
     *starting = None;
-    Ok(joined.context("the agent could not be started")??)
+    Ok(joined.context("failed to start the agent")??)
 }
 
-async fn changed(registry: &mut Option<watch::Receiver<Arc<Registry>>>) {
+async fn registry_changed(registry: &mut Option<watch::Receiver<Arc<Registry>>>) {
     let is_over = match registry {
         Some(registry) => registry.changed().await.is_err(),
         None => std::future::pending().await,
@@ -482,12 +469,12 @@ async fn changed(registry: &mut Option<watch::Receiver<Arc<Registry>>>) {
     }
 }
 
-/// Where the prompts of before are kept.
+/// Returns the path of the prompt history file.
 fn history(home: &Home) -> PathBuf {
     home.path().join("history")
 }
 
-/// As a shell shows it.
+/// Formats the working directory as a shell does, with `~` for the home directory.
 fn shown_cwd(cwd: &std::path::Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let below = home.and_then(|home| Some(cwd.strip_prefix(home).ok()?.to_owned()));

@@ -1,5 +1,6 @@
-//! What extensions want of the screen, between their threads and the loop that draws: kept in order, and never more than
-//! can be shown. A million notes are twenty notes and a count.
+//! The host's hooks for the interactive agent: a queue between the extensions' tasks and the main
+//! loop. It keeps the order of messages and is bounded per extension, so a flood of notes becomes
+//! the last twenty and a count.
 
 use std::{
     collections::VecDeque,
@@ -18,26 +19,26 @@ use zot_protocol::{
 
 use super::state::Panel;
 
-/// As many notes of an extension are shown.
+/// Number of notes that are shown per extension.
 pub(crate) const NOTES: usize = 20;
-/// So many lines of the host itself may wait.
+/// Maximum number of queued notices from the host itself.
 const NOTICES: usize = 100;
-/// So much of the panels of one extension may wait to be shown: things, and bytes.
+/// Limits for queued panel messages per extension: messages, and bytes.
 const PANELS: (usize, usize) = (100, 2 << 20);
 
-/// Something that an extension, or the host about one, wants to be seen.
+/// A message from an extension, or from the host about an extension, for the screen.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum HostMessage {
     Note {
         extension: String,
         level: NoteLevel,
         message: String,
     },
-    /// An extension runs a tool.
-    Called(rpc::ExtToolCall),
-    /// A tool that an extension ran has ended.
-    CallEnded(rpc::ExtToolResult),
-    /// So many notes and calls of an extension came too fast to be shown.
+    /// An extension calls a tool.
+    ToolCalled(rpc::ExtToolCall),
+    /// A tool call made by an extension has ended.
+    ToolCallEnded(rpc::ExtToolResult),
+    /// The number of notes and calls of an extension that were dropped from the queue.
     Skipped {
         extension: String,
         count: u64,
@@ -48,20 +49,20 @@ pub(crate) enum Said {
     RenderPanel(String, PanelRender),
     ClosePanel(String, PanelClose),
     Gone(String),
-    /// A prompt of an extension, to be queued.
+    /// A prompt that an extension submitted.
     Submit {
         extension: String,
         text: String,
     },
-    /// Prompts of an extension were too many, or too large, to be queued.
+    /// Prompts of an extension were dropped because they were too many or too large.
     SubmitsDropped(String),
-    Confirm(Question),
-    /// The question with this number needs no answer any more.
+    Confirm(ConfirmRequest),
+    /// The question with this number no longer needs an answer.
     Withdrawn(u64),
 }
 
-impl Said {
-    /// How much it holds, if it is about a panel of this extension.
+impl HostMessage {
+    /// Returns the size of the message if it concerns a panel of this extension.
     fn panel_bytes(&self, extension: &str) -> Option<usize> {
         let size = |texts: [Option<&String>; 2], lines: &[String]| {
             let texts = texts.into_iter().flatten().chain(lines);
@@ -82,11 +83,11 @@ impl Said {
     }
 }
 
-/// Whether a tool may be run.
+/// Asks whether a tool call may run.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct ConfirmRequest {
     pub(crate) number: u64,
-    /// The extension that makes the call; `None`: the model.
+    /// The extension that makes the call, or `None` for the model.
     pub(crate) caller: Option<String>,
     pub(crate) tool: String,
     pub(crate) args: Object,
@@ -96,15 +97,15 @@ pub(crate) struct Question {
 /// The hooks of the interactive agent.
 #[derive(Debug, Default)]
 pub(crate) struct Bridge {
-    queue: Mutex<VecDeque<Said>>,
+    queue: Mutex<VecDeque<HostMessage>>,
     arrived: Notify,
-    /// Whether tool calls are asked about.
+    /// Whether tool calls need confirmation.
     asks: AtomicBool,
     questions: AtomicU64,
 }
 
 impl Bridge {
-    /// `asks`: whether each tool call is asked about.
+    /// Creates a bridge. `asks` is whether tool calls need confirmation.
     pub(crate) fn new(asks: bool) -> Self {
         Self {
             asks: AtomicBool::new(asks),
@@ -112,37 +113,37 @@ impl Bridge {
         }
     }
 
-    /// From here on, tool calls are asked about, or not.
+    /// Sets whether tool calls need confirmation from now on.
     pub(crate) fn set_asks(&self, asks: bool) {
         self.asks.store(asks, Ordering::SeqCst);
     }
 
-    /// Resolves when something has been said.
+    /// Waits until a message has been queued.
     pub(crate) async fn arrived(&self) {
         self.arrived.notified().await;
     }
 
-    /// All that has been said since.
-    pub(crate) fn take(&self) -> VecDeque<Said> {
+    /// Takes all queued messages.
+    pub(crate) fn take(&self) -> VecDeque<HostMessage> {
         std::mem::take(&mut *self.queue())
     }
 
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Said>> {
+    fn queue(&self) -> MutexGuard<'_, VecDeque<HostMessage>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, said: Said) {
-        self.queue().push_back(said);
+    fn push(&self, message: HostMessage) {
+        self.queue().push_back(message);
         self.arrived.notify_one();
     }
 
-    /// Adds something about a panel. Where too much of that extension's waits, its oldest goes: nobody would see it.
-    fn say_of_panel(&self, extension: &str, said: Said) {
+    /// Queues a panel message. Over the limits, drops the oldest panel messages of that extension.
+    fn push_panel(&self, extension: &str, message: HostMessage) {
         {
             let mut queue = self.queue();
-            queue.push_back(said);
+            queue.push_back(message);
             let (mut count, mut bytes) = (0, 0);
-            // From the latest on, as many as may wait.
+            // Walk from the newest, keeping messages until a limit is reached.
             for at in (0..queue.len()).rev() {
                 let Some(size) = queue[at].panel_bytes(extension) else {
                     continue;
@@ -157,33 +158,34 @@ impl Bridge {
         self.arrived.notify_one();
     }
 
-    /// Forgets what waits about panels of an extension; all of them, or the one with this id.
-    fn forget_panels(&self, extension: &str, id: Option<&PanelId>) {
-        self.queue().retain(|said| match said {
-            Said::OpenPanel(by, open) => {
+    /// Drops queued panel messages of an extension: those for `id`, or all.
+    fn drop_panels(&self, extension: &str, id: Option<&PanelId>) {
+        self.queue().retain(|message| match message {
+            HostMessage::OpenPanel(by, open) => {
                 by != extension || id.is_some_and(|id| open.panel.id != *id)
             }
-            Said::RenderPanel(by, render) => {
+            HostMessage::RenderPanel(by, render) => {
                 by != extension || id.is_some_and(|id| render.panel_id != *id)
             }
-            Said::ClosePanel(by, close) => {
+            HostMessage::ClosePanel(by, close) => {
                 by != extension || id.is_some_and(|id| close.panel_id != *id)
             }
             _ => true,
         });
     }
 
-    /// Adds something that an extension can say without end, in the place of its oldest where enough of it wait.
-    fn add(&self, extension: &str, said: Said) {
+    /// Queues a message of a kind that an extension can send without limit. Over the limit, drops
+    /// and counts the oldest one.
+    fn push_bounded(&self, extension: &str, message: HostMessage) {
         {
             let mut queue = self.queue();
-            let same = |it: &Said| it.is_bounded() && it.extension() == Some(extension);
+            let same = |it: &HostMessage| it.is_bounded() && it.extension() == Some(extension);
             if queue.iter().filter(|it| same(it)).count() >= NOTES
                 && let Some(oldest) = queue.iter().position(same)
             {
                 queue.remove(oldest);
-                let counted = queue.iter_mut().find_map(|said| match said {
-                    Said::Skipped {
+                let counted = queue.iter_mut().find_map(|message| match message {
+                    HostMessage::Skipped {
                         extension: by,
                         count,
                     } if by == extension => Some(count),
@@ -191,33 +193,33 @@ impl Bridge {
                 });
                 match counted {
                     Some(count) => *count += 1,
-                    None => queue.push_front(Said::Skipped {
+                    None => queue.push_front(HostMessage::Skipped {
                         extension: extension.to_owned(),
                         count: 1,
                     }),
                 }
             }
-            queue.push_back(said);
+            queue.push_back(message);
         }
         self.arrived.notify_one();
     }
 }
 
-impl Said {
-    /// Whether an extension can say it without end.
+impl HostMessage {
+    /// Reports whether an extension can send this kind of message without limit.
     fn is_bounded(&self) -> bool {
         matches!(
             self,
-            Self::Note { .. } | Self::Called(_) | Self::CallEnded(_)
+            Self::Note { .. } | Self::ToolCalled(_) | Self::ToolCallEnded(_)
         )
     }
 
-    /// The extension that it is about, where it is bounded.
+    /// Returns the extension of a bounded message.
     fn extension(&self) -> Option<&str> {
         match self {
             Self::Note { extension, .. } => Some(extension),
-            Self::Called(call) => Some(&call.extension),
-            Self::CallEnded(result) => Some(&result.extension),
+            Self::ToolCalled(call) => Some(&call.extension),
+            Self::ToolCallEnded(result) => Some(&result.extension),
             _ => None,
         }
     }
@@ -225,90 +227,98 @@ impl Said {
 
 impl Hooks for Bridge {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
-        let note = Said::Note {
+        let note = HostMessage::Note {
             extension: extension.to_owned(),
             level,
             message: message.to_owned(),
         };
-        self.add(extension, note);
+        self.push_bounded(extension, note);
     }
 
     fn extension_call(&self, call: rpc::ExtToolCall) {
         let extension = call.extension.clone();
-        self.add(&extension, Said::Called(call));
+        self.push_bounded(&extension, HostMessage::ToolCalled(call));
     }
 
     fn extension_call_ended(&self, result: rpc::ExtToolResult) {
         if result.status != ToolStatus::Completed {
             let extension = result.extension.clone();
-            self.add(&extension, Said::CallEnded(result));
+            self.push_bounded(&extension, HostMessage::ToolCallEnded(result));
         }
     }
 
     fn notice(&self, level: NoteLevel, message: &str) {
-        let is_notice = |said: &Said| matches!(said, Said::Notice(..));
+        let is_notice = |message: &HostMessage| matches!(message, HostMessage::Notice(..));
         {
             let mut queue = self.queue();
-            if queue.iter().filter(|said| is_notice(said)).count() >= NOTICES
+            if queue.iter().filter(|message| is_notice(message)).count() >= NOTICES
                 && let Some(oldest) = queue.iter().position(is_notice)
             {
                 queue.remove(oldest);
             }
         }
-        self.say(Said::Notice(level, message.to_owned()));
+        self.push(HostMessage::Notice(level, message.to_owned()));
     }
 
     fn clear_notes(&self, extension: &str) {
         {
             let mut queue = self.queue();
-            queue.retain(|said| match said {
-                Said::Note { extension: by, .. } | Said::Skipped { extension: by, .. } => {
-                    by != extension
-                }
-                Said::ClearNotes(by) => by != extension,
+            queue.retain(|message| match message {
+                HostMessage::Note { extension: by, .. }
+                | HostMessage::Skipped { extension: by, .. } => by != extension,
+                HostMessage::ClearNotes(by) => by != extension,
                 _ => true,
             });
         }
-        self.say(Said::ClearNotes(extension.to_owned()));
+        self.push(HostMessage::ClearNotes(extension.to_owned()));
     }
 
     fn open_panel(&self, extension: &str, panel: OpenPanel) {
         let mut panel = panel;
         let inner = &mut panel.panel;
-        Panel::cut(
+        Panel::truncate(
             inner.title.as_mut(),
             Some(&mut inner.lines),
             inner.footer.as_mut(),
         );
-        // Opened anew, it is another one.
-        self.forget_panels(extension, Some(&panel.panel.id));
-        self.say_of_panel(extension, Said::OpenPanel(extension.to_owned(), panel));
+        // A reopened panel replaces the old one, so pending updates no longer apply.
+        self.drop_panels(extension, Some(&panel.panel.id));
+        self.push_panel(
+            extension,
+            HostMessage::OpenPanel(extension.to_owned(), panel),
+        );
     }
 
     fn render_panel(&self, extension: &str, render: PanelRender) {
         let mut render = render;
-        Panel::cut(
+        Panel::truncate(
             render.title.as_mut(),
             render.lines.as_mut(),
             render.footer.as_mut(),
         );
-        // What is absent stays as it is, so only a drawing of everything takes the place of one that nobody has seen.
+        // Absent fields stay unchanged, so only a complete update replaces a queued one.
         if render.title.is_some() && render.lines.is_some() && render.footer.is_some() {
-            self.queue().retain(|said| {
-                !matches!(said, Said::RenderPanel(by, it) if by == extension && it.panel_id == render.panel_id)
+            self.queue().retain(|message| {
+                !matches!(message, HostMessage::RenderPanel(by, it) if by == extension && it.panel_id == render.panel_id)
             });
         }
-        self.say_of_panel(extension, Said::RenderPanel(extension.to_owned(), render));
+        self.push_panel(
+            extension,
+            HostMessage::RenderPanel(extension.to_owned(), render),
+        );
     }
 
     fn close_panel(&self, extension: &str, close: PanelClose) {
-        self.forget_panels(extension, Some(&close.panel_id));
-        self.say_of_panel(extension, Said::ClosePanel(extension.to_owned(), close));
+        self.drop_panels(extension, Some(&close.panel_id));
+        self.push_panel(
+            extension,
+            HostMessage::ClosePanel(extension.to_owned(), close),
+        );
     }
 
     fn gone(&self, extension: &str) {
-        self.forget_panels(extension, None);
-        self.say(Said::Gone(extension.to_owned()));
+        self.drop_panels(extension, None);
+        self.push(HostMessage::Gone(extension.to_owned()));
     }
 
     fn submit(&self, extension: &str, text: &str) {
@@ -317,16 +327,15 @@ impl Hooks for Bridge {
             let mut queue = self.queue();
             let waiting = queue
                 .iter()
-                .filter(|said| matches!(said, Said::Submit { .. }))
+                .filter(|message| matches!(message, HostMessage::Submit { .. }))
                 .count();
             if waiting < limits::SUBMITS && text.len() <= limits::SUBMIT_BYTES {
                 let text = text.to_owned();
-                queue.push_back(Said::Submit { extension, text });
-            } else if !queue
-                .iter()
-                .any(|said| matches!(said, Said::SubmitsDropped(by) if *by == extension))
-            {
-                queue.push_back(Said::SubmitsDropped(extension));
+                queue.push_back(HostMessage::Submit { extension, text });
+            } else if !queue.iter().any(
+                |message| matches!(message, HostMessage::SubmitsDropped(by) if *by == extension),
+            ) {
+                queue.push_back(HostMessage::SubmitsDropped(extension));
             }
         }
         self.arrived.notify_one();
@@ -344,32 +353,32 @@ impl Hooks for Bridge {
         Box::pin(async move {
             let number = self.questions.fetch_add(1, Ordering::SeqCst);
             let (answer, answered) = oneshot::channel();
-            self.say(Said::Confirm(Question {
+            self.push(HostMessage::Confirm(ConfirmRequest {
                 number,
                 caller: caller.map(str::to_owned),
                 tool: tool.to_owned(),
                 args: args.clone(),
                 answer,
             }));
-            let _asked = Asked {
+            let _withdraw = WithdrawOnDrop {
                 bridge: self,
                 number,
             };
-            // Where nobody answers, nobody agreed.
+            // A dropped reply channel means that nobody answered.
             answered.await.unwrap_or(Confirmed::No)
         })
     }
 }
 
-/// A question that somebody waits for; dropped, nobody does.
-struct Asked<'b> {
+/// Withdraws its question when it is dropped.
+struct WithdrawOnDrop<'b> {
     bridge: &'b Bridge,
     number: u64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
-        self.bridge.say(Said::Withdrawn(self.number));
+        self.bridge.push(HostMessage::Withdrawn(self.number));
     }
 }
 
@@ -378,37 +387,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_of_notes_is_twenty_and_a_count() {
+    fn a_flood_of_notes_becomes_twenty_and_a_count() {
         let bridge = Bridge::new(false);
         for number in 0..10_000 {
             bridge.note("noisy", NoteLevel::Info, &number.to_string());
         }
         bridge.note("other", NoteLevel::Info, "here");
-        let said = bridge.take();
-        assert_eq!(said.len(), NOTES + 2);
-        assert!(matches!(&said[0], Said::Skipped { count: 9_980, .. }));
-        assert!(matches!(&said[NOTES], Said::Note { message, .. } if message == "9999"));
+        let message = bridge.take();
+        assert_eq!(message.len(), NOTES + 2);
+        assert!(matches!(
+            &message[0],
+            HostMessage::Skipped { count: 9_980, .. }
+        ));
+        assert!(matches!(&message[NOTES], HostMessage::Note { message, .. } if message == "9999"));
     }
 
     #[test]
-    fn a_flood_of_submits_is_ten_and_a_word() {
+    fn a_flood_of_submits_is_limited_and_reported_once() {
         let bridge = Bridge::new(false);
         for _ in 0..10_000 {
             bridge.submit("noisy", "again");
         }
         bridge.submit("other", "me too");
-        let said = bridge.take();
-        assert_eq!(said.len(), limits::SUBMITS + 2);
-        let dropped =
-            |said: &Said, name: &str| matches!(said, Said::SubmitsDropped(by) if by == name);
-        assert!(dropped(&said[limits::SUBMITS], "noisy"));
-        assert!(dropped(&said[limits::SUBMITS + 1], "other"));
+        let message = bridge.take();
+        assert_eq!(message.len(), limits::SUBMITS + 2);
+        let dropped = |message: &HostMessage, name: &str| matches!(message, HostMessage::SubmitsDropped(by) if by == name);
+        assert!(dropped(&message[limits::SUBMITS], "noisy"));
+        assert!(dropped(&message[limits::SUBMITS + 1], "other"));
         bridge.submit("noisy", &"x".repeat(limits::SUBMIT_BYTES + 1));
         assert!(dropped(&bridge.take()[0], "noisy"));
     }
 
     #[test]
-    fn a_flood_of_panels_is_what_can_be_seen_of_it() {
+    fn a_flood_of_panel_messages_is_bounded() {
         let bridge = Bridge::new(false);
         let lines = vec!["x".repeat(100_000); 10_000];
         for number in 0..50 {
@@ -422,25 +433,32 @@ mod tests {
             }
         }
         bridge.open_panel("other", OpenPanel::new(zot_protocol::Panel::new("1")));
-        let said = bridge.take();
-        assert!(said.len() <= PANELS.0 + 1, "{}", said.len());
-        let bytes: usize = said.iter().filter_map(|it| it.panel_bytes("noisy")).sum();
+        let message = bridge.take();
+        assert!(message.len() <= PANELS.0 + 1, "{}", message.len());
+        let bytes: usize = message
+            .iter()
+            .filter_map(|it| it.panel_bytes("noisy"))
+            .sum();
         assert!(bytes <= PANELS.1, "{bytes}");
-        assert!(said.iter().any(|it| it.panel_bytes("other").is_some()));
+        assert!(message.iter().any(|it| it.panel_bytes("other").is_some()));
         bridge.open_panel("noisy", OpenPanel::new(zot_protocol::Panel::new("1")));
         bridge.gone("noisy");
-        assert_eq!(bridge.take().len(), 1, "who is gone has no panels");
+        assert_eq!(
+            bridge.take().len(),
+            1,
+            "the panels of an extension that is gone are dropped"
+        );
     }
 
     #[test]
-    fn notes_that_are_taken_back_are_not_seen() {
+    fn clearing_notes_drops_queued_ones() {
         let bridge = Bridge::new(false);
         bridge.note("a", NoteLevel::Info, "1");
         bridge.note("b", NoteLevel::Info, "2");
         bridge.clear_notes("a");
-        let said = bridge.take();
-        assert!(matches!(&said[0], Said::Note { extension, .. } if extension == "b"));
-        assert!(matches!(&said[1], Said::ClearNotes(by) if by == "a"));
-        assert_eq!(said.len(), 2);
+        let message = bridge.take();
+        assert!(matches!(&message[0], HostMessage::Note { extension, .. } if extension == "b"));
+        assert!(matches!(&message[1], HostMessage::ClearNotes(by) if by == "a"));
+        assert_eq!(message.len(), 2);
     }
 }

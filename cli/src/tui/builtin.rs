@@ -1,6 +1,6 @@
-//! The slash commands that zot has itself.
+//! The built-in slash commands.
 
-/// A slash command that zot has itself.
+/// A built-in slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Builtin {
     Help,
@@ -21,7 +21,7 @@ pub(crate) enum Builtin {
 }
 
 impl Builtin {
-    /// In the order in which they are listed.
+    /// All commands, in display order.
     pub(crate) const ALL: [Self; 15] = [
         Self::Help,
         Self::Model,
@@ -40,13 +40,13 @@ impl Builtin {
         Self::Exit,
     ];
 
-    /// The command of this name, in any case.
+    /// Finds a command by name, ignoring case.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|builtin| builtin.name().eq_ignore_ascii_case(name))
     }
 
-    /// Without the slash.
+    /// Returns the name without the slash.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Help => "help",
@@ -67,7 +67,7 @@ impl Builtin {
         }
     }
 
-    /// What may follow the name.
+    /// Returns the usage of the arguments.
     pub(crate) fn args(self) -> &'static str {
         match self {
             Self::Model => "[NAME]",
@@ -77,39 +77,39 @@ impl Builtin {
         }
     }
 
-    /// What it does, in a line.
+    /// Returns a one-line description.
     pub(crate) fn about(self) -> &'static str {
         match self {
-            Self::Help => "keys and commands",
-            Self::Model => "another model answers",
-            Self::Clear => "begin anew",
-            Self::Compact => "go on with a summary of what was said",
-            Self::Sessions => "go on with another session",
+            Self::Help => "show keys and commands",
+            Self::Model => "switch to another model",
+            Self::Clear => "start a new conversation",
+            Self::Compact => "summarise the conversation and continue",
+            Self::Sessions => "continue another session",
             Self::Session => "fork, export or import a session",
-            Self::Skills => "the skills that the model can read",
-            Self::ReloadExt => "end all extensions and start them again",
-            Self::Ext => "how the extensions fare",
-            Self::Login => "keep a provider's key",
-            Self::Logout => "forget a provider's key",
-            Self::Jail => "confine the tools to this directory",
-            Self::Unjail => "let the tools out again",
-            Self::Yolo => "run tools without asking, or ask again",
-            Self::Exit => "leave",
+            Self::Skills => "list the available skills",
+            Self::ReloadExt => "reload all extensions",
+            Self::Ext => "show the status of extensions",
+            Self::Login => "save a provider's API key",
+            Self::Logout => "remove a provider's API key",
+            Self::Jail => "confine tools to this directory",
+            Self::Unjail => "let tools leave this directory",
+            Self::Yolo => "turn tool confirmation on or off",
+            Self::Exit => "exit zot",
         }
     }
 
-    /// Whether it does nothing without what follows the name.
+    /// Reports whether the command requires arguments.
     pub(crate) fn needs_args(self) -> bool {
         self == Self::Session
     }
 
-    /// Whether there must be an agent for it.
+    /// Reports whether the command needs a running agent.
     pub(crate) fn needs_agent(self) -> bool {
         !matches!(self, Self::Help | Self::Yolo | Self::Exit)
     }
 
-    /// Whether it changes what the agent works with, so that it waits until that is idle.
-    pub(crate) fn waits(self) -> bool {
+    /// Reports whether the command must wait until the agent is idle.
+    pub(crate) fn needs_idle_agent(self) -> bool {
         matches!(
             self,
             Self::Model
@@ -128,7 +128,7 @@ mod tests {
     use crate::running::BUILT_IN_COMMANDS;
 
     #[test]
-    fn extensions_are_told_of_all() {
+    fn extensions_receive_every_builtin_name() {
         assert_eq!(Builtin::ALL.map(Builtin::name), BUILT_IN_COMMANDS);
     }
 }

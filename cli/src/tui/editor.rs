@@ -1,4 +1,5 @@
-//! Where the user writes: a text of several lines with the keys of a shell, its history, and chips for long pastes.
+//! The prompt editor: multi-line text with shell key bindings, a history, and chips for long
+//! pastes.
 
 mod buffer;
 mod chips;
@@ -12,47 +13,48 @@ use std::{cell::Cell, fmt};
 use ratatui::{crossterm::event::KeyEvent, text::Line};
 
 use self::{
-    buffer::{Buffer, To},
-    chips::{Chips, fit_to_write, with_line_ends},
+    buffer::{Motion, TextBuffer},
+    chips::{Chips, normalise_line_ends, sanitise},
     files::Token,
     history::History,
-    keys::Action,
+    keys::EditorAction,
     view::View,
 };
 use crate::tui::theme::Theme;
 
-/// What a key meant to the editor.
+/// What the editor did with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The user is done: what was written, chips expanded. The editor is empty and the history has it.
+    /// The user submitted the text, with chips expanded. The editor is now empty, and the history
+    /// has the text.
     Submit(String),
     /// The text or the cursor may have changed.
     Done,
-    /// Not a key of the editor's. Nothing has changed.
+    /// Not a key of the editor. Nothing has changed.
     Ignored,
 }
 
-/// A text, a cursor in it, and what was written before.
+/// A text with a cursor, and the history of earlier prompts.
 #[derive(Default)]
 pub(crate) struct Editor {
-    buffer: Buffer,
+    buffer: TextBuffer,
     chips: Chips,
     is_secret: bool,
-    /// The column that up and down keep to.
+    /// The column that up and down try to keep.
     goal: Option<usize>,
     drawn: Cell<Drawn>,
-    /// What was written before. The file is for the owner to load and store.
+    /// Earlier prompts. The owner loads and stores the file.
     pub(crate) history: History,
 }
 
-/// What was on the screen last: up and down go by its rows, and it scrolls no more than it must.
+/// The last layout on the screen. Up and down move by its rows, and scrolling starts from it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Drawn {
     width: u16,
     top: usize,
 }
 
-/// What is written may be a secret.
+// Omits the text, which may be a secret.
 impl fmt::Debug for Editor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Editor").finish_non_exhaustive()
@@ -60,7 +62,7 @@ impl fmt::Debug for Editor {
 }
 
 impl Editor {
-    /// For a key or a password: one line, shown as dots, that neither history nor undo keeps.
+    /// Creates an editor for a secret: one line, shown as dots, without history and undo.
     pub(crate) fn secret() -> Self {
         Self {
             is_secret: true,
@@ -68,78 +70,79 @@ impl Editor {
         }
     }
 
-    /// Does what a key means.
+    /// Handles a key.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Outcome {
         let Some(action) = keys::action(key) else {
             return Outcome::Ignored;
         };
         let goal = self.goal.take();
         match action {
-            Action::Write(char) => self
-                .buffer
-                .insert(&fit_to_write(char.encode_utf8(&mut [0; 4]))),
-            Action::Enter => return self.enter(),
-            Action::NewLine if self.is_secret => return Outcome::Ignored,
-            Action::NewLine => self.buffer.insert("\n"),
-            Action::Go(to) => self.buffer.step(to),
-            Action::Up => self.vertically(goal, -1),
-            Action::Down => self.vertically(goal, 1),
-            Action::Delete(to) => self.buffer.delete(to),
-            Action::DeleteOrLeave if self.is_empty() => return Outcome::Ignored,
-            Action::DeleteOrLeave => self.buffer.delete(To::Right),
-            Action::Cut(to) if self.is_secret => self.buffer.delete(to),
-            Action::Cut(to) => self.buffer.cut(to),
-            Action::Yank => self.buffer.yank(),
-            Action::Undo if self.is_secret => {}
-            Action::Undo => self.buffer.undo(),
+            EditorAction::Write(char) => {
+                self.buffer.insert(&sanitise(char.encode_utf8(&mut [0; 4])))
+            }
+            EditorAction::Enter => return self.enter(),
+            EditorAction::NewLine if self.is_secret => return Outcome::Ignored,
+            EditorAction::NewLine => self.buffer.insert("\n"),
+            EditorAction::Go(to) => self.buffer.step(to),
+            EditorAction::Up => self.move_vertically(goal, -1),
+            EditorAction::Down => self.move_vertically(goal, 1),
+            EditorAction::Delete(to) => self.buffer.delete(to),
+            EditorAction::DeleteOrExit if self.is_empty() => return Outcome::Ignored,
+            EditorAction::DeleteOrExit => self.buffer.delete(Motion::Right),
+            EditorAction::Cut(to) if self.is_secret => self.buffer.delete(to),
+            EditorAction::Cut(to) => self.buffer.cut(to),
+            EditorAction::Yank => self.buffer.yank(),
+            EditorAction::Undo if self.is_secret => {}
+            EditorAction::Undo => self.buffer.undo(),
         }
         Outcome::Done
     }
 
-    /// Takes a paste of the terminal's: many lines become one chip.
+    /// Inserts pasted text. A long paste becomes one chip.
     pub(crate) fn paste(&mut self, text: &str) {
-        let text = with_line_ends(text);
+        let text = normalise_line_ends(text);
         if self.is_secret {
-            // Whoever copies a key copies the end of its line too.
+            // A copied key often includes the line break.
             self.buffer
-                .insert(&fit_to_write(text.trim()).replace(['\n', '\t'], ""));
+                .insert(&sanitise(text.trim()).replace(['\n', '\t'], ""));
             return;
         }
-        let written = self.chips.written(&text);
+        let written = self.chips.insert_paste(&text);
         if !written.is_empty() {
             self.buffer.insert(&written);
         }
     }
 
-    /// Writes at the cursor.
+    /// Inserts text at the cursor.
     pub(crate) fn insert(&mut self, text: &str) {
-        self.buffer.insert(&fit_to_write(text));
+        self.buffer.insert(&sanitise(text));
     }
 
-    /// What is written, chips expanded.
+    /// Returns the text with chips expanded.
     pub(crate) fn text(&self) -> String {
         self.chips.expanded(self.buffer.text())
     }
 
-    /// Writes something else; the cursor is behind it. Can be undone.
+    /// Replaces the text and moves the cursor to its end. Can be undone.
     pub(crate) fn set(&mut self, text: &str) {
-        self.history.leave();
-        self.buffer.set(self.chips.rewritten(text));
+        self.history.stop_browsing();
+        self.buffer.set(self.chips.restore(text));
     }
 
-    /// Empties it. Can be undone.
+    /// Clears the text. Can be undone.
     pub(crate) fn clear(&mut self) {
         if !self.is_empty() {
             self.set("");
         }
     }
 
-    /// Whether nothing is written.
+    /// Reports whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.buffer.text().is_empty()
     }
 
-    /// The rows that fit into the height, the one with the cursor among them, and the cursor's place in them: column, row.
+    /// Returns the visible rows, which include the cursor's, and the cursor position in them
+    /// (column, row).
     pub(crate) fn lines(
         &self,
         width: u16,
@@ -162,14 +165,14 @@ impl Editor {
         (view.lines(top..top + height, theme), cursor)
     }
 
-    /// The `@…` that the cursor is in or behind.
+    /// Returns the `@…` token at or before the cursor.
     pub(crate) fn file_token(&self) -> Option<Token> {
         Token::at(self.buffer.text(), self.buffer.cursor())
     }
 
-    /// Writes a file's path in the place of a token; behind a file there is a space, behind a directory more may follow.
+    /// Replaces a token with a file's path. A space follows a file, but not a directory.
     pub(crate) fn complete_file(&mut self, token: &Token, path: &str) {
-        let written = fit_to_write(&Token::for_path(path));
+        let written = sanitise(&Token::for_path(path));
         if self.buffer.text().get(token.range.clone()).is_some() {
             self.buffer.replace(token.range.clone(), &written);
         }
@@ -182,22 +185,23 @@ impl Editor {
     fn enter(&mut self) -> Outcome {
         let before = &self.buffer.text()[..self.buffer.cursor()];
         if before.ends_with('\\') && !self.is_secret {
-            self.buffer.delete(To::Left);
+            self.buffer.delete(Motion::Left);
             self.buffer.insert("\n");
             return Outcome::Done;
         }
         if self.buffer.text().trim().is_empty() {
             return Outcome::Ignored;
         }
-        let text = self.chips.send(self.buffer.take());
+        let text = self.chips.submit(self.buffer.take());
         if !self.is_secret {
             self.history.push(&text);
         }
         Outcome::Submit(text)
     }
 
-    /// To the row above or below; beyond the first and the last is what was written before and after.
-    fn vertically(&mut self, goal: Option<usize>, by: isize) {
+    /// Moves to the row above or below. Beyond the first and the last row, moves through the
+    /// history.
+    fn move_vertically(&mut self, goal: Option<usize>, by: isize) {
         let view = self.view(self.drawn.get().width);
         let (column, row) = view.cursor(self.buffer.cursor());
         let column = goal.unwrap_or(column);
@@ -216,11 +220,13 @@ impl Editor {
                 };
                 match entry {
                     Some(entry) => {
-                        self.buffer.set(self.chips.rewritten(&entry));
+                        self.buffer.set(self.chips.restore(&entry));
                     }
-                    None => self
-                        .buffer
-                        .step(if by < 0 { To::LineStart } else { To::LineEnd }),
+                    None => self.buffer.step(if by < 0 {
+                        Motion::LineStart
+                    } else {
+                        Motion::LineEnd
+                    }),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What happens, and what is to be done about it: the two ends of [`update`](super::update::update).
+//! The input and output of [`update`](super::update::update): messages and effects.
 
 use std::path::PathBuf;
 
@@ -10,71 +10,71 @@ use zot_protocol::{
 };
 
 use super::{
-    bridge::Said,
-    state::{Choice, Command, ExtensionView, Item, Level, Stranger},
+    bridge::HostMessage,
+    state::{Choice, Command, ExtensionView, Item, Level, UntrustedExtension},
 };
 
-/// Something that has happened.
+/// An event that changes the state.
 pub(crate) enum Message {
     Key(KeyEvent),
     Paste(String),
     Resized(Size),
     /// Time has passed.
     Tick,
-    /// Of what the agent is at.
+    /// An event of the running prompt.
     Event(rpc::Event),
-    /// The agent is through with it.
+    /// The running prompt has ended.
     Ended,
-    /// By an extension, or by the host about one.
-    Said(Said),
-    /// A tool call is to be agreed to.
+    /// A message from an extension, or from the host about one.
+    Host(HostMessage),
+    /// A tool call needs confirmation.
     Asked {
         number: u64,
         caller: Option<String>,
         tool: String,
         args: Object,
     },
-    /// Extensions of the project that nobody has agreed to yet.
-    Strangers(Vec<Stranger>, Then),
-    /// The agent is there.
+    /// Project extensions that the user has not decided about.
+    Untrusted(Vec<UntrustedExtension>, AfterTrust),
+    /// The agent has started.
     Started(Box<Conversation>),
-    /// Who offers what.
-    Offered {
+    /// The available commands and extensions have changed.
+    RegistryChanged {
         commands: Vec<Command>,
         extensions: Vec<ExtensionInfo>,
     },
-    /// An extension's command has been answered.
+    /// An extension has answered a command, or the command failed.
     Answered {
         extension: String,
         answer: Result<CommandResponse, String>,
     },
-    /// What was done is done.
-    Did(Did),
-    /// How the extensions fare.
+    /// An effect has completed.
+    EffectDone(EffectResult),
+    /// Statistics about the extensions, for `/ext`.
     Inspected(Vec<ExtensionView>),
-    /// Whether a key was taken.
+    /// The result of checking and saving an API key.
     Login(Result<String, String>),
 }
 
-/// What became of an effect that the agent was occupied with.
-pub(crate) enum Did {
-    /// There is something to say about it.
-    Told(Level, String),
-    /// Another model answers.
+/// The result of an effect.
+pub(crate) enum EffectResult {
+    /// A notice for the user.
+    Notice(Level, String),
+    /// The model has changed.
     Model(Model),
-    /// Another conversation is at hand.
+    /// The conversation was replaced.
     Conversation(Box<Conversation>),
-    /// There is something to choose from.
+    /// Choices for a picker.
     Choices {
         title: &'static str,
         choices: Vec<Choice>,
         selected: usize,
     },
-    /// There is something to read.
-    Shown(Item),
+    /// Something to print.
+    Print(Item),
 }
 
-/// Who answers.
+/// The model in use.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) provider: String,
@@ -82,9 +82,9 @@ pub(crate) struct Model {
     pub(crate) window: u64,
 }
 
-/// A conversation, as it is taken up.
+/// A conversation that replaces the current one.
 pub(crate) struct Conversation {
-    /// How that is said; empty: not at all.
+    /// The text of the divider; empty for none.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
     pub(crate) model: Model,
@@ -92,36 +92,36 @@ pub(crate) struct Conversation {
     pub(crate) jailed: bool,
 }
 
-/// What the user was asked about strangers for.
+/// What to do after the user has decided about project extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterTrust {
     Start,
     Reload,
 }
 
-/// Something to be done outside of the screen.
+/// An action outside the screen state.
 #[derive(Debug)]
 pub(crate) enum Effect {
     Prompt(String),
     Compact,
-    /// End what the agent is at.
+    /// Cancels the running prompt.
     Cancel,
     Command {
         name: String,
         args: String,
     },
-    /// Nobody waits for the extension's command any more.
+    /// Stops waiting for the running extension command.
     CancelCommand,
     PanelKey(String, PanelKey),
     PanelResize(String, PanelResize),
     PanelClose(String, PanelClose),
-    /// Whether the tool call with this number may be made.
+    /// Answers the confirmation with this number.
     Answer(u64, bool),
-    /// Whether tool calls are asked about.
+    /// Sets whether tool calls need confirmation.
     SetAsks(bool),
-    /// Remembers what was answered about the project's extensions, and goes on.
-    Trust(Vec<(Stranger, bool)>, Then),
-    FindStrangers(Then),
+    /// Stores the trust decisions, then continues.
+    Trust(Vec<(UntrustedExtension, bool)>, AfterTrust),
+    FindUntrusted(AfterTrust),
     Clear,
     ListModels,
     SetModel {
@@ -141,9 +141,9 @@ pub(crate) enum Effect {
         key: ApiKey,
     },
     Logout(String),
-    /// The terminal is the shell's for a while.
+    /// Suspends the process (ctrl+z).
     Suspend,
-    /// Everything is drawn anew.
+    /// Redraws the whole screen.
     Redraw,
-    Leave,
+    Exit,
 }

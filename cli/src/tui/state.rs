@@ -1,4 +1,4 @@
-//! All that the screen is a function of. [`update`](super::update::update) alone changes it.
+//! The state that the screen is drawn from. Only [`update`](super::update::update) changes it.
 
 mod item;
 mod notes;
@@ -19,81 +19,83 @@ use zot_protocol::{Object, limits, rpc::ExtensionInfo};
 use super::{
     builtin::Builtin,
     editor::{Editor, files::Files},
-    message::Then,
+    message::AfterTrust,
     theme::Theme,
 };
 
-pub(crate) use item::{Item, Level, Ran};
+pub(crate) use item::{FinishedCall, Item, Level};
 pub(crate) use notes::{Note, Notes};
 pub(crate) use panel::{Panel, PanelInput};
-pub(crate) use picker::{Choice, Picked, Picker, around};
-pub(crate) use popup::{Popup, Row as PopupRow};
+pub(crate) use picker::{Choice, Picked, Picker, step_wrapping};
+pub(crate) use popup::{Popup, PopupRow};
 pub(crate) use turn::{Call, Turn};
 
-/// How long a first ctrl+c counts.
-const LEAVING: Duration = Duration::from_secs(2);
-/// Who is typing when a question comes up has not read it: so long it takes no answer but Esc, and offers none.
-const DEAF: Duration = Duration::from_millis(700);
-/// So many results can be unfolded afterwards.
+/// How long a first ctrl+c stays armed: a second one within this time exits.
+const EXIT_WINDOW: Duration = Duration::from_secs(2);
+/// A user who is typing when a question appears has not read it. For this long it accepts no key
+/// but Esc.
+const ANSWER_DELAY: Duration = Duration::from_millis(700);
+/// Number of folded results that can still be unfolded.
 const FOLDED: usize = 20;
 
-/// All that the screen is a function of.
+/// The state that the screen is drawn from.
 pub(crate) struct State {
-    /// The time, as of the last message.
+    /// The time of the last message.
     pub(crate) now: Instant,
     pub(crate) size: Size,
     pub(crate) theme: Theme,
     pub(crate) editor: Editor,
     pub(crate) popup: Popup,
     pub(crate) files: Option<Files>,
-    /// Where the user works.
+    /// The working directory.
     pub(crate) root: PathBuf,
-    /// What is finished and not yet the terminal's.
+    /// Finished items that are not yet in the scrollback.
     pub(crate) output: Vec<Item>,
-    /// Whether the last thing that became the terminal's was a line of the program's own.
-    pub(crate) told_last: bool,
-    /// Results that were shown in part, the last one last.
-    pub(crate) folded: Vec<Ran>,
+    /// Whether the last printed item was a notice. Consecutive notices have no blank line between
+    /// them.
+    pub(crate) last_was_notice: bool,
+    /// Results that were shown folded, the latest last.
+    pub(crate) folded: Vec<FinishedCall>,
     /// Whether the agent has been started.
     pub(crate) ready: bool,
-    /// What the model is at.
+    /// The running prompt.
     pub(crate) turn: Option<Turn>,
-    /// What else keeps the agent from a prompt.
-    pub(crate) doing: Option<Doing>,
-    /// An extension's command that runs.
-    pub(crate) command: Option<Doing>,
-    /// What waits for the agent.
+    /// Another activity that keeps the agent busy.
+    pub(crate) activity: Option<Activity>,
+    /// The running extension command.
+    pub(crate) command: Option<Activity>,
+    /// Prompts and commands that wait until the agent is idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
     pub(crate) notes: Notes,
-    /// The last one is on top.
+    /// The open panels, the topmost last.
     pub(crate) panels: Vec<Panel>,
-    /// Tool calls to be agreed to.
+    /// Tool calls that wait for confirmation.
     pub(crate) questions: VecDeque<Question>,
-    /// What is not asked about any more.
-    pub(crate) agreed: Vec<Agreed>,
+    /// Tools that the user has allowed for the rest of the session.
+    pub(crate) granted: Vec<ToolGrant>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
-    /// The extensions' commands.
+    /// The commands of extensions.
     pub(crate) commands: Vec<Command>,
     pub(crate) extensions: Vec<ExtensionInfo>,
-    /// When ctrl+c was pressed, which leaves when it is pressed again.
+    /// When ctrl+c was last pressed. A second press soon after exits.
     pub(crate) interrupted: Option<Instant>,
 }
 
-/// Something that takes its time.
+/// A running activity, shown with a spinner.
 #[derive(Debug, Clone)]
-pub(crate) struct Doing {
-    pub(crate) what: String,
+pub(crate) struct Activity {
+    pub(crate) label: String,
     pub(crate) since: Instant,
 }
 
-/// What waits until the agent has nothing else to do.
+/// A prompt or command that waits until the agent is idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Queued {
-    /// The user's.
+    /// A prompt of the user.
     Prompt(String),
-    /// An extension's.
+    /// A prompt of an extension.
     Submitted {
         extension: String,
         text: String,
@@ -102,7 +104,7 @@ pub(crate) enum Queued {
 }
 
 impl Queued {
-    /// As it was typed.
+    /// Returns the text to show in the queue.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Prompt(text) => text.clone(),
@@ -113,14 +115,14 @@ impl Queued {
     }
 }
 
-/// What extensions have submitted since the user's last prompt.
+/// The prompts that extensions have submitted since the user's last prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Submits {
-    /// How many of their prompts have run.
+    /// Number of submitted prompts that have run.
     pub(crate) run: usize,
-    /// Whether the turn is one of them.
+    /// Whether the running turn is a submitted prompt.
     pub(crate) running: bool,
-    /// Whose prompts were dropped, which is said once of each.
+    /// Extensions whose dropped prompts have been reported; each is reported once.
     pub(crate) noted: BTreeSet<String>,
 }
 
@@ -132,90 +134,90 @@ pub(crate) struct Command {
     pub(crate) extension: String,
 }
 
-/// What the bar at the bottom says.
+/// The content of the status bar.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Status {
     pub(crate) provider: String,
     pub(crate) model: String,
-    /// Tokens that the transcript has, and that the model can take in.
+    /// Tokens in the transcript, and the size of the model's context window.
     pub(crate) used: u64,
     pub(crate) window: u64,
     pub(crate) cost: f64,
     pub(crate) cwd: String,
     pub(crate) jailed: bool,
-    /// Whether tool calls are asked about.
+    /// Whether tool calls need confirmation.
     pub(crate) asks: bool,
 }
 
-/// A tool, and who calls it. Agreeing to the model's calls agrees to no extension's.
+/// A tool and its caller. Allowing the model to call a tool allows no extension to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Agreed {
-    /// The extension that calls it; `None`: the model.
+pub(crate) struct ToolGrant {
+    /// The extension that calls it, or `None` for the model.
     pub(crate) caller: Option<String>,
     pub(crate) tool: String,
 }
 
-/// Whether a tool may be run.
+/// A tool call that waits for confirmation.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) number: u64,
-    pub(crate) what: Agreed,
+    pub(crate) grant: ToolGrant,
     pub(crate) args: Object,
     pub(crate) selected: usize,
-    /// When it may be answered.
-    pub(crate) from: Instant,
+    /// The earliest time at which it accepts an answer.
+    pub(crate) answerable_from: Instant,
 }
 
-/// What is asked, or looked at, in the place of the editor.
+/// A dialog in place of the editor.
 pub(crate) enum Dialog {
-    /// Whether extensions of the project may be started, one after the other.
+    /// Asks whether to trust project extensions, one after the other.
     Trust(Trust),
     Picker(Picker),
     Login(Box<Login>),
     Extensions {
         selected: usize,
         views: Vec<ExtensionView>,
-        /// When they were last looked at.
-        looked: Instant,
+        /// When the statistics were last requested.
+        requested: Instant,
     },
 }
 
-/// A provider's key, to be kept.
+/// The dialog that asks for a provider's API key.
 pub(crate) struct Login {
     pub(crate) provider: String,
     pub(crate) key: Editor,
-    /// Since when it is being tried.
+    /// When the check of the key started, while it runs.
     pub(crate) trying: Option<Instant>,
     pub(crate) error: Option<String>,
 }
 
-/// Extensions that came with the project, to be agreed to.
+/// The dialog that asks whether to trust project extensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Trust {
-    pub(crate) open: VecDeque<Stranger>,
-    pub(crate) answers: Vec<(Stranger, bool)>,
+    pub(crate) open: VecDeque<UntrustedExtension>,
+    pub(crate) answers: Vec<(UntrustedExtension, bool)>,
     /// 0 is no, 1 is yes.
     pub(crate) selected: usize,
-    /// What for.
-    pub(crate) then: Then,
-    /// When it may be answered.
-    pub(crate) from: Instant,
+    /// What to do with the answers.
+    pub(crate) then: AfterTrust,
+    /// The earliest time at which it accepts an answer.
+    pub(crate) answerable_from: Instant,
 }
 
 impl Trust {
-    pub(crate) fn new(strangers: Vec<Stranger>, then: Then, now: Instant) -> Self {
+    pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust, now: Instant) -> Self {
         Self {
-            open: strangers.into(),
+            open: untrusted.into(),
             answers: Vec::new(),
             selected: 0,
             then,
-            from: now + DEAF,
+            answerable_from: now + ANSWER_DELAY,
         }
     }
 }
 
 impl Dialog {
-    /// Asks for a provider's key.
+    /// Creates a dialog that asks for a provider's API key.
     pub(crate) fn login(provider: String) -> Self {
         Self::Login(Box::new(Login {
             provider,
@@ -226,23 +228,23 @@ impl Dialog {
     }
 }
 
-/// An extension that nobody has agreed to.
+/// A project extension that the user has not trusted.
 #[derive(Debug, Clone)]
-pub(crate) struct Stranger {
+pub(crate) struct UntrustedExtension {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) dir: PathBuf,
-    /// How it is started.
-    pub(crate) starts: String,
-    /// What it may touch, in a line.
-    pub(crate) may: String,
-    /// Why it is asked about.
+    /// Its command line.
+    pub(crate) command: String,
+    /// Its permissions, in one line.
+    pub(crate) permissions: String,
+    /// Why it needs a decision.
     pub(crate) why: String,
-    /// Under which the answer is remembered: the directory, and its digest.
-    pub(crate) seen: (String, String),
+    /// The directory and the digest that the answer is stored under.
+    pub(crate) trust_key: (String, String),
 }
 
-/// An extension as `/ext` shows it.
+/// An extension, as `/ext` shows it.
 #[derive(Debug, Clone)]
 pub(crate) struct ExtensionView {
     pub(crate) info: ExtensionInfo,
@@ -252,11 +254,11 @@ pub(crate) struct ExtensionView {
     pub(crate) failed: u64,
     pub(crate) median: Option<Duration>,
     pub(crate) worst: Duration,
-    /// The end of its log.
+    /// The last lines of its log.
     pub(crate) log: Vec<String>,
 }
 
-/// Who gets the keys.
+/// What receives the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
     Question,
@@ -276,18 +278,18 @@ impl State {
             files: None,
             root,
             output: Vec::new(),
-            told_last: false,
+            last_was_notice: false,
             folded: Vec::new(),
             ready: false,
             turn: None,
-            doing: None,
+            activity: None,
             command: None,
             queue: VecDeque::new(),
             submits: Submits::default(),
             notes: Notes::default(),
             panels: Vec::new(),
             questions: VecDeque::new(),
-            agreed: Vec::new(),
+            granted: Vec::new(),
             dialog: None,
             status,
             commands: Vec::new(),
@@ -308,68 +310,71 @@ impl State {
         }
     }
 
-    /// Whether a prompt has to wait.
+    /// Reports whether a prompt has to wait.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.ready || self.turn.is_some() || self.doing.is_some()
+        !self.ready || self.turn.is_some() || self.activity.is_some()
     }
 
-    /// When a question that comes up now may be answered.
-    pub(crate) fn answerable(&self) -> Instant {
+    /// Returns when a question that appears now may be answered.
+    pub(crate) fn answerable_from(&self) -> Instant {
         if self.editor.is_empty() {
             self.now
         } else {
-            self.now + DEAF
+            self.now + ANSWER_DELAY
         }
     }
 
-    /// Whether a question is there that may not be answered yet.
-    fn is_deaf(&self) -> bool {
+    /// Reports whether an open question does not accept answers yet.
+    fn is_answer_delayed(&self) -> bool {
         let trust = match &self.dialog {
-            Some(Dialog::Trust(trust)) => Some(trust.from),
+            Some(Dialog::Trust(trust)) => Some(trust.answerable_from),
             _ => None,
         };
-        let question = self.questions.front().map(|question| question.from);
+        let question = self
+            .questions
+            .front()
+            .map(|question| question.answerable_from);
         trust
             .into_iter()
             .chain(question)
             .any(|from| self.now < from)
     }
 
-    /// Whether the user decides something that the agent is to be idle for.
+    /// Reports whether a dialog is open that needs the agent to stay idle.
     pub(crate) fn is_choosing(&self) -> bool {
         matches!(self.dialog, Some(Dialog::Picker(_) | Dialog::Trust(_)))
     }
 
-    /// Whether something on the screen changes by itself.
+    /// Reports whether the screen changes without input.
     pub(crate) fn is_moving(&self) -> bool {
         self.turn.is_some()
-            || self.doing.is_some()
+            || self.activity.is_some()
             || self.command.is_some()
-            || self.is_leaving()
+            || self.is_exit_armed()
             || match &self.dialog {
                 Some(Dialog::Extensions { .. }) => true,
                 Some(Dialog::Login(login)) => login.trying.is_some(),
                 _ => false,
             }
-            || self.popup.is_looking
-            || self.is_deaf()
+            || self.popup.is_searching
+            || self.is_answer_delayed()
             || self.starting() > 0
     }
 
-    /// How many extensions are still to become ready.
+    /// Returns the number of extensions that are still starting.
     pub(crate) fn starting(&self) -> usize {
         use zot_protocol::rpc::ExtensionState;
         let starting = |it: &&ExtensionInfo| it.state == ExtensionState::Starting;
         self.extensions.iter().filter(starting).count()
     }
 
-    /// Whether ctrl+c would leave.
-    pub(crate) fn is_leaving(&self) -> bool {
+    /// Reports whether pressing ctrl+c now exits.
+    pub(crate) fn is_exit_armed(&self) -> bool {
         self.interrupted
-            .is_some_and(|at| self.now.duration_since(at) < LEAVING)
+            .is_some_and(|at| self.now.duration_since(at) < EXIT_WINDOW)
     }
 
-    /// Queues a prompt of the user's, before those of extensions.
+    /// Queues a prompt of the user, ahead of those from extensions.
     pub(crate) fn queue_prompt(&mut self, text: String) {
         let is_submitted = |it: &Queued| matches!(it, Queued::Submitted { .. });
         let at = self.queue.iter().position(is_submitted);
@@ -377,7 +382,7 @@ impl State {
         self.queue.insert(at, Queued::Prompt(text));
     }
 
-    /// Queues a prompt of an extension, if not too many wait.
+    /// Queues a prompt of an extension, unless too many are queued.
     pub(crate) fn queue_submitted(&mut self, extension: String, text: String) {
         let is_submitted = |it: &&Queued| matches!(it, Queued::Submitted { .. });
         if self.queue.iter().filter(is_submitted).count() >= limits::SUBMITS {
@@ -386,19 +391,20 @@ impl State {
         self.queue.push_back(Queued::Submitted { extension, text });
     }
 
-    /// Reports once per prompt of the user that prompts of an extension are dropped.
+    /// Reports dropped prompts of an extension, once between two prompts of the user.
     pub(crate) fn submit_dropped(&mut self, extension: &str) {
         if self.submits.noted.insert(extension.to_owned()) {
             let most = limits::SUBMITS;
-            // Not as a note, which the extension could push off the screen with others of its own.
-            self.tell(
+            // Not a note: the extension could push a note off the screen with its own.
+            self.notify(
                 Level::Warning,
-                format!("{extension} submits too many prompts: at most {most} wait, and at most {most} run until you send one"),
+                format!("{extension} submits too many prompts; at most {most} are queued, and at most {most} run until you send one"),
             );
         }
     }
 
-    /// Drops what extensions have submitted. If there was anything, nothing else of it runs until the user sends a prompt.
+    /// Drops all prompts from extensions. If there were any, no more of them run until the user
+    /// sends a prompt.
     pub(crate) fn stop_submits(&mut self) {
         let before = self.queue.len();
         self.queue
@@ -408,18 +414,18 @@ impl State {
         }
     }
 
-    pub(crate) fn tell(&mut self, level: Level, text: impl Into<String>) {
-        self.output.push(Item::Told {
+    pub(crate) fn notify(&mut self, level: Level, text: impl Into<String>) {
+        self.output.push(Item::Notice {
             level,
             text: text.into(),
         });
     }
 
-    /// Remembers a result that was shown in part.
-    pub(crate) fn fold(&mut self, ran: Ran) {
+    /// Keeps a folded result so that it can be unfolded later.
+    pub(crate) fn fold(&mut self, call: FinishedCall) {
         if self.folded.len() == FOLDED {
             self.folded.remove(0);
         }
-        self.folded.push(ran);
+        self.folded.push(call);
     }
 }

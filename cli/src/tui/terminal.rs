@@ -1,9 +1,10 @@
-//! The terminal's main screen: finished lines, which are the terminal's own from then on, and below them a live area of
-//! any height.
+//! The terminal's main screen: finished lines, which become part of the scrollback, and below them
+//! a live area of variable height.
 //!
-//! **Between two frames the cursor is hidden and stands at the top left of the live area.** Everything is drawn relative
-//! to it, so that nobody has to ask the terminal where it is; and whatever a terminal makes of its lines when its width
-//! changes, the live area is what comes after the cursor. The cursor that the user sees is a cell drawn in reverse.
+//! **Between frames the cursor is hidden at the top left of the live area.** All drawing is
+//! relative to it, so zot never queries the cursor position. However the terminal rewraps lines on
+//! a resize, the live area is whatever follows the cursor. The cursor that the user sees is a cell
+//! in reverse video.
 
 mod encode;
 mod input;
@@ -23,73 +24,73 @@ use tokio::sync::Notify;
 pub(crate) use input::{Input, read as read_input};
 pub(crate) use mode::{Raw, is_terminal, panics};
 
-use encode::{Row, row};
-use writer::Writer;
+use encode::{ScreenRow, row};
+use writer::ScreenWriter;
 
-/// Where no size is known, as on a serial line: what terminals have always had.
+/// The assumed size when the terminal does not report one, as on a serial line.
 const USUAL: Size = Size {
     width: 80,
     height: 24,
 };
-/// How long the last frame may take to be written.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Maximum time to wait for the last frame to be written.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Nothing of a frame is shown before all of it is there, where a terminal knows that.
+/// Synchronised output: a terminal that supports it shows the frame only once it is complete.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
-/// A line of the live area that is wider than was thought is cut off at the margin instead of beginning another one. A
-/// finished line may begin another one: nothing of it is to be lost.
+/// Disables line wrapping for the live area, so that a line wider than computed is cut off.
+/// Finished lines may wrap, so that nothing of them is lost.
 const CUT: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 
-/// The terminal, as long as it is ours.
+/// The terminal in raw mode.
 pub(crate) struct Terminal {
     size: Size,
-    /// The live area as it stands there.
-    shown: Vec<Row>,
-    /// Whether nobody knows how it stands there.
+    /// The rows of the live area on the screen.
+    shown: Vec<ScreenRow>,
+    /// Whether the content of the live area is unknown, as after a resize.
     stale: bool,
-    writer: Writer,
+    writer: ScreenWriter,
     raw: Raw,
 }
 
 impl Terminal {
-    /// Takes the terminal over. `written` is told whenever a frame has been written.
+    /// Enters raw mode. `written` is notified after each frame.
     pub(crate) fn enter(written: Arc<Notify>) -> io::Result<Self> {
         let raw = Raw::enter()?;
         Ok(Self {
             size: mode::size().unwrap_or(USUAL),
             shown: Vec::new(),
             stale: false,
-            writer: Writer::new(written)?,
+            writer: ScreenWriter::new(written)?,
             raw,
         })
     }
 
-    /// Its columns and rows, at least one each.
+    /// Returns the columns and rows, at least one each.
     pub(crate) fn size(&self) -> Size {
         self.size
     }
 
-    /// Looks how large it is now. The next frame is drawn whole.
+    /// Reads the new size. The next frame is drawn in full.
     pub(crate) fn resized(&mut self) {
         self.size = mode::size().unwrap_or(USUAL);
         self.stale = true;
     }
 
-    /// Whether a frame can be drawn: the one before has been written.
+    /// Reports whether the previous frame has been written, so that another can be drawn.
     pub(crate) fn is_free(&self) -> bool {
         self.writer.is_free()
     }
 
-    /// Whether there is no terminal any more.
+    /// Reports whether the terminal has been closed.
     pub(crate) fn is_gone(&self) -> bool {
         self.writer.is_gone()
     }
 
-    /// Lets the terminal have `finished` for good, and draws the live area anew below.
+    /// Prints `finished` into the scrollback and redraws the live area below it.
     pub(crate) fn draw(&mut self, finished: &[Line<'_>], live: &Buffer) {
-        let rows: Vec<Row> = (0..live.area.height).map(|y| row(live, y)).collect();
+        let rows: Vec<ScreenRow> = (0..live.area.height).map(|y| row(live, y)).collect();
         let whole = self.stale || !finished.is_empty() || rows.len() > self.shown.len();
         let mut frame = String::new();
         if whole {
@@ -103,10 +104,10 @@ impl Terminal {
         }
     }
 
-    fn draw_whole(&self, finished: &[Line<'_>], rows: &[Row], frame: &mut String) {
+    fn draw_whole(&self, finished: &[Line<'_>], rows: &[ScreenRow], frame: &mut String) {
         frame.push('\r');
         if self.stale {
-            // What stands there may have been broken into other lines.
+            // The terminal may have rewrapped the old content.
             frame.push_str("\x1b[J");
         }
         let width = self.size.width;
@@ -131,7 +132,7 @@ impl Terminal {
         park(rows.len().saturating_sub(1), frame);
     }
 
-    fn draw_changes(&self, rows: &[Row], frame: &mut String) {
+    fn draw_changes(&self, rows: &[ScreenRow], frame: &mut String) {
         let shrinks = rows.len() < self.shown.len();
         let mut below = 0;
         for (at, (row, shown)) in rows.iter().zip(&self.shown).enumerate() {
@@ -156,13 +157,13 @@ impl Terminal {
         }
     }
 
-    /// Gives the terminal back for a while, as the shell wants it.
+    /// Restores the terminal's modes while the process is stopped.
     pub(crate) fn suspend(&mut self) {
-        self.writer.drain(PATIENCE);
+        self.writer.drain(DRAIN_TIMEOUT);
         self.raw.suspend();
     }
 
-    /// Takes it back.
+    /// Enters raw mode again.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         self.raw.resume()?;
         self.shown.clear();
@@ -170,14 +171,14 @@ impl Terminal {
         Ok(())
     }
 
-    /// Gives it back. The live area goes, and what was finished stays.
+    /// Leaves raw mode. The live area is erased; the scrollback stays.
     pub(crate) fn leave(self) {
-        self.writer.drain(PATIENCE);
+        self.writer.drain(DRAIN_TIMEOUT);
         drop(self.raw);
     }
 }
 
-/// Back to the top left, from so many rows below it.
+/// Moves the cursor to the top left of the live area, from `below` rows down.
 fn park(below: usize, frame: &mut String) {
     frame.push('\r');
     if below > 0 {

@@ -1,6 +1,6 @@
-//! Texts as lines of a terminal: cleaned, coloured, and none wider than it may be.
+//! Turns text into lines for the terminal: sanitised, styled and wrapped to a width.
 //!
-//! Whatever comes in here may be of a model's or an extension's making. What goes out holds no control character.
+//! The input may come from a model or an extension. The output contains no control characters.
 
 mod blocks;
 mod diff;
@@ -19,8 +19,8 @@ pub(crate) use stream::{Stream, markdown};
 pub(crate) use wrap::{plain, rows, tidy, wrap, wrap_between};
 
 #[cfg(test)]
-mod figures;
-#[cfg(test)]
-mod scenes;
+mod markdown_tests;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod timings;

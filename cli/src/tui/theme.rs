@@ -1,38 +1,39 @@
-//! Colours by what they mean: one accent, dim for machinery, red for errors. Nothing is said by colour alone.
+//! Colours by meaning: one accent, dim for machinery, red for errors. Colour is never the only
+//! sign.
 //!
-//! Only the sixteen colours that every terminal has and its user has chosen, and the terminal's own foreground, so the
-//! default can be read on any background.
+//! Uses only the terminal's foreground and its sixteen palette colours, so that the default theme
+//! is readable on any background.
 
 use std::env;
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What each kind of text looks like.
+/// The style of each kind of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Theme {
-    /// What is read.
+    /// Normal text.
     pub(crate) text: Style,
-    /// What it is about, and what is chosen.
+    /// Marks, titles and selections.
     pub(crate) accent: Style,
-    /// Machinery: frames, counts, hints.
+    /// Secondary text: frames, counts, hints.
     pub(crate) muted: Style,
-    /// What is wrong.
+    /// Errors.
     pub(crate) error: Style,
-    /// Headings, and emphasis in sentences.
+    /// Headings and emphasis.
     pub(crate) strong: Style,
-    /// A name or a piece of code within a sentence.
+    /// Inline code.
     pub(crate) code: Style,
-    /// A line that a change adds.
+    /// An added line of a diff.
     pub(crate) added: Style,
-    /// A line that a change removes. Red here too, as in every diff; its sign is the minus.
+    /// A removed line of a diff, which is also marked with a minus.
     pub(crate) removed: Style,
-    /// The chosen row of a list; a mark stands before it as well.
+    /// The selected row of a list, which also has a mark in front.
     pub(crate) selected: Style,
-    /// Code in blocks.
+    /// Syntax highlighting in code blocks.
     pub(crate) syntax: Syntax,
 }
 
-/// What each part of a program looks like.
+/// The style of each kind of token in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Syntax {
     pub(crate) comment: Style,
@@ -44,11 +45,12 @@ pub(crate) struct Syntax {
 }
 
 impl Theme {
-    /// The names that the configuration may have.
+    /// The names accepted in the configuration.
     pub(crate) const NAMES: [&str; 2] = ["dark", "light"];
 
-    /// The theme of the configuration, else what fits the terminal; without colours where the user wants none. A name
-    /// that is none of [`Theme::NAMES`] is for the caller to report.
+    /// Returns the configured theme, or the one that fits the terminal's background; without
+    /// colours if the user disabled them. The caller reports names that are not in
+    /// [`Theme::NAMES`].
     pub(crate) fn of_environment(configured: Option<&str>) -> Self {
         if !crate::output::may_colour() {
             return Self::plain();
@@ -62,7 +64,7 @@ impl Theme {
         }
     }
 
-    /// For a dark background, and for one that is not known.
+    /// The theme for dark and unknown backgrounds.
     pub(crate) fn dark() -> Self {
         Self {
             accent: Style::new().fg(Color::Cyan),
@@ -83,7 +85,7 @@ impl Theme {
         }
     }
 
-    /// For a light background: neither yellow nor cyan can be read there.
+    /// The theme for light backgrounds, on which yellow and cyan are hard to read.
     pub(crate) fn light() -> Self {
         let dark = Self::dark();
         Self {
@@ -99,7 +101,7 @@ impl Theme {
         }
     }
 
-    /// Without colours. Bold, dim and underlined are none.
+    /// The theme without colours. Bold, dim and underline still work.
     pub(crate) fn plain() -> Self {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         Self {
@@ -124,7 +126,8 @@ fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-/// `foreground;background` as numbers of the sixteen colours, as rxvt, konsole and others set it.
+/// Reports whether `COLORFGBG` (`foreground;background`, palette numbers) names a light background.
+/// rxvt, Konsole and others set it.
 fn is_light(colours: &str) -> bool {
     let background = colours.rsplit(';').next().and_then(|it| it.parse().ok());
     matches!(background, Some(7 | 9..=15))
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_background_is_known_from_its_number() {
+    fn light_backgrounds_are_detected() {
         assert!(is_light("0;15"));
         assert!(is_light("0;default;7"));
         assert!(!is_light("15;0"));
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_there_are_none() {
+    fn the_plain_theme_has_no_colours() {
         let plain = Theme::plain();
         let Syntax {
             comment,

@@ -1,4 +1,4 @@
-//! A conversation that is gone on with, as it is shown again.
+//! Turns a stored conversation into items to show again.
 
 use zot_host::{
     Runtime,
@@ -10,15 +10,15 @@ use zot_protocol::{
 
 use super::{
     message::{Conversation, Model},
-    state::{Item, Ran},
+    state::{FinishedCall, Item},
     update::shown,
 };
 use crate::clean;
 
-/// So many messages are shown again. The model has them all.
-const MOST: usize = 50;
+/// Number of messages shown again. The model still receives all of them.
+const MAX_MESSAGES: usize = 50;
 
-/// The conversation that a runtime is at.
+/// Returns the current conversation of a runtime.
 pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation {
     let messages = runtime.messages().await;
     let model = runtime.model().await;
@@ -26,7 +26,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     let from = beginning(&messages);
     let mut items = Vec::new();
     if !messages.is_empty() {
-        // Whoever keeps something from the user does so again.
+        // Wait for the extensions: those that intercept answers must filter them again.
         runtime.started().await;
     }
     let mut calls = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     let title = match (title, messages.len()) {
         (_, 0) => title.to_owned(),
         (title, count) if from == 0 => format!("{title} · {count} messages"),
-        (title, count) => format!("{title} · {count} messages, the last {}", count - from),
+        (title, count) => format!("{title} · last {} of {count} messages", count - from),
     };
     Conversation {
         title,
@@ -51,16 +51,16 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     }
 }
 
-/// Where to begin: with something that the user said.
+/// Returns the index of the first message to show, which is one of the user's.
 fn beginning(messages: &[Message]) -> usize {
-    let from = messages.len().saturating_sub(MOST);
+    let from = messages.len().saturating_sub(MAX_MESSAGES);
     let said = messages[from..]
         .iter()
         .position(|message| message.role == Role::User);
     from + said.unwrap_or(0)
 }
 
-/// Calls whose results are still to come.
+/// Tool calls whose results have not been seen yet.
 type Calls<'m> = Vec<(&'m ToolId, &'m str, &'m Object)>;
 
 async fn add<'m>(
@@ -94,7 +94,7 @@ async fn add<'m>(
                     };
                     let (_, name, args) = calls.remove(at);
                     let (text, images) = shown(&shown_content(content));
-                    items.push(Item::Ran(Ran {
+                    items.push(Item::Tool(FinishedCall {
                         name: clean::line(name),
                         args: args.clone(),
                         extension: None,
@@ -112,7 +112,8 @@ async fn add<'m>(
     }
 }
 
-/// What the user may see of a text: the transcript has what the model said.
+/// Returns the text that the user may see. The transcript has the model's original text, so the
+/// interceptors must run again.
 async fn visible(runtime: &Runtime, text: String) -> String {
     let host = runtime.host();
     if text.is_empty() || !host.intercepts(&InterceptName::AssistantMessage) {
@@ -121,7 +122,7 @@ async fn visible(runtime: &Runtime, text: String) -> String {
     let asked = AssistantMessageIntercept::new(text);
     match host.intercept(asked.into()).await.result {
         Ok(Intercept::AssistantMessage(message)) => message.text,
-        Ok(_) => unreachable!("a chain keeps the kind of its event"),
+        Ok(_) => unreachable!("an intercept chain preserves the event type"),
         Err(block) => block.reason,
     }
 }

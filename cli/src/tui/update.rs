@@ -1,10 +1,10 @@
-//! The one place where the state changes: something has happened, and this is what comes of it.
+//! The only place that changes the state: applies a message and returns the effects to perform.
 
 mod agent;
 mod command;
 mod dialog;
+mod host;
 mod keys;
-mod said;
 
 pub(crate) use agent::shown;
 pub(crate) use dialog::ANSWERS;
@@ -15,17 +15,17 @@ use ratatui::layout::Size;
 use zot_protocol::{PanelResize, limits};
 
 use super::{
-    message::{Conversation, Did, Effect, Message, Model},
+    message::{Conversation, Effect, EffectResult, Message, Model},
     state::{
-        Agreed, Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, Trust, Turn,
+        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, ToolGrant, Trust, Turn,
     },
 };
 use crate::clean;
 
-/// How often it is looked how the extensions fare, while the user looks.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the `/ext` dialog refreshes its statistics.
+const REFRESH: Duration = Duration::from_secs(1);
 
-/// What a message makes of the state, and what else is to be done.
+/// Applies a message to the state and returns the effects to perform.
 pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<Effect> {
     state.now = now;
     let mut effects = Vec::new();
@@ -36,25 +36,31 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Tick => tick(state, &mut effects),
         Message::Event(event) => agent::event(state, event),
         Message::Ended => agent::ended(state),
-        Message::Said(said) => said::said(state, said, &mut effects),
+        Message::Host(said) => host::message(state, said, &mut effects),
         Message::Asked {
             number,
             caller,
             tool,
             args,
-        } => dialog::asked(state, number, Agreed { caller, tool }, args, &mut effects),
-        Message::Strangers(strangers, then) => {
-            if strangers.is_empty() {
+        } => dialog::asked(
+            state,
+            number,
+            ToolGrant { caller, tool },
+            args,
+            &mut effects,
+        ),
+        Message::Untrusted(untrusted, then) => {
+            if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
             } else {
-                state.dialog = Some(Dialog::Trust(Trust::new(strangers, then, now)));
+                state.dialog = Some(Dialog::Trust(Trust::new(untrusted, then, now)));
             }
         }
         Message::Started(conversation) => {
             state.ready = true;
-            take_up(state, *conversation);
+            load_conversation(state, *conversation);
         }
-        Message::Offered {
+        Message::RegistryChanged {
             commands,
             extensions,
         } => {
@@ -63,25 +69,25 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             state.refresh_popup();
         }
         Message::Answered { extension, answer } => {
-            said::answered(state, extension, answer, &mut effects);
+            host::command_response(state, extension, answer, &mut effects);
         }
-        Message::Did(did) => {
-            state.doing = None;
-            self::did(state, did);
+        Message::EffectDone(result) => {
+            state.activity = None;
+            effect_done(state, result);
         }
         Message::Inspected(new) => {
             if let Some(Dialog::Extensions { views, .. }) = &mut state.dialog {
                 *views = new;
             }
         }
-        Message::Login(tried) => dialog::tried(state, tried),
+        Message::Login(tried) => dialog::login_result(state, tried),
     }
-    go_on(state, &mut effects);
+    run_queue(state, &mut effects);
     effects
 }
 
-/// Begins what waits, where nothing else is being done.
-fn go_on(state: &mut State, effects: &mut Vec<Effect>) {
+/// Starts queued work while the agent is idle.
+fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.is_choosing() {
         match state.queue.pop_front() {
             Some(Queued::Prompt(text)) => {
@@ -110,58 +116,55 @@ fn prompt(state: &mut State, text: String, effects: &mut Vec<Effect>) {
 fn resized(state: &mut State, size: Size, effects: &mut Vec<Effect>) {
     state.size = size;
     for panel in &state.panels {
-        effects.push(room_of(panel, size));
+        effects.push(panel_resize(panel, size));
     }
 }
 
-/// Tells an extension how much room its panel has.
-fn room_of(panel: &Panel, size: Size) -> Effect {
+/// Returns the effect that tells an extension the size of its panel.
+fn panel_resize(panel: &Panel, size: Size) -> Effect {
     let (width, height) = Panel::room(size);
     let resize = PanelResize::new(panel.id.clone(), width.into(), height.into());
     Effect::PanelResize(panel.extension.clone(), resize)
 }
 
 fn tick(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(Dialog::Extensions { looked, .. }) = &mut state.dialog
-        && state.now.duration_since(*looked) >= LOOK
+    if let Some(Dialog::Extensions { requested, .. }) = &mut state.dialog
+        && state.now.duration_since(*requested) >= REFRESH
     {
-        *looked = state.now;
+        *requested = state.now;
         effects.push(Effect::Inspect);
     }
-    if state.popup.is_looking {
+    if state.popup.is_searching {
         state.refresh_popup();
     }
 }
 
-fn did(state: &mut State, did: Did) {
-    match did {
-        Did::Told(level, text) => state.tell(level, clean::text(&text)),
-        Did::Model(model) => {
-            let text = format!("{} {} answers", model.provider, model.id);
+fn effect_done(state: &mut State, result: EffectResult) {
+    match result {
+        EffectResult::Notice(level, text) => state.notify(level, clean::text(&text)),
+        EffectResult::Model(model) => {
+            let text = format!("switched to {} {}", model.provider, model.id);
             set_model(state, model);
-            state.tell(Level::Done, clean::line(&text));
+            state.notify(Level::Done, clean::line(&text));
         }
-        Did::Conversation(conversation) => take_up(state, *conversation),
-        Did::Choices {
+        EffectResult::Conversation(conversation) => load_conversation(state, *conversation),
+        EffectResult::Choices {
             title,
             choices,
             selected,
         } => {
             if choices.is_empty() {
-                state.tell(
-                    Level::Muted,
-                    format!("{title}: there is nothing to choose from"),
-                );
+                state.notify(Level::Muted, format!("no {}s found", title.to_lowercase()));
             } else {
                 let picker = Picker::new(title, choices, selected);
                 state.dialog = Some(Dialog::Picker(picker));
             }
         }
-        Did::Shown(item) => state.output.push(item),
+        EffectResult::Print(item) => state.output.push(item),
     }
 }
 
-fn take_up(state: &mut State, conversation: Conversation) {
+fn load_conversation(state: &mut State, conversation: Conversation) {
     let Conversation {
         title,
         items,
@@ -186,7 +189,7 @@ fn set_model(state: &mut State, model: Model) {
     state.status.window = model.window;
 }
 
-/// An extension names its commands, and says what they are for.
+/// Sanitises the texts of an extension's command.
 fn cleaned(command: &Command) -> Command {
     Command {
         name: clean::line(&command.name),

@@ -1,4 +1,4 @@
-//! The screen as a function of the state.
+//! Draws the screen from the state.
 
 use ratatui::{
     buffer::Buffer,
@@ -15,24 +15,24 @@ use super::{
     },
 };
 
-/// From this height on there are empty lines between the parts.
+/// Minimum height for blank lines between the parts.
 const ROOMY: u16 = 12;
-/// From this height on there is a bar at the bottom.
+/// Minimum height for the status bar.
 const BAR: u16 = 4;
 
-/// Takes what is finished out of the state, as lines for the terminal's scrollback.
+/// Takes the finished items out of the state and returns them as lines for the scrollback.
 pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
     let width = state.size.width;
     let mut lines = Vec::new();
     for item in std::mem::take(&mut state.output) {
-        let told = matches!(item, Item::Told { .. });
+        let is_notice = matches!(item, Item::Notice { .. });
         let joins = matches!(item, Item::Banner(_) | Item::Streamed { first: false, .. })
-            || told && state.told_last;
+            || is_notice && state.last_was_notice;
         if !joins {
             lines.push(Line::default());
         }
         lines.extend(item::lines(&item, width, &state.theme));
-        state.told_last = told;
+        state.last_was_notice = is_notice;
     }
     if let Some(turn) = &mut state.turn {
         let streamed = turn.stream.finished(item::inner(width), &state.theme);
@@ -41,14 +41,14 @@ pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
                 lines.push(Line::default());
             }
             turn.has_shown = true;
-            state.told_last = false;
+            state.last_was_notice = false;
             lines.extend(item::indented(streamed, width));
         }
     }
     lines
 }
 
-/// What is not finished: the live area, at most as high as the terminal.
+/// Draws the live area below the scrollback, at most as high as the terminal.
 pub(crate) fn live(state: &State) -> Buffer {
     let size = state.size;
     let (bottom, cursor) = bottom(state);
@@ -56,7 +56,7 @@ pub(crate) fn live(state: &State) -> Buffer {
     let mut lines = top(state, room);
     let above = lines.len();
     lines.extend(bottom);
-    // Where it does not fit, the end of it counts.
+    // If it does not fit, the end is more important.
     let over = lines.len().saturating_sub(size.height.max(1).into());
     lines.drain(..over);
     let height = u16::try_from(lines.len().max(1)).unwrap_or(size.height);
@@ -75,7 +75,7 @@ pub(crate) fn live(state: &State) -> Buffer {
     buffer
 }
 
-/// What goes on, above what the user has in hand.
+/// Returns the part above the input: the running turn, the queue and the notes.
 fn top(state: &State, room: usize) -> Vec<Line<'static>> {
     let (width, theme) = (state.size.width, &state.theme);
     let roomy = state.size.height >= ROOMY;
@@ -86,7 +86,7 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
             parts.push(item::lines(&Item::User(prompt.clone()), width, theme));
         }
         let open = turn.stream.open(item::inner(width), theme);
-        // The rest of a text whose beginning is the terminal's stands right below it.
+        // The rest of a streaming text continues right below its printed lines.
         joins = turn.has_shown && !open.is_empty();
         parts.push(item::indented(open, width));
         let time = state.now.duration_since(turn.since);
@@ -95,12 +95,14 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
         parts.push(calls.collect());
         parts.push(vec![spinner::of_turn(turn, state.now, width, theme)]);
     }
-    if let Some(doing) = &state.doing {
-        parts.push(vec![spinner::of_doing(doing, "", state.now, width, theme)]);
+    if let Some(activity) = &state.activity {
+        parts.push(vec![spinner::of_activity(
+            activity, "", state.now, width, theme,
+        )]);
     }
     if let Some(command) = &state.command {
-        let hint = " · esc cancels";
-        parts.push(vec![spinner::of_doing(
+        let hint = " · esc to cancel";
+        parts.push(vec![spinner::of_activity(
             command, hint, state.now, width, theme,
         )]);
     }
@@ -121,7 +123,7 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What the user has in hand, the bar below it, and the cursor.
+/// Returns the editor or dialog, the status bar below it, and the cursor position.
 fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
     let (size, theme) = (state.size, &state.theme);
     let width = size.width;
@@ -152,7 +154,7 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         (Focus::Editor | Focus::Dialog, _) => {
             let most = (room * 2 / 3).max(1);
             let (mut lines, cursor) = editor::lines(&state.editor, width, most, theme);
-            // A list that fills the screen would push all that was said out of sight.
+            // A popup that fills the screen would hide the conversation.
             let left = rows.saturating_sub(lines.len()).min((rows / 2).max(4));
             lines.extend(popup::lines(&state.popup, width, left, theme));
             (lines, Some(cursor))

@@ -1,4 +1,4 @@
-//! What is to be seen, one file each: from a part of the state to lines of the screen, and nothing else.
+//! Widgets, one per file: each turns a part of the state into lines of the screen.
 
 pub(crate) mod confirm;
 pub(crate) mod editor;
@@ -18,14 +18,14 @@ pub(crate) mod trust;
 
 use std::time::Duration;
 
-/// The rows of a long list that are in view, with the chosen one among them.
+/// Returns the visible rows of a long list, such that the selected row is among them.
 pub(crate) fn window(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     let room = room.min(count);
     let start = at.saturating_sub(room / 2).min(count - room);
     start..start + room
 }
 
-/// `4s`, `1m 04s`.
+/// Formats a duration as `4s` or `1m 04s`.
 pub(crate) fn elapsed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chosen_row_is_in_view() {
+    fn the_selected_row_is_visible() {
         assert_eq!(window(0, 20, 5), 0..5);
         assert_eq!(window(10, 20, 5), 8..13);
         assert_eq!(window(19, 20, 5), 15..20);
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn times_as_people_say_them() {
+    fn elapsed_times_are_formatted() {
         assert_eq!(elapsed(Duration::from_millis(4_900)), "4s");
         assert_eq!(elapsed(Duration::from_secs(64)), "1m 04s");
     }

@@ -1,5 +1,4 @@
-//! What extensions have to say to the user while nobody looks at a screen: kept in order until it is told, and never
-//! more than a reader can be expected to read.
+//! A bounded queue of notes from extensions, for modes without a screen.
 
 use std::{
     collections::VecDeque,
@@ -10,41 +9,41 @@ use tokio::sync::Notify;
 use zot_host::Hooks;
 use zot_protocol::{NoteLevel, rpc};
 
-/// So many may wait; what an extension says beyond that is counted and left out.
-const WAITING: usize = 1_000;
+/// Maximum number of queued notes; further ones are dropped and counted.
+const CAPACITY: usize = 1_000;
 
-/// Something to tell.
+/// A queued note.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Note {
-    /// An extension's, as a driver is told of it.
+pub(crate) enum QueuedNote {
+    /// A note from an extension, as the event that clients receive.
     Event(rpc::Event),
-    /// The host's own.
+    /// A notice from the host itself.
     Notice(NoteLevel, String),
 }
 
-/// Keeps them.
+/// The queue.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
-    queue: Mutex<Queue>,
+pub(crate) struct NoteQueue {
+    queue: Mutex<Pending>,
     arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    notes: VecDeque<Note>,
-    left_out: u64,
+struct Pending {
+    notes: VecDeque<QueuedNote>,
+    dropped: u64,
 }
 
-impl Notes {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl NoteQueue {
+    fn queue(&self) -> MutexGuard<'_, Pending> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, note: Note) {
+    fn add(&self, note: QueuedNote) {
         {
             let mut queue = self.queue();
-            if queue.notes.len() >= WAITING {
-                queue.left_out += 1;
+            if queue.notes.len() >= CAPACITY {
+                queue.dropped += 1;
                 return;
             }
             queue.notes.push_back(note);
@@ -52,20 +51,20 @@ impl Notes {
         self.arrived.notify_one();
     }
 
-    /// The next that waits.
-    pub(crate) fn take(&self) -> Option<Note> {
+    /// Takes the next note, if there is one.
+    pub(crate) fn take(&self) -> Option<QueuedNote> {
         let mut queue = self.queue();
         let note = queue.notes.pop_front();
-        if note.is_some() || queue.left_out == 0 {
+        if note.is_some() || queue.dropped == 0 {
             return note;
         }
-        let left_out = std::mem::take(&mut queue.left_out);
-        let message = format!("{left_out} notes of extensions came too fast and were left out");
-        Some(Note::Notice(NoteLevel::Warn, message))
+        let dropped = std::mem::take(&mut queue.dropped);
+        let message = format!("dropped {dropped} notes from extensions because they came too fast");
+        Some(QueuedNote::Notice(NoteLevel::Warn, message))
     }
 
-    /// The next one, when it comes.
-    pub(crate) async fn next(&self) -> Note {
+    /// Waits for the next note.
+    pub(crate) async fn next(&self) -> QueuedNote {
         loop {
             if let Some(note) = self.take() {
                 return note;
@@ -75,26 +74,26 @@ impl Notes {
     }
 }
 
-impl Hooks for Notes {
+impl Hooks for NoteQueue {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
-        self.add(Note::Event(
+        self.add(QueuedNote::Event(
             rpc::ExtNotify::new(extension, level, message).into(),
         ));
     }
 
     fn notice(&self, level: NoteLevel, message: &str) {
-        self.add(Note::Notice(level, message.to_owned()));
+        self.add(QueuedNote::Notice(level, message.to_owned()));
     }
 
     fn extension_call(&self, call: rpc::ExtToolCall) {
-        self.add(Note::Event(call.into()));
+        self.add(QueuedNote::Event(call.into()));
     }
 
     fn extension_call_ended(&self, result: rpc::ExtToolResult) {
-        self.add(Note::Event(result.into()));
+        self.add(QueuedNote::Event(result.into()));
     }
 
     fn clear_notes(&self, extension: &str) {
-        self.add(Note::Event(rpc::ExtClearNotes::new(extension).into()));
+        self.add(QueuedNote::Event(rpc::ExtClearNotes::new(extension).into()));
     }
 }

@@ -1,4 +1,4 @@
-//! What the agent is to do: from the command line, and from what is piped in.
+//! Reads the prompt from the command line and from piped input.
 
 use std::{
     io::{self, IsTerminal, Read},
@@ -15,12 +15,12 @@ use crate::{
     output::{self, Style},
 };
 
-/// A file that is piped in may have so many bytes; no model takes more.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// When whoever waits is told what for.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Maximum size of piped input; no model accepts more.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Delay before we show that we are waiting for input.
+const NOTICE_DELAY: Duration = Duration::from_millis(500);
 
-/// The words, and behind them what standard input says.
+/// Returns the words of the command line, followed by the piped input.
 pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
     let given = words.join(" ");
     let piped = if is_piped() { piped()? } else { String::new() };
@@ -30,14 +30,15 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
         .filter(|part| !part.trim().is_empty())
         .collect();
     if parts.is_empty() {
-        return Err(
-            Usage::new("there is no prompt\nhint: zot -p \"what to do\", or pipe it in").into(),
-        );
+        return Err(Usage::new(
+            "no prompt given\nhint: run zot -p \"PROMPT\", or pipe the prompt to zot",
+        )
+        .into());
     }
     Ok(parts.join("\n\n"))
 }
 
-/// Whether somebody means something by standard input: a terminal is for answers, and `/dev/null` is nothing.
+/// Reports whether standard input should be read. A terminal and `/dev/null` are ignored.
 fn is_piped() -> bool {
     rustix::fs::fstat(io::stdin()).is_ok_and(|stat| {
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -52,23 +53,23 @@ fn piped() -> anyhow::Result<String> {
     let (done, waiting) = mpsc::channel::<()>();
     if io::stderr().is_terminal() {
         thread::spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if waiting.recv_timeout(NOTICE_DELAY) == Err(mpsc::RecvTimeoutError::Timeout) {
                 output::note(Style::of_stderr().muted("… reading standard input"));
             }
         });
     }
     let mut bytes = Vec::new();
-    let read = io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    let read = io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.context("cannot read standard input")?;
     drop(done);
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MAX_BYTES {
         bail!(
-            "standard input has more than 16 MiB\nhint: name the file in the prompt; the model can read it in parts"
+            "standard input is larger than 16 MiB\nhint: name the file in the prompt, and the model reads it in parts"
         );
     }
     String::from_utf8(bytes).map_err(|_| {
         anyhow::anyhow!(
-            "standard input is not UTF-8 text\nhint: name the file in the prompt instead"
+            "standard input is not valid UTF-8\nhint: name the file in the prompt instead"
         )
     })
 }

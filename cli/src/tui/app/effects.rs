@@ -1,21 +1,22 @@
-//! What is to be done outside of the screen: of the agent, of the extensions, of the terminal.
+//! Performs effects: everything that reaches beyond the screen state, in the agent, the extensions
+//! or the terminal.
 
 use std::sync::Arc;
 
 use zot_host::{Busy, Confirmed, Prompt, Runtime};
 use zot_protocol::rpc::ReloadStats;
 
-use super::{App, End, Resumes, World};
+use super::{App, AppConfig, End};
 use crate::{
     logs,
     tui::{
-        message::{Did, Effect, Message, Then},
+        message::{AfterTrust, Effect, EffectResult, Message},
         state::{ExtensionView, Item, Level},
         transcript,
     },
 };
 
-/// So many lines of a log are shown.
+/// Number of log lines that `/ext` shows.
 const LOG: usize = 5;
 
 impl App {
@@ -23,7 +24,7 @@ impl App {
         match effect {
             Effect::Suspend => self.suspend(),
             Effect::Redraw => self.terminal.resized(),
-            Effect::Leave => self.end = Some(End::Left),
+            Effect::Exit => self.end = Some(End::Exited),
             Effect::Answer(number, yes) => {
                 if let Some(answer) = self.questions.remove(&number) {
                     let confirmed = if yes { Confirmed::Yes } else { Confirmed::No };
@@ -31,7 +32,7 @@ impl App {
                 }
             }
             Effect::SetAsks(asks) => self.bridge.set_asks(asks),
-            Effect::FindStrangers(then) => self.find_strangers(then),
+            Effect::FindUntrusted(then) => self.find_untrusted(then),
             Effect::Trust(answers, then) => self.trust(&answers, then),
             effect => {
                 if let Some(runtime) = self.runtime.clone() {
@@ -42,7 +43,7 @@ impl App {
     }
 
     fn perform_with(&mut self, runtime: &Runtime, effect: Effect) {
-        let world = Arc::clone(&self.world);
+        let app_config = Arc::clone(&self.app_config);
         match effect {
             Effect::Prompt(text) => {
                 let stream = runtime.prompt(Prompt::text(text));
@@ -57,7 +58,7 @@ impl App {
                     command.abort();
                 }
             }
-            // An extension that is gone has no panel either.
+            // The extension may have exited; then its panel is gone too.
             Effect::PanelKey(extension, key) => drop(runtime.host().panel_key(&extension, key)),
             Effect::PanelResize(extension, resize) => {
                 drop(runtime.host().panel_resize(&extension, resize));
@@ -67,14 +68,14 @@ impl App {
             }
             Effect::Clear => self.spawn(runtime, |runtime| async move {
                 runtime.clear().await.map_err(busy)?;
-                let new = transcript::conversation(&runtime, "a new conversation").await;
-                Ok(Did::Conversation(Box::new(new)))
+                let new = transcript::conversation(&runtime, "new conversation").await;
+                Ok(EffectResult::Conversation(Box::new(new)))
             }),
             Effect::ListModels => {
-                self.spawn(runtime, |runtime| super::models::list(runtime, world));
+                self.spawn(runtime, |runtime| super::models::list(runtime, app_config));
             }
             Effect::SetModel { provider, id } => self.spawn(runtime, |runtime| {
-                super::models::set(runtime, world, provider, id)
+                super::models::set(runtime, app_config, provider, id)
             }),
             Effect::ListSessions => self.spawn(runtime, super::sessions::list),
             Effect::OpenSession(path) => {
@@ -95,41 +96,41 @@ impl App {
                 let skill = |it: &zot_host::tool::Skill| (it.name.clone(), it.description.clone());
                 let rows: Vec<_> = runtime.toolbox().skills().iter().map(skill).collect();
                 let item = skills(rows);
-                self.spawn(runtime, |_| async { Ok(Did::Shown(item)) });
+                self.spawn(runtime, |_| async { Ok(EffectResult::Print(item)) });
             }
             Effect::SetJail(jailed) => self.set_jail(runtime, jailed),
             Effect::Inspect => self.inspect(runtime),
             Effect::Login { provider, key } => {
                 let (messages, runtime) = (self.messages.clone(), runtime.clone());
                 tokio::spawn(async move {
-                    super::models::login(runtime, world, provider, key, messages).await;
+                    super::models::login(runtime, app_config, provider, key, messages).await;
                 });
             }
             Effect::Logout(provider) => self.spawn(runtime, |_| async move {
-                super::models::logout(&world, &provider)
+                super::models::logout(&app_config, &provider)
             }),
             Effect::Suspend
             | Effect::Redraw
-            | Effect::Leave
+            | Effect::Exit
             | Effect::Answer(..)
             | Effect::SetAsks(_)
-            | Effect::FindStrangers(_)
-            | Effect::Trust(..) => unreachable!("needs no agent"),
+            | Effect::FindUntrusted(_)
+            | Effect::Trust(..) => unreachable!("handled by `perform`"),
         }
     }
 
-    /// Does something that the agent is occupied with, and tells what became of it.
+    /// Runs work in the background and reports its result as a message.
     fn spawn<F>(&self, runtime: &Runtime, work: impl FnOnce(Runtime) -> F)
     where
-        F: Future<Output = Result<Did, String>> + Send + 'static,
+        F: Future<Output = Result<EffectResult, String>> + Send + 'static,
     {
         let work = work(runtime.clone());
         let messages = self.messages.clone();
         tokio::spawn(async move {
-            let did = work
+            let result = work
                 .await
-                .unwrap_or_else(|why| Did::Told(Level::Error, why));
-            let _ = messages.send(Message::Did(did)).await;
+                .unwrap_or_else(|why| EffectResult::Notice(Level::Error, why));
+            let _ = messages.send(Message::EffectDone(result)).await;
         });
     }
 
@@ -137,8 +138,11 @@ impl App {
         match stream {
             Ok(stream) => self.events = Some(stream),
             Err(busy) => {
-                self.happened(Message::Ended);
-                self.happened(Message::Did(Did::Told(Level::Error, busy.to_string())));
+                self.dispatch(Message::Ended);
+                self.dispatch(Message::EffectDone(EffectResult::Notice(
+                    Level::Error,
+                    busy.to_string(),
+                )));
             }
         }
     }
@@ -161,30 +165,30 @@ impl App {
             Ok(()) => {
                 self.state.status.jailed = runtime.toolbox().is_jailed();
                 let text = if jailed {
-                    "the tools are confined to this directory"
+                    "tools are confined to this directory"
                 } else {
-                    "the tools may leave this directory"
+                    "tools can access files outside this directory"
                 };
-                self.state.tell(Level::Done, text);
+                self.state.notify(Level::Done, text);
             }
             Err(error) => {
-                let text = format!("the jail cannot be closed: {error}");
-                self.state.tell(Level::Error, text);
+                let text = format!("cannot enable the jail: {error}");
+                self.state.notify(Level::Error, text);
             }
         }
     }
 
     fn inspect(&self, runtime: &Runtime) {
         let (runtime, messages) = (runtime.clone(), self.messages.clone());
-        let world = Arc::clone(&self.world);
+        let app_config = Arc::clone(&self.app_config);
         tokio::task::spawn_blocking(move || {
-            let views = views(&runtime, &world);
-            // One that nobody has looked at yet will do.
+            let views = views(&runtime, &app_config);
+            // If the channel is full, the next refresh delivers newer data.
             let _ = messages.try_send(Message::Inspected(views));
         });
     }
 
-    /// Back to the shell, until it lets us go on.
+    /// Stops the process, as a shell expects on ctrl+z, and restores the screen afterwards.
     fn suspend(&mut self) {
         self.terminal.suspend();
         let this = rustix::process::getpid();
@@ -192,10 +196,10 @@ impl App {
         if let Err(error) = self.terminal.resume() {
             self.end = Some(End::Failed(error.into()));
         }
-        self.happened(Message::Resized(self.terminal.size()));
+        self.dispatch(Message::Resized(self.terminal.size()));
     }
 
-    /// The agent is there, or never will be.
+    /// Handles the result of starting the agent.
     pub(super) fn started(&mut self, started: anyhow::Result<Runtime>) {
         let runtime = match started {
             Ok(runtime) => runtime,
@@ -206,34 +210,32 @@ impl App {
         };
         self.registry = Some(runtime.host().changes());
         self.runtime = Some(runtime.clone());
-        self.offered();
-        let (messages, resumes) = (self.messages.clone(), self.resumes);
+        self.refresh_registry();
+        let (messages, pick_session) = (self.messages.clone(), self.pick_session);
         tokio::spawn(async move {
             let has_begun = !runtime.messages().await.is_empty();
             let title = if has_begun { "continued" } else { "" };
             let conversation = transcript::conversation(&runtime, title).await;
             let started = Message::Started(Box::new(conversation));
             let _ = messages.send(started).await;
-            if resumes == Resumes::Picked
-                && let Ok(did) = super::sessions::list(runtime).await
-            {
-                let _ = messages.send(Message::Did(did)).await;
+            if pick_session && let Ok(result) = super::sessions::list(runtime).await {
+                let _ = messages.send(Message::EffectDone(result)).await;
             }
         });
     }
 
-    /// What the strangers were looked for.
-    pub(super) fn go_on(&mut self, then: Then) {
+    /// Starts or reloads the extensions, after the trust dialog.
+    pub(super) fn after_trust(&mut self, then: AfterTrust) {
         match then {
-            Then::Start => {
+            AfterTrust::Start => {
                 let Some(mut config) = self.config.take() else {
                     return;
                 };
                 config.trust = self.trust.clone();
-                // Reads the session, which may be long.
+                // Blocking, because it reads the session file, which may be long.
                 self.starting = Some(tokio::task::spawn_blocking(|| Runtime::new(*config)));
             }
-            Then::Reload => {
+            AfterTrust::Reload => {
                 let Some(runtime) = self.runtime.clone() else {
                     return;
                 };
@@ -247,8 +249,8 @@ impl App {
     }
 
     pub(super) fn keep_history(&mut self) {
-        let path = super::history(&self.world.home);
-        // A home that cannot be written is said when something in it matters.
+        let path = super::history(&self.app_config.home);
+        // Failing to save the history is not worth an error message.
         let _ = self.state.editor.history.store(&path);
     }
 }
@@ -257,7 +259,7 @@ pub(super) fn busy(busy: Busy) -> String {
     busy.to_string()
 }
 
-fn reloaded(stats: &ReloadStats) -> Did {
+fn reloaded(stats: &ReloadStats) -> EffectResult {
     let mut text = format!(
         "extensions: {} stopped, {} started, {} ready",
         stats.stopped, stats.loaded, stats.ready
@@ -270,14 +272,14 @@ fn reloaded(stats: &ReloadStats) -> Did {
     } else {
         Level::Warning
     };
-    Did::Told(level, text)
+    EffectResult::Notice(level, text)
 }
 
 fn skills(rows: Vec<(String, String)>) -> Item {
     if rows.is_empty() {
-        return Item::Told {
+        return Item::Notice {
             level: Level::Muted,
-            text: "there are no skills; --with-skills offers the project's and yours".to_owned(),
+            text: "no skills available\nhint: start zot with --with-skills to load project and user skills".to_owned(),
         };
     }
     let clean =
@@ -288,7 +290,7 @@ fn skills(rows: Vec<(String, String)>) -> Item {
     }
 }
 
-fn views(runtime: &Runtime, world: &World) -> Vec<ExtensionView> {
+fn views(runtime: &Runtime, app_config: &AppConfig) -> Vec<ExtensionView> {
     let stats = runtime.host().stats();
     let of = |info: zot_protocol::rpc::ExtensionInfo| {
         let mut own = stats.iter().filter(|(name, _)| *name == info.name);
@@ -296,7 +298,7 @@ fn views(runtime: &Runtime, world: &World) -> Vec<ExtensionView> {
             .next()
             .map(|(_, stats)| stats.clone())
             .unwrap_or_default();
-        let log = logs::last(&world.home.log_of(&info.name), LOG);
+        let log = logs::last(&app_config.home.log_of(&info.name), LOG);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
         ExtensionView {
             asked: own.asked(),

@@ -1,4 +1,4 @@
-//! Who answers: the models there are, another one, and the keys for them.
+//! Model and provider commands: list, switch, log in and log out.
 
 use std::{env, sync::Arc};
 
@@ -12,19 +12,22 @@ use zot_host::{
     settings::Settings,
 };
 
-use super::{World, effects::busy};
+use super::{AppConfig, effects::busy};
 use crate::{
     clean,
     tui::{
-        message::{Did, Message, Model},
+        message::{EffectResult, Message, Model},
         state::{Choice, Level, Picked},
     },
 };
 
-/// Those that could answer now, the one in use among them.
-pub(super) async fn list(runtime: Runtime, world: Arc<World>) -> Result<Did, String> {
+/// Lists the models that can be used now, including the current one.
+pub(super) async fn list(
+    runtime: Runtime,
+    app_config: Arc<AppConfig>,
+) -> Result<EffectResult, String> {
     let current = runtime.model().await;
-    let known = world.catalogue.models().iter();
+    let known = app_config.catalogue.models().iter();
     let mut providers: Vec<(&str, bool)> = Vec::new();
     let mut models: Vec<_> = known
         .filter(|model| {
@@ -32,7 +35,7 @@ pub(super) async fn list(runtime: Runtime, world: Arc<World>) -> Result<Did, Str
             if let Some((_, there)) = providers.iter().find(|(known, _)| *known == name) {
                 return *there;
             }
-            let there = name == current.provider || world.resolve(name, &model.id).is_ok();
+            let there = name == current.provider || app_config.resolve(name, &model.id).is_ok();
             providers.push((name, there));
             there
         })
@@ -59,33 +62,33 @@ pub(super) async fn list(runtime: Runtime, world: Arc<World>) -> Result<Did, Str
             id: model.id,
         },
     });
-    Ok(Did::Choices {
+    Ok(EffectResult::Choices {
         title: "Model",
         choices: choices.collect(),
         selected: selected.unwrap_or(0),
     })
 }
 
-/// Another one answers.
+/// Switches to another model.
 pub(super) async fn set(
     runtime: Runtime,
-    world: Arc<World>,
+    app_config: Arc<AppConfig>,
     provider: Option<String>,
     id: String,
-) -> Result<Did, String> {
+) -> Result<EffectResult, String> {
     let current = runtime.model().await;
     let provider = provider
-        .or_else(|| world.catalogue.provider_of(&id).map(str::to_owned))
+        .or_else(|| app_config.catalogue.provider_of(&id).map(str::to_owned))
         .unwrap_or_else(|| current.provider.clone());
     if provider == current.provider {
         let model = runtime.set_model(&id).await;
         let model = model.map_err(|error| error.to_string())?;
-        return Ok(Did::Model(named(&model)));
+        return Ok(EffectResult::Model(named(&model)));
     }
-    let resolved = world.resolve(&provider, &id)?;
+    let resolved = app_config.resolve(&provider, &id)?;
     let model = named(&resolved.model);
     runtime.set_provider(resolved).await.map_err(busy)?;
-    Ok(Did::Model(model))
+    Ok(EffectResult::Model(model))
 }
 
 fn named(model: &zot_host::provider::Model) -> Model {
@@ -96,7 +99,7 @@ fn named(model: &zot_host::provider::Model) -> Model {
     }
 }
 
-impl World {
+impl AppConfig {
     fn resolve(&self, provider: &str, id: &str) -> Result<Resolved, String> {
         let wanted = Wanted {
             model: Some(id.to_owned()),
@@ -105,7 +108,8 @@ impl World {
         self.resolve_wanted(&wanted)
     }
 
-    /// What the flags say holds for the provider that they were given for.
+    /// Returns the provider settings for `provider`. Command-line flags apply only to the provider
+    /// that they were given for.
     fn wanted_of(&self, provider: &str) -> Wanted {
         let named = self.wanted.provider.as_deref();
         let given = if named.unwrap_or(&self.provider) == provider {
@@ -128,61 +132,61 @@ impl World {
     }
 }
 
-/// Tries a key, keeps it, and has its provider answer where the demo stood in.
+/// Checks and saves a key. If the demo model is only a fallback, switches to the key's provider.
 pub(super) async fn login(
     runtime: Runtime,
-    world: Arc<World>,
+    app_config: Arc<AppConfig>,
     provider: String,
     key: ApiKey,
     messages: mpsc::Sender<Message>,
 ) {
-    let kept = keep(&world, &provider, key).await;
+    let kept = keep(&app_config, &provider, key).await;
     let is_kept = kept.is_ok();
     let _ = messages.send(Message::Login(kept)).await;
-    if !is_kept || !world.fell_back || runtime.model().await.provider != demo::NAME {
+    if !is_kept || !app_config.fell_back || runtime.model().await.provider != demo::NAME {
         return;
     }
-    let wanted = world.wanted_of(&provider);
-    let did = match world.resolve_wanted(&wanted) {
+    let wanted = app_config.wanted_of(&provider);
+    let result = match app_config.resolve_wanted(&wanted) {
         Ok(resolved) => {
             let model = named(&resolved.model);
-            // Whatever is being done comes to its end with the one that began it.
+            // A running turn finishes with the provider that started it.
             runtime.idle().await;
             match runtime.set_provider(resolved).await {
-                Ok(()) => Did::Model(model),
-                Err(error) => Did::Told(Level::Warning, busy(error)),
+                Ok(()) => EffectResult::Model(model),
+                Err(error) => EffectResult::Notice(Level::Warning, busy(error)),
             }
         }
-        Err(why) => Did::Told(Level::Error, why),
+        Err(why) => EffectResult::Notice(Level::Error, why),
     };
-    let _ = messages.send(Message::Did(did)).await;
+    let _ = messages.send(Message::EffectDone(result)).await;
 }
 
-async fn keep(world: &World, provider: &str, key: ApiKey) -> Result<String, String> {
-    let wanted = world.wanted_of(provider);
+async fn keep(app_config: &AppConfig, provider: &str, key: ApiKey) -> Result<String, String> {
+    let wanted = app_config.wanted_of(provider);
     let base = wanted.base_url.as_deref().unwrap_or(base_url(provider));
     let endpoint = Endpoint::new(base, Some(key.clone())).map_err(|error| error.to_string())?;
     if let Err(error) = check_key(provider, endpoint).await {
         let error = error.to_string();
         let (why, _) = error.split_once("\nhint:").unwrap_or((&error, ""));
-        return Err(format!("the key was not kept: {why}"));
+        return Err(format!("API key not saved: {why}"));
     }
-    let kept = Credentials::of(&world.home).set(provider, &key);
+    let kept = Credentials::of(&app_config.home).set(provider, &key);
     kept.map_err(|error| error.to_string())?;
-    Ok(format!("kept the key of {provider}"))
+    Ok(format!("saved API key for {provider}"))
 }
 
-pub(super) fn logout(world: &World, provider: &str) -> Result<Did, String> {
-    let removed = Credentials::of(&world.home).remove(provider);
+pub(super) fn logout(app_config: &AppConfig, provider: &str) -> Result<EffectResult, String> {
+    let removed = Credentials::of(&app_config.home).remove(provider);
     let mut text = if removed.map_err(|error| error.to_string())? {
-        format!("forgot the key of {provider}")
+        format!("removed API key for {provider}")
     } else {
-        format!("there is no key of {provider} here")
+        format!("no saved API key for {provider}")
     };
     if let Some(variable) = credentials::variable_of(provider)
         && env::var_os(variable).is_some()
     {
-        text.push_str(&format!("\n{variable} is set, and still counts"));
+        text.push_str(&format!("\n{variable} is still set and will be used"));
     }
-    Ok(Did::Told(Level::Done, text))
+    Ok(EffectResult::Notice(Level::Done, text))
 }

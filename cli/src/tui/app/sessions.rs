@@ -1,4 +1,4 @@
-//! Sessions: another one, a branch of one, one from elsewhere.
+//! Session commands: list, open, fork, import and export.
 
 use std::{
     path::PathBuf,
@@ -14,21 +14,19 @@ use super::effects::busy;
 use crate::{
     clean,
     tui::{
-        message::Did,
+        message::EffectResult,
         state::{Choice, Level, Picked},
         transcript,
     },
 };
 
-/// Those of this directory, the last one first.
-pub(super) async fn list(runtime: Runtime) -> Result<Did, String> {
+/// Lists the sessions of this directory, the most recent first.
+pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
     let sessions = runtime.sessions().clone();
     let listed = blocking(move || sessions.list()).await?;
     let now = SystemTime::now();
     let choices = listed.sessions.into_iter().map(|entry| {
-        let title = entry
-            .title
-            .unwrap_or_else(|| "(nothing was said)".to_owned());
+        let title = entry.title.unwrap_or_else(|| "(empty session)".to_owned());
         let age = now.duration_since(entry.updated).unwrap_or_default();
         Choice {
             label: clean::line(&title),
@@ -41,23 +39,23 @@ pub(super) async fn list(runtime: Runtime) -> Result<Did, String> {
             picked: Picked::Session(entry.path),
         }
     });
-    Ok(Did::Choices {
+    Ok(EffectResult::Choices {
         title: "Session",
         choices: choices.collect(),
         selected: 0,
     })
 }
 
-/// Goes on with one.
-pub(super) async fn open(runtime: Runtime, path: PathBuf) -> Result<Did, String> {
+/// Continues another session.
+pub(super) async fn open(runtime: Runtime, path: PathBuf) -> Result<EffectResult, String> {
     let model = runtime.model().await;
     let sessions = runtime.sessions().clone();
     let opened = blocking(move || sessions.open(&path, &model.provider, &model.id)).await?;
     adopt(runtime, opened, "continued").await
 }
 
-/// Goes on with a copy of this one, up to a message.
-pub(super) async fn fork(runtime: Runtime, at: Option<u64>) -> Result<Did, String> {
+/// Continues with a copy of this session, up to message `at`.
+pub(super) async fn fork(runtime: Runtime, at: Option<u64>) -> Result<EffectResult, String> {
     let (path, messages) = current(&runtime).await?;
     let sessions = runtime.sessions().clone();
     let at = at.unwrap_or(messages);
@@ -65,27 +63,30 @@ pub(super) async fn fork(runtime: Runtime, at: Option<u64>) -> Result<Did, Strin
     adopt(runtime, opened, "forked").await
 }
 
-pub(super) async fn import(runtime: Runtime, path: PathBuf) -> Result<Did, String> {
+pub(super) async fn import(runtime: Runtime, path: PathBuf) -> Result<EffectResult, String> {
     let sessions = runtime.sessions().clone();
     let opened = blocking(move || sessions.import(&path)).await?;
     adopt(runtime, opened, "imported").await
 }
 
-pub(super) async fn export(runtime: Runtime, to: PathBuf) -> Result<Did, String> {
+pub(super) async fn export(runtime: Runtime, to: PathBuf) -> Result<EffectResult, String> {
     let (from, _) = current(&runtime).await?;
     let shown = to.display().to_string();
     blocking(move || write(&from, &to))
         .await?
         .map_err(shown_error)?;
-    Ok(Did::Told(Level::Done, format!("exported to {shown}")))
+    Ok(EffectResult::Notice(
+        Level::Done,
+        format!("exported to {shown}"),
+    ))
 }
 
-/// The session's file, once something was said in it.
+/// Returns the path and the message count of the current session.
 async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
     match runtime.session().await {
         Some((path, messages)) if messages > 0 => Ok((path, messages)),
-        Some(_) => Err("nothing was said yet".to_owned()),
-        None => Err("nothing of this session is kept".to_owned()),
+        Some(_) => Err("this session has no messages yet".to_owned()),
+        None => Err("this session is not saved".to_owned()),
     }
 }
 
@@ -93,11 +94,11 @@ async fn adopt(
     runtime: Runtime,
     opened: Result<Opened, SessionError>,
     title: &str,
-) -> Result<Did, String> {
+) -> Result<EffectResult, String> {
     let opened = opened.map_err(shown_error)?;
     runtime.adopt(opened).await.map_err(busy)?;
     let conversation = transcript::conversation(&runtime, title).await;
-    Ok(Did::Conversation(Box::new(conversation)))
+    Ok(EffectResult::Conversation(Box::new(conversation)))
 }
 
 async fn blocking<T: Send + 'static>(
@@ -112,7 +113,7 @@ fn shown_error(error: SessionError) -> String {
     error.to_string()
 }
 
-/// `3 min`, as people say how long ago something was.
+/// Formats an age in its largest unit, such as `3 min`.
 fn shown_age(age: Duration) -> String {
     match age.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

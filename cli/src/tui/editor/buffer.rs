@@ -1,26 +1,26 @@
-//! A text, a cursor in it, and what can be done to both.
+//! A text with a cursor, and the operations on it.
 
 use std::mem;
 
-use super::chips::is_mark;
+use super::chips::is_chip;
 use crate::tui::text::clusters;
 
-/// So many steps back are kept.
-const MOST_UNDO: usize = 200;
+/// Maximum number of undo steps.
+const MAX_UNDO: usize = 200;
 
-/// What is written, with a cursor between two characters.
+/// A text with a cursor between two characters.
 #[derive(Clone, Default)]
-pub(super) struct Buffer {
+pub(super) struct TextBuffer {
     text: String,
-    /// A byte of the text, always between what is seen as characters.
+    /// A byte offset, always on a grapheme boundary.
     cursor: usize,
-    /// What was cut last.
+    /// The text that was cut last.
     cut: String,
-    before: Vec<(String, usize)>,
+    undo_steps: Vec<(String, usize)>,
     last: Edit,
 }
 
-/// What the last change was: changes of one kind in a row are one step of undo.
+/// The kind of the last change. Consecutive changes of one kind are one undo step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Edit {
     #[default]
@@ -29,14 +29,14 @@ enum Edit {
     Deleting,
 }
 
-/// Which way, and how far.
+/// A cursor movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum Motion {
     Left,
     Right,
     WordLeft,
     WordRight,
-    /// As a shell has it: whatever is between spaces.
+    /// Motion the previous whitespace, as in a shell.
     SpaceLeft,
     LineStart,
     LineEnd,
@@ -44,7 +44,7 @@ pub(super) enum To {
     End,
 }
 
-impl Buffer {
+impl TextBuffer {
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -53,56 +53,56 @@ impl Buffer {
         self.cursor
     }
 
-    /// Puts the cursor somewhere.
+    /// Moves the cursor to an offset.
     pub(super) fn go(&mut self, cursor: usize) {
         self.cursor = self.text.floor_char_boundary(cursor);
         self.last = Edit::Other;
     }
 
     /// Moves the cursor.
-    pub(super) fn step(&mut self, to: To) {
+    pub(super) fn step(&mut self, to: Motion) {
         self.go(self.place(to));
     }
 
-    /// Writes at the cursor.
+    /// Inserts text at the cursor.
     pub(super) fn insert(&mut self, text: &str) {
         let is_typing = text.chars().count() == 1 && text != " " && text != "\n";
-        self.keep(if is_typing { Edit::Typing } else { Edit::Other });
+        self.save_undo(if is_typing { Edit::Typing } else { Edit::Other });
         self.text.insert_str(self.cursor, text);
         self.cursor += text.len();
     }
 
-    /// Writes in the place of something.
+    /// Replaces a range.
     pub(super) fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
-        self.keep(Edit::Other);
+        self.save_undo(Edit::Other);
         self.cursor = range.start + text.len();
         self.text.replace_range(range, text);
     }
 
-    /// Deletes up to somewhere.
-    pub(super) fn delete(&mut self, to: To) {
+    /// Deletes from the cursor to the target of a movement.
+    pub(super) fn delete(&mut self, to: Motion) {
         let range = self.range(to);
         if !range.is_empty() {
-            self.keep(Edit::Deleting);
+            self.save_undo(Edit::Deleting);
             self.cursor = range.start;
             self.text.replace_range(range, "");
         }
     }
 
-    /// Deletes up to somewhere, for [`Buffer::yank`].
-    pub(super) fn cut(&mut self, to: To) {
+    /// Like [`TextBuffer::delete`], but keeps the text for [`TextBuffer::yank`].
+    pub(super) fn cut(&mut self, to: Motion) {
         let mut range = self.range(to);
-        if range.is_empty() && to == To::LineEnd && range.end < self.text.len() {
+        if range.is_empty() && to == Motion::LineEnd && range.end < self.text.len() {
             range.end += 1;
         }
         if !range.is_empty() {
-            self.keep(Edit::Other);
+            self.save_undo(Edit::Other);
             self.cursor = range.start;
             self.cut = self.text.drain(range).collect();
         }
     }
 
-    /// Writes what was cut last.
+    /// Inserts the text that was cut last.
     pub(super) fn yank(&mut self) {
         let cut = mem::take(&mut self.cut);
         if !cut.is_empty() {
@@ -111,76 +111,78 @@ impl Buffer {
         self.cut = cut;
     }
 
-    /// Writes something else, the cursor behind it.
+    /// Replaces the text and moves the cursor to its end.
     pub(super) fn set(&mut self, text: String) {
-        self.keep(Edit::Other);
+        self.save_undo(Edit::Other);
         self.cursor = text.len();
         self.text = text;
     }
 
-    /// As new, but what was cut. Gives what was written.
+    /// Takes the text and resets everything except the cut text.
     pub(super) fn take(&mut self) -> String {
-        self.before.clear();
+        self.undo_steps.clear();
         self.last = Edit::Other;
         self.cursor = 0;
         mem::take(&mut self.text)
     }
 
-    /// Back to what was before the last change.
+    /// Undoes the last change.
     pub(super) fn undo(&mut self) {
-        if let Some((text, cursor)) = self.before.pop() {
+        if let Some((text, cursor)) = self.undo_steps.pop() {
             self.text = text;
             self.cursor = cursor;
         }
         self.last = Edit::Other;
     }
 
-    /// A change follows.
-    fn keep(&mut self, edit: Edit) {
+    /// Saves an undo step before a change, unless the change continues the last one.
+    fn save_undo(&mut self, edit: Edit) {
         if edit == Edit::Other || edit != self.last {
-            if self.before.len() == MOST_UNDO {
-                self.before.remove(0);
+            if self.undo_steps.len() == MAX_UNDO {
+                self.undo_steps.remove(0);
             }
-            self.before.push((self.text.clone(), self.cursor));
+            self.undo_steps.push((self.text.clone(), self.cursor));
         }
         self.last = edit;
     }
 
-    fn range(&self, to: To) -> std::ops::Range<usize> {
+    fn range(&self, to: Motion) -> std::ops::Range<usize> {
         let place = self.place(to);
         self.cursor.min(place)..self.cursor.max(place)
     }
 
-    fn place(&self, to: To) -> usize {
+    fn place(&self, to: Motion) -> usize {
         let (before, after) = self.text.split_at(self.cursor);
         match to {
-            To::Left => last_cluster(before),
-            To::Right => self.cursor + clusters(after).next().map_or(0, |(_, text, _)| text.len()),
-            To::WordLeft => {
+            Motion::Left => last_cluster(before),
+            Motion::Right => {
+                self.cursor + clusters(after).next().map_or(0, |(_, text, _)| text.len())
+            }
+            Motion::WordLeft => {
                 let word = before.trim_end_matches(|it| !is_word(it));
                 start_of_word(word, is_word)
             }
-            To::WordRight => {
+            Motion::WordRight => {
                 let word = after.trim_start_matches(|it| !is_word(it));
-                let rest = if word.starts_with(is_mark) {
+                let rest = if word.starts_with(is_chip) {
                     &word[word.chars().next().map_or(0, char::len_utf8)..]
                 } else {
-                    word.trim_start_matches(|it| is_word(it) && !is_mark(it))
+                    word.trim_start_matches(|it| is_word(it) && !is_chip(it))
                 };
                 self.text.len() - rest.len()
             }
-            To::SpaceLeft => start_of_word(before.trim_end(), |it| !it.is_whitespace()),
-            To::LineStart => before.rfind('\n').map_or(0, |end| end + 1),
-            To::LineEnd => self.cursor + after.find('\n').unwrap_or(after.len()),
-            To::Start => 0,
-            To::End => self.text.len(),
+            Motion::SpaceLeft => start_of_word(before.trim_end(), |it| !it.is_whitespace()),
+            Motion::LineStart => before.rfind('\n').map_or(0, |end| end + 1),
+            Motion::LineEnd => self.cursor + after.find('\n').unwrap_or(after.len()),
+            Motion::Start => 0,
+            Motion::End => self.text.len(),
         }
     }
 }
 
-/// Where the last thing that is seen as a character begins.
+/// Returns the start of the last grapheme.
 fn last_cluster(text: &str) -> usize {
-    // A line is enough to know, and keeps the cost of a key in a long text low.
+    // Looking at one line is enough and keeps editing fast in a long text.
     let line = text.rfind('\n').unwrap_or(0);
     clusters(&text[line..])
         .last()
@@ -189,14 +191,14 @@ fn last_cluster(text: &str) -> usize {
 
 fn start_of_word(text: &str, is_word: impl Fn(char) -> bool) -> usize {
     match text.chars().next_back() {
-        Some(mark) if is_mark(mark) => text.len() - mark.len_utf8(),
+        Some(mark) if is_chip(mark) => text.len() - mark.len_utf8(),
         _ => text
-            .trim_end_matches(|it| is_word(it) && !is_mark(it))
+            .trim_end_matches(|it| is_word(it) && !is_chip(it))
             .len(),
     }
 }
 
-/// Letters, digits and what joins them; a chip is a word by itself.
+/// Reports whether a character belongs to a word. A chip is a word of its own.
 fn is_word(char: char) -> bool {
-    char.is_alphanumeric() || char == '_' || is_mark(char)
+    char.is_alphanumeric() || char == '_' || is_chip(char)
 }

@@ -1,68 +1,70 @@
-//! Pasted texts that stand as one mark in what is written.
+//! Long pastes, shown as one chip each.
 //!
-//! A mark is a character of its own from a range that is nobody's, so moving over it, deleting it and undoing that are
-//! what they are for any other character.
+//! A chip is a single private-use character in the text, so moving over it, deleting it and undoing
+//! work as for any other character.
 
 use std::ops::RangeInclusive;
 
 use crate::clean;
 
-/// The marks. What else is written never holds one of these.
-const MARKS: RangeInclusive<char> = '\u{f0000}'..='\u{f0fff}';
-/// As many lines are shown as they are; a paste of more is a chip.
-const MOST_LINES: usize = 4;
-/// As many characters are shown as they are.
-const MOST_CHARACTERS: usize = 800;
+/// The characters that represent chips. Other text never contains them.
+const CHIPS: RangeInclusive<char> = '\u{f0000}'..='\u{f0fff}';
+/// A paste with more lines becomes a chip.
+const MAX_LINES: usize = 4;
+/// A paste with more characters becomes a chip.
+const MAX_CHARACTERS: usize = 800;
 
-/// More than this is never shown as it is: each key would lay out all of it.
-const MOST_BYTES: usize = 8 * 1024;
+/// Longer history entries become a chip too: laying them out on every key would be slow.
+const MAX_BYTES: usize = 8 * 1024;
 
-/// The texts behind the marks. They stay as long as the editor: undo and history may bring a mark back.
+/// The texts of the chips. They live as long as the editor, because undo and history may restore a
+/// chip.
 #[derive(Default)]
 pub(super) struct Chips {
     texts: Vec<String>,
-    /// What was sent with marks in it: as text, and as it was written.
+    /// Submitted texts that contained chips: expanded, and as edited.
     sent: Vec<(String, String)>,
 }
 
 impl Chips {
-    /// A text as it is written: itself if it is short, else the mark that stands for it from now on.
-    pub(super) fn written(&mut self, text: &str) -> String {
-        let is_long = text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS;
-        match mark(self.texts.len()) {
-            Some(mark) if is_long => {
+    /// Returns what to insert for a paste: the text itself if it is short, otherwise a new chip.
+    pub(super) fn insert_paste(&mut self, text: &str) -> String {
+        let is_long = text.lines().count() > MAX_LINES || text.chars().count() > MAX_CHARACTERS;
+        match chip(self.texts.len()) {
+            Some(chip) if is_long => {
                 self.texts.push(text.to_owned());
-                mark.to_string()
+                chip.to_string()
             }
-            _ => fit_to_write(text),
+            _ => sanitise(text),
         }
     }
 
-    /// Something whole as it is written: with its chips if it was written here, as one if it is very long.
-    pub(super) fn rewritten(&mut self, text: &str) -> String {
+    /// Returns what to insert for a history entry or other replacement: with its original chips if
+    /// it was submitted here, as one chip if it is very long.
+    pub(super) fn restore(&mut self, text: &str) -> String {
         if let Some((_, written)) = self.sent.iter().rev().find(|(sent, _)| sent == text) {
             return written.clone();
         }
-        if text.len() > MOST_BYTES {
-            return self.written(text);
+        if text.len() > MAX_BYTES {
+            return self.insert_paste(text);
         }
-        fit_to_write(text)
+        sanitise(text)
     }
 
-    /// What is written is sent: gives it with the texts in the place of their marks.
-    pub(super) fn send(&mut self, written: String) -> String {
+    /// Expands a text that is being submitted, and remembers its chips.
+    pub(super) fn submit(&mut self, written: String) -> String {
         let text = self.expanded(&written);
-        if written.contains(is_mark) {
+        if written.contains(is_chip) {
             self.sent.push((text.clone(), written));
         }
         text
     }
 
-    /// What is shown for a character; `None` if it is no mark.
+    /// Returns the label of a chip, or `None` for other characters.
     pub(super) fn label(&self, char: char) -> Option<String> {
-        let text = self.behind(char)?;
+        let text = self.text_of(char)?;
         let lines = text.lines().count();
-        // Spaces at which no line breaks.
+        // Non-breaking spaces keep the label on one row.
         Some(if lines > 1 {
             format!("[pasted\u{a0}{lines}\u{a0}lines]")
         } else {
@@ -70,11 +72,11 @@ impl Chips {
         })
     }
 
-    /// What is written, with the texts in the place of their marks.
+    /// Replaces the chips in a text with their contents.
     pub(super) fn expanded(&self, written: &str) -> String {
         let mut whole = String::with_capacity(written.len());
         for char in written.chars() {
-            match self.behind(char) {
+            match self.text_of(char) {
                 Some(text) => whole.push_str(text),
                 None => whole.push(char),
             }
@@ -82,30 +84,30 @@ impl Chips {
         whole
     }
 
-    fn behind(&self, char: char) -> Option<&str> {
-        let number = u32::from(char).checked_sub(u32::from(*MARKS.start()))?;
+    fn text_of(&self, char: char) -> Option<&str> {
+        let number = u32::from(char).checked_sub(u32::from(*CHIPS.start()))?;
         let text = self.texts.get(usize::try_from(number).ok()?)?;
         Some(text)
     }
 }
 
-/// The mark of this number, as long as there are some.
-fn mark(number: usize) -> Option<char> {
+/// Returns the chip character with this number, if there are any left.
+fn chip(number: usize) -> Option<char> {
     let number = u32::try_from(number).ok()?;
-    char::from_u32(u32::from(*MARKS.start()) + number).filter(|mark| MARKS.contains(mark))
+    char::from_u32(u32::from(*CHIPS.start()) + number).filter(|chip| CHIPS.contains(chip))
 }
 
-/// Whether a character may be a mark.
-pub(super) fn is_mark(char: char) -> bool {
-    MARKS.contains(&char)
+/// Reports whether a character is reserved for chips.
+pub(super) fn is_chip(char: char) -> bool {
+    CHIPS.contains(&char)
 }
 
-/// A text of which every character can be shown, and none is taken for a mark.
-pub(super) fn fit_to_write(text: &str) -> String {
-    clean::text(text).replace(is_mark, "")
+/// Removes control characters and characters reserved for chips.
+pub(super) fn sanitise(text: &str) -> String {
+    clean::text(text).replace(is_chip, "")
 }
 
-/// The line ends of a terminal's paste, which are those of the Enter key, as those of a text.
-pub(super) fn with_line_ends(paste: &str) -> String {
+/// Normalises line ends. Terminals send a paste's line ends as carriage returns.
+pub(super) fn normalise_line_ends(paste: &str) -> String {
     paste.replace("\r\n", "\n").replace('\r', "\n")
 }

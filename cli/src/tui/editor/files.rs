@@ -1,4 +1,4 @@
-//! The files that `@` offers: looked for in the background, few enough to be kept, and found by any of their letters.
+//! File completion for `@`: indexes the project in the background and matches paths fuzzily.
 
 mod ignored;
 mod index;
@@ -18,22 +18,22 @@ pub(crate) use self::token::Token;
 pub(crate) struct Files {
     root: PathBuf,
     index: Index,
-    /// While a new index is made: what the last one had.
+    /// The previous index, while a new one is being built.
     last: Option<Index>,
     matcher: Matcher,
 }
 
-/// One of them that fits a query.
+/// A file that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Match {
-    /// Relative to the project; a directory ends with `/`. Holds no control character.
+pub(crate) struct FileMatch {
+    /// Relative to the project; a directory ends with `/`. Contains no control characters.
     pub(crate) path: String,
-    /// The characters (not bytes) of it that the query named, in order.
+    /// The indices of the matched characters (not bytes), in order.
     pub(crate) hits: Vec<u32>,
 }
 
 impl Files {
-    /// Begins to look below a directory. Dropping it ends the search.
+    /// Starts indexing a directory. Dropping the value stops it.
     pub(crate) fn of(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -43,22 +43,22 @@ impl Files {
         }
     }
 
-    /// Looks again: files come and go. What was found before is offered until that is done.
+    /// Rebuilds the index. The previous one is used until the new one is complete.
     pub(crate) fn refresh(&mut self) {
-        if !self.is_looking() {
+        if !self.is_searching() {
             let before = std::mem::replace(&mut self.index, Index::of(&self.root));
             self.last = Some(before);
         }
     }
 
-    /// Whether it is still looking, so that a later call may find more.
-    pub(crate) fn is_looking(&self) -> bool {
-        self.index.is_looking()
+    /// Reports whether indexing is still running, so that a later search may find more.
+    pub(crate) fn is_searching(&self) -> bool {
+        self.index.is_searching()
     }
 
-    /// The best, best first. Without a query: what is nearest to the root.
-    pub(crate) fn find(&mut self, query: &str, most: usize) -> Vec<Match> {
-        if !self.is_looking() {
+    /// Returns the best matches, best first. An empty query returns the paths nearest to the root.
+    pub(crate) fn find(&mut self, query: &str, most: usize) -> Vec<FileMatch> {
+        if !self.is_searching() {
             self.last = None;
         }
         let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
@@ -89,7 +89,7 @@ impl Files {
                 pattern.indices(Utf32Str::new(path, &mut buffer), matcher, &mut hits);
                 hits.sort_unstable();
                 hits.dedup();
-                Match {
+                FileMatch {
                     path: path.to_owned(),
                     hits,
                 }
@@ -121,8 +121,11 @@ mod tests {
     impl Files {
         fn all(&mut self, query: &str) -> Vec<String> {
             let start = Instant::now();
-            while self.is_looking() {
-                assert!(start.elapsed() < Duration::from_secs(60), "never done");
+            while self.is_searching() {
+                assert!(
+                    start.elapsed() < Duration::from_secs(60),
+                    "indexing did not finish"
+                );
                 std::thread::yield_now();
             }
             self.find(query, 5)
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_projects_own_files_are_found_by_some_of_their_letters() {
+    fn files_are_matched_fuzzily_without_ignored_ones() {
         let (folder, mut files) = project(&[
             ".gitignore",
             ".git/config",
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ignore_file_that_is_no_small_file_of_the_project_is_passed_over() {
+    fn links_and_special_and_large_ignore_files_are_skipped() {
         let outside = tempfile::tempdir().expect("a folder");
         fs::write(outside.path().join("patterns"), "*.txt\n").expect("written");
         for kind in ["fifo", "link", "device", "large"] {
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_ignore_file_has_the_last_word() {
+    fn the_innermost_ignore_file_wins() {
         let (folder, _) = project(&["sub/deep/kept.log", "sub/deep/lost.txt", "lost.log"]);
         let write = |path: &str, text: &str| {
             fs::write(folder.path().join(path), text).expect("written");
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_offered_while_it_looks_again() {
+    fn the_previous_index_is_used_during_a_refresh() {
         let (_folder, mut files) = project(&["a.txt"]);
         assert_eq!(files.all("a"), ["a.txt"]);
         files.refresh();

@@ -1,7 +1,8 @@
-//! What was written before: in memory, and in a file that all sessions share.
+//! The prompt history: in memory, and in a file that all sessions share.
 //!
-//! The file has one JSON string a line and is only ever added to, under a lock, until it is twice as long as it may be;
-//! then the newest are written anew and put in its place. What cannot be read in it is left out.
+//! The file has one JSON string per line and is only appended to, under a lock, until it exceeds
+//! twice its maximum length. AfterTrust it is replaced with a file of the newest entries. Invalid lines
+//! are ignored.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,25 +11,25 @@ use std::{
     path::Path,
 };
 
-/// So many are kept.
-const MOST: usize = 1000;
-/// So many bytes of the file are read; it may become twice as long.
-const MOST_BYTES: u64 = 1024 * 1024;
-/// A longer entry is for this session only.
-const LONGEST: usize = 64 * 1024;
+/// Maximum number of entries.
+const MAX_ENTRIES: usize = 1000;
+/// Maximum number of bytes that are read. The file may grow to twice this size.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// Longer entries are not stored in the file.
+const MAX_ENTRY_BYTES: usize = 64 * 1024;
 
-/// The prompts of before, oldest first.
+/// Earlier prompts, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     entries: Vec<String>,
-    /// How many of the last ones the file does not have.
+    /// Number of entries at the end that are not in the file yet.
     new: usize,
-    /// The entry that is shown, and what was written when looking back began.
+    /// The displayed entry, and the draft from before browsing started.
     shown: Option<(usize, String)>,
 }
 
 impl History {
-    /// Reads the file; one that is not there is an empty history.
+    /// Reads the file. A missing file is an empty history.
     pub(crate) fn load(path: &Path) -> io::Result<Self> {
         let entries = match File::open(path) {
             Ok(mut file) => read(&mut file)?,
@@ -41,26 +42,26 @@ impl History {
         })
     }
 
-    /// Adds to the file what was written since the last time. Others may do the same at once.
+    /// Appends new entries to the file. Other processes may do the same concurrently.
     pub(crate) fn store(&mut self, path: &Path) -> io::Result<()> {
         let from = self.entries.len() - self.new.min(self.entries.len());
         let mut lines = String::new();
         for entry in self.entries[from..]
             .iter()
-            .filter(|entry| entry.len() <= LONGEST)
+            .filter(|entry| entry.len() <= MAX_ENTRY_BYTES)
         {
             lines.push_str(&serde_json::to_string(entry)?);
             lines.push('\n');
         }
         if !lines.is_empty() {
             let mut file = locked(path)?;
-            // The last line may be torn: the disk was full, the power went.
+            // The last line may be incomplete after a full disk or a power failure.
             let whole = ends_with_line(&mut file)?;
             if !whole {
                 lines.insert(0, '\n');
             }
             file.write_all(lines.as_bytes())?;
-            if file.metadata()?.len() > 2 * MOST_BYTES {
+            if file.metadata()?.len() > 2 * MAX_BYTES {
                 shorten(&mut file, path)?;
             }
         }
@@ -68,7 +69,7 @@ impl History {
         Ok(())
     }
 
-    /// Adds an entry, unless it is the last one again.
+    /// Adds an entry, unless it repeats the last one.
     pub(crate) fn push(&mut self, entry: &str) {
         self.shown = None;
         if entry.trim().is_empty() || self.entries.last().is_some_and(|last| last == entry) {
@@ -76,12 +77,13 @@ impl History {
         }
         self.entries.push(entry.to_owned());
         self.new += 1;
-        if self.entries.len() > MOST {
+        if self.entries.len() > MAX_ENTRIES {
             self.entries.remove(0);
         }
     }
 
-    /// The entry before the one that is shown; what is written now comes back with [`History::newer`].
+    /// Returns the entry before the displayed one. `written` is the draft, which [`History::newer`]
+    /// brings back.
     pub(super) fn older(&mut self, written: String) -> Option<String> {
         let (shown, draft) = self.shown.take().unwrap_or((self.entries.len(), written));
         let older = shown.checked_sub(1);
@@ -89,7 +91,7 @@ impl History {
         older.map(|older| self.entries[older].clone())
     }
 
-    /// The entry behind the one that is shown, or what was written when looking back began.
+    /// Returns the entry after the displayed one, or the draft.
     pub(super) fn newer(&mut self) -> Option<String> {
         let (shown, draft) = self.shown.take()?;
         match self.entries.get(shown + 1) {
@@ -101,16 +103,16 @@ impl History {
         }
     }
 
-    /// Something else is written: looking back begins anew.
-    pub(super) fn leave(&mut self) {
+    /// Stops browsing, because the text was replaced.
+    pub(super) fn stop_browsing(&mut self) {
         self.shown = None;
     }
 }
 
-/// The file, made if need be, to add to it, with nobody else doing so.
+/// Opens the file for appending, creating it if necessary, and locks it.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
-        // Only the user's own: prompts say more than one thinks.
+        // Prompts may contain secrets, so only the user may read the file.
         let file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -118,7 +120,7 @@ fn locked(path: &Path) -> io::Result<File> {
             .mode(0o600)
             .open(path)?;
         file.lock()?;
-        // Another may have put a shorter one in its place meanwhile.
+        // Another process may have replaced the file before we got the lock.
         match fs::metadata(path) {
             Ok(now) if now.ino() == file.metadata()?.ino() => return Ok(file),
             Ok(_) => {}
@@ -138,21 +140,21 @@ fn ends_with_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// The newest entries.
+/// Reads the newest entries.
 fn read(file: &mut File) -> io::Result<Vec<String>> {
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_BYTES)))?;
     let mut bytes = Vec::new();
-    file.take(2 * MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(2 * MAX_BYTES).read_to_end(&mut bytes)?;
     let lines = bytes.split(|byte| *byte == b'\n');
     let mut entries: Vec<String> = lines
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect();
-    entries.drain(..entries.len().saturating_sub(MOST));
+    entries.drain(..entries.len().saturating_sub(MAX_ENTRIES));
     Ok(entries)
 }
 
-/// Puts a file with the newest entries in the place of this one.
+/// Replaces the file with one that has only the newest entries.
 fn shorten(file: &mut File, path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut shorter = tempfile::NamedTempFile::new_in(folder)?;
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_loaded_and_others_are_kept() {
+    fn sessions_append_to_a_shared_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("history");
         assert_eq!(History::load(&path).expect("none").entries, [""; 0]);
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn invalid_lines_are_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("history");
         fs::write(&path, b"\"one\"\n\0\0\0\n{}\n\xff\n\"tw").expect("written");
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_file_nor_memory_grows_for_ever() {
+    fn file_and_memory_are_bounded() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("history");
         let mut history = History::default();
@@ -218,10 +220,10 @@ mod tests {
                 history.store(&path).expect("stored");
             }
         }
-        history.push(&"y".repeat(LONGEST + 1));
+        history.push(&"y".repeat(MAX_ENTRY_BYTES + 1));
         history.store(&path).expect("stored");
-        assert_eq!(history.entries.len(), MOST);
-        assert!(fs::metadata(&path).expect("there").len() <= 2 * MOST_BYTES);
+        assert_eq!(history.entries.len(), MAX_ENTRIES);
+        assert!(fs::metadata(&path).expect("there").len() <= 2 * MAX_BYTES);
         let loaded = History::load(&path).expect("loaded");
         assert!(
             loaded
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn many_write_at_once_and_nothing_is_lost() {
+    fn concurrent_writers_lose_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("history");
         std::thread::scope(|scope| {

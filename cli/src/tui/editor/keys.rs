@@ -1,29 +1,29 @@
-//! What keys mean while one writes: those of every shell, and those of every text field.
+//! The editor's key bindings: those of a shell and those of a text field.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::buffer::To;
+use super::buffer::Motion;
 
-/// What is to be done.
+/// An editing action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum EditorAction {
     Write(char),
-    /// Sends it, unless a backslash asks for another line.
+    /// Submits the text, or inserts a new line after a backslash.
     Enter,
     NewLine,
-    Go(To),
+    Go(Motion),
     Up,
     Down,
-    Delete(To),
-    /// Deletes what follows; where nothing is written, the key is not for the editor.
-    DeleteOrLeave,
-    Cut(To),
+    Delete(Motion),
+    /// Deletes the next character. In an empty editor the key is not handled.
+    DeleteOrExit,
+    Cut(Motion),
     Yank,
     Undo,
 }
 
-/// The meaning of a key; `None` if it has none here.
-pub(super) fn action(key: KeyEvent) -> Option<Action> {
+/// Returns the action of a key, or `None` if it has none.
+pub(super) fn action(key: KeyEvent) -> Option<EditorAction> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
@@ -39,50 +39,50 @@ pub(super) fn action(key: KeyEvent) -> Option<Action> {
     Some(match key.code {
         KeyCode::Char(char) if control && !alt => with_control(char)?,
         KeyCode::Char(char) if alt && !control => match char.to_ascii_lowercase() {
-            'b' => Action::Go(To::WordLeft),
-            'f' => Action::Go(To::WordRight),
-            'd' => Action::Cut(To::WordRight),
+            'b' => EditorAction::Go(Motion::WordLeft),
+            'f' => EditorAction::Go(Motion::WordRight),
+            'd' => EditorAction::Cut(Motion::WordRight),
             _ => return None,
         },
-        KeyCode::Char(char) if !alt && !control => Action::Write(char),
-        KeyCode::Enter if alt || shift || control => Action::NewLine,
-        KeyCode::Enter => Action::Enter,
-        KeyCode::Left if control || alt => Action::Go(To::WordLeft),
-        KeyCode::Right if control || alt => Action::Go(To::WordRight),
-        KeyCode::Left => Action::Go(To::Left),
-        KeyCode::Right => Action::Go(To::Right),
-        KeyCode::Home if control => Action::Go(To::Start),
-        KeyCode::End if control => Action::Go(To::End),
-        KeyCode::Home => Action::Go(To::LineStart),
-        KeyCode::End => Action::Go(To::LineEnd),
-        KeyCode::Up if !control && !alt => Action::Up,
-        KeyCode::Down if !control && !alt => Action::Down,
-        KeyCode::Backspace if control || alt => Action::Cut(To::WordLeft),
-        KeyCode::Delete if control || alt => Action::Cut(To::WordRight),
-        KeyCode::Backspace => Action::Delete(To::Left),
-        KeyCode::Delete => Action::Delete(To::Right),
+        KeyCode::Char(char) if !alt && !control => EditorAction::Write(char),
+        KeyCode::Enter if alt || shift || control => EditorAction::NewLine,
+        KeyCode::Enter => EditorAction::Enter,
+        KeyCode::Left if control || alt => EditorAction::Go(Motion::WordLeft),
+        KeyCode::Right if control || alt => EditorAction::Go(Motion::WordRight),
+        KeyCode::Left => EditorAction::Go(Motion::Left),
+        KeyCode::Right => EditorAction::Go(Motion::Right),
+        KeyCode::Home if control => EditorAction::Go(Motion::Start),
+        KeyCode::End if control => EditorAction::Go(Motion::End),
+        KeyCode::Home => EditorAction::Go(Motion::LineStart),
+        KeyCode::End => EditorAction::Go(Motion::LineEnd),
+        KeyCode::Up if !control && !alt => EditorAction::Up,
+        KeyCode::Down if !control && !alt => EditorAction::Down,
+        KeyCode::Backspace if control || alt => EditorAction::Cut(Motion::WordLeft),
+        KeyCode::Delete if control || alt => EditorAction::Cut(Motion::WordRight),
+        KeyCode::Backspace => EditorAction::Delete(Motion::Left),
+        KeyCode::Delete => EditorAction::Delete(Motion::Right),
         _ => return None,
     })
 }
 
-fn with_control(char: char) -> Option<Action> {
+fn with_control(char: char) -> Option<EditorAction> {
     Some(match char.to_ascii_lowercase() {
-        'a' => Action::Go(To::LineStart),
-        'e' => Action::Go(To::LineEnd),
-        'b' => Action::Go(To::Left),
-        'f' => Action::Go(To::Right),
-        'p' => Action::Up,
-        'n' => Action::Down,
-        'u' => Action::Cut(To::LineStart),
-        'k' => Action::Cut(To::LineEnd),
-        'w' => Action::Cut(To::SpaceLeft),
-        'y' => Action::Yank,
-        'h' => Action::Delete(To::Left),
-        'd' => Action::DeleteOrLeave,
-        // What terminals send for the Enter key together with another, where they send anything else than for Enter.
-        'j' => Action::NewLine,
-        // Terminals that know only the old codes send the same for `ctrl+_`, `ctrl+/` and `ctrl+7`.
-        'z' | '_' | '/' | '7' => Action::Undo,
+        'a' => EditorAction::Go(Motion::LineStart),
+        'e' => EditorAction::Go(Motion::LineEnd),
+        'b' => EditorAction::Go(Motion::Left),
+        'f' => EditorAction::Go(Motion::Right),
+        'p' => EditorAction::Up,
+        'n' => EditorAction::Down,
+        'u' => EditorAction::Cut(Motion::LineStart),
+        'k' => EditorAction::Cut(Motion::LineEnd),
+        'w' => EditorAction::Cut(Motion::SpaceLeft),
+        'y' => EditorAction::Yank,
+        'h' => EditorAction::Delete(Motion::Left),
+        'd' => EditorAction::DeleteOrExit,
+        // Some terminals send this for Enter with a modifier.
+        'j' => EditorAction::NewLine,
+        // Terminals with legacy codes send the same byte for `ctrl+_`, `ctrl+/` and `ctrl+7`.
+        'z' | '_' | '/' | '7' => EditorAction::Undo,
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Keys in, text and screen out.
+//! Editor tests: keys in, text and screen out.
 
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEventKind, KeyModifiers};
@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEventKind, KeyModifiers};
 use super::*;
 use crate::tui::text::{tests::foreign, width};
 
-/// A key by its name: `a`, `ctrl+a`, `alt+enter`, `up`.
+/// Returns a key by name: `a`, `ctrl+a`, `alt+enter`, `up`.
 fn key(name: &str) -> KeyEvent {
     let (modifiers, name) = match name.split_once('+') {
         Some(("ctrl", name)) => (KeyModifiers::CONTROL, name),
@@ -46,7 +46,7 @@ impl Editor {
         self
     }
 
-    /// The text with a `|` at the cursor.
+    /// Returns the text with a `|` at the cursor.
     fn seen(&self) -> String {
         let (before, after) = self.buffer.text().split_at(self.buffer.cursor());
         format!(
@@ -56,7 +56,7 @@ impl Editor {
         )
     }
 
-    /// The rows of the screen, a `|` at the cursor.
+    /// Returns the rows of the screen with a `|` at the cursor.
     fn screen(&self, width: u16, height: u16) -> Vec<String> {
         let (lines, (column, row)) = self.lines(width, height, &Theme::plain());
         let mut rows: Vec<String> = lines.iter().map(ToString::to_string).collect();
@@ -112,7 +112,7 @@ fn keys_move_and_delete_as_in_a_shell() {
 }
 
 #[test]
-fn keys_that_are_not_its_own_are_left_to_others() {
+fn unbound_keys_are_ignored() {
     let mut editor = Editor::default();
     for name in [
         "tab", "esc", "ctrl+c", "ctrl+d", "ctrl+o", "ctrl+l", "alt+x", "enter",
@@ -126,7 +126,7 @@ fn keys_that_are_not_its_own_are_left_to_others() {
 }
 
 #[test]
-fn enter_sends_unless_another_line_is_asked_for() {
+fn enter_submits_unless_the_line_ends_with_a_backslash() {
     let mut editor = editor("one\\");
     assert_eq!(editor.key(key("enter")), Outcome::Done);
     editor.typed("two");
@@ -140,7 +140,7 @@ fn enter_sends_unless_another_line_is_asked_for() {
 }
 
 #[test]
-fn undo_takes_back_words_deletions_and_pastes() {
+fn undo_reverts_words_deletions_and_pastes() {
     let mut editor = editor("one two");
     editor.keys("ctrl+u ctrl+z");
     assert_eq!(editor.seen(), "one two|");
@@ -154,7 +154,7 @@ fn undo_takes_back_words_deletions_and_pastes() {
 }
 
 #[test]
-fn a_long_paste_is_one_chip_and_sent_whole() {
+fn a_long_paste_is_one_chip_and_submitted_in_full() {
     let mut editor = editor("see ");
     let lines = "a line\r".repeat(34);
     editor.paste(&lines);
@@ -174,7 +174,7 @@ fn a_long_paste_is_one_chip_and_sent_whole() {
     assert_eq!(editor.text(), "see  please");
     editor.keys("ctrl+z");
     assert_eq!(editor.key(key("enter")), Outcome::Submit(whole.clone()));
-    // It comes back as the chip it was.
+    // The history restores the chip.
     editor.keys("up");
     assert_eq!(
         editor.screen(60, 3),
@@ -184,7 +184,7 @@ fn a_long_paste_is_one_chip_and_sent_whole() {
 }
 
 #[test]
-fn a_short_paste_is_written_as_it_is() {
+fn a_short_paste_is_inserted_as_text() {
     let mut editor = Editor::default();
     editor.paste("one\r\n\ttwo\x1b[31m\u{f0000}");
     assert_eq!(editor.text(), "one\n\ttwo");
@@ -196,7 +196,7 @@ fn a_short_paste_is_written_as_it_is() {
 }
 
 #[test]
-fn up_and_down_go_through_rows_and_then_through_history() {
+fn up_and_down_move_through_rows_then_history() {
     let mut editor = Editor::default();
     for entry in ["first", "second"] {
         editor.typed(entry);
@@ -225,7 +225,7 @@ fn up_and_down_keep_their_column() {
 }
 
 #[test]
-fn it_scrolls_no_more_than_it_must() {
+fn scrolling_is_minimal() {
     let mut editor = Editor::default();
     editor.insert("1\n2\n3\n4\n5");
     assert_eq!(editor.screen(20, 3), ["3", "4", "5|"]);
@@ -236,7 +236,7 @@ fn it_scrolls_no_more_than_it_must() {
 }
 
 #[test]
-fn wide_characters_and_tabs_have_their_columns() {
+fn wide_characters_and_tabs_take_their_columns() {
     let mut editor = Editor::default();
     editor.insert("漢字漢字\n\tx");
     assert_eq!(editor.screen(6, 9), ["漢字", "漢字", "    x|"]);
@@ -248,7 +248,7 @@ fn wide_characters_and_tabs_have_their_columns() {
 }
 
 #[test]
-fn a_secret_is_neither_shown_nor_kept() {
+fn a_secret_is_neither_shown_nor_stored() {
     let mut editor = Editor::secret();
     editor.typed("sk-");
     editor.paste("abc\r\n");
@@ -263,7 +263,7 @@ fn a_secret_is_neither_shown_nor_kept() {
 }
 
 #[test]
-fn a_file_takes_the_place_of_its_token() {
+fn completing_a_file_replaces_its_token() {
     let mut editor = editor("see @ma and");
     assert_eq!(editor.file_token(), None);
     editor.keys("left left left left");

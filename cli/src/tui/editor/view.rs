@@ -1,4 +1,4 @@
-//! What is written, as rows of the screen.
+//! Lays out the editor's text in rows of the screen.
 
 use std::ops::Range;
 
@@ -10,29 +10,30 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// The columns between two tab stops.
+/// The distance between tab stops.
 const TAB: usize = 4;
 
-/// The text as it is shown at some width: chips as their labels, tabs as spaces, a secret as dots.
+/// The text laid out for a width: chips as labels, tabs as spaces, secrets as dots.
 pub(super) struct View {
     shown: String,
-    /// Where each character begins: in what is shown, and in what is written.
+    /// The start of each character, in the displayed text and in the original.
     places: Vec<(usize, usize)>,
-    /// What is shown of chips.
+    /// The ranges of chips in the displayed text.
     chips: Vec<Range<usize>>,
-    rows: Vec<Row>,
+    rows: Vec<ViewRow>,
     columns: usize,
 }
 
-struct Row {
-    /// Places from here on are in this row, though what is there may not be shown: an indent without room.
+struct ViewRow {
+    /// Positions from here on belong to this row, even if they are not displayed (an indent that
+    /// does not fit).
     from: usize,
     shown: Range<usize>,
 }
 
 impl View {
     pub(super) fn of(written: &str, chips: &Chips, is_secret: bool, columns: u16) -> Self {
-        // The cursor needs a place behind a full row.
+        // The cursor needs a column after a full row.
         let columns = usize::from(columns).saturating_sub(1).max(1);
         let mut view = Self {
             shown: String::with_capacity(written.len()),
@@ -75,11 +76,11 @@ impl View {
         let line = &self.shown[from..];
         let broken = rows(line, self.columns, self.columns);
         self.rows
-            .extend(broken.into_iter().enumerate().map(|(number, row)| Row {
+            .extend(broken.into_iter().enumerate().map(|(number, row)| ViewRow {
                 from: if number == 0 { from } else { from + row.start },
                 shown: from + row.start..from + row.end,
             }));
-        // The end of a line is a place of its own, which the next line does not begin at.
+        // The end of a line is a separate position from the start of the next line.
         self.shown.push('\n');
     }
 
@@ -87,7 +88,7 @@ impl View {
         self.rows.len()
     }
 
-    /// The column and the row of a place in what is written.
+    /// Returns the column and row of a position in the original text.
     pub(super) fn cursor(&self, written: usize) -> (usize, usize) {
         let at = self.places.partition_point(|(_, place)| *place < written);
         let shown = self.places.get(at).map_or(0, |(shown, _)| *shown);
@@ -100,7 +101,7 @@ impl View {
         (column.min(self.columns), row)
     }
 
-    /// The place in what is written that is nearest to a column of a row.
+    /// Returns the position in the original text that is nearest to a column of a row.
     pub(super) fn place(&self, column: usize, row: usize) -> usize {
         let Some(this) = self.rows.get(row) else {
             return 0;
@@ -126,7 +127,7 @@ impl View {
         nearest.unwrap_or(0)
     }
 
-    /// Some of the rows.
+    /// Draws a range of rows.
     pub(super) fn lines(&self, which: Range<usize>, theme: &Theme) -> Vec<Line<'static>> {
         let rows = &self.rows[which.start.min(self.rows.len())..which.end.min(self.rows.len())];
         rows.iter()

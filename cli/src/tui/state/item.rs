@@ -1,42 +1,42 @@
-//! What is finished: said, done, told.
+//! Finished items of the transcript.
 
 use ratatui::text::Line;
 use zot_protocol::{Object, ToolStatus};
 
-/// Something that goes into the terminal's scrollback.
+/// An item that is printed into the terminal's scrollback.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
-    /// What the program is, first of all.
+    /// The first lines of the program.
     Banner(Vec<String>),
-    /// What the user said.
+    /// A prompt of the user.
     User(String),
-    /// A whole text of the model.
+    /// A complete text of the model.
     Answer(String),
-    /// Lines of a text of the model that still arrives. `first`: they begin it.
+    /// Lines of a text that the model is still writing. `first` marks the beginning of the text.
     Streamed {
         lines: Vec<Line<'static>>,
         first: bool,
     },
-    /// A tool that has run.
-    Ran(Ran),
-    /// All of a result that was shown in part.
-    Whole(Ran),
-    /// What an extension's command has to show.
+    /// A finished tool call, folded if it is long.
+    Tool(FinishedCall),
+    /// A finished tool call in full.
+    ToolUnfolded(FinishedCall),
+    /// The output of an extension's command.
     Display { extension: String, text: String },
-    /// What the program has to say.
-    Told { level: Level, text: String },
-    /// A heading and lines in two columns.
+    /// A notice from zot.
+    Notice { level: Level, text: String },
+    /// A heading and rows of two columns.
     Listing {
         title: String,
         rows: Vec<(String, String)>,
     },
-    /// What was said before, in summary.
+    /// The summary that replaces a compacted conversation.
     Summary(String),
-    /// Where a conversation begins or goes on.
+    /// A line that marks where a conversation starts or continues.
     Divider(String),
 }
 
-/// How something is told.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Muted,
@@ -45,31 +45,31 @@ pub(crate) enum Level {
     Error,
 }
 
-/// A tool that has run.
+/// A finished tool call.
 #[derive(Debug, Clone)]
-pub(crate) struct Ran {
+pub(crate) struct FinishedCall {
     pub(crate) name: String,
     pub(crate) args: Object,
     pub(crate) extension: Option<String>,
     pub(crate) status: ToolStatus,
-    /// Its text, cleaned.
+    /// The output, sanitised.
     pub(crate) text: String,
-    /// Images, as lines that name them.
+    /// One line for each image.
     pub(crate) images: Vec<String>,
 }
 
-impl Ran {
-    /// How many lines of it are shown at first.
+impl FinishedCall {
+    /// Returns the number of lines shown when folded.
     pub(crate) fn limit(&self) -> usize {
         match self.name.as_str() {
-            // The user has the file.
+            // The user has the file, so one line is enough.
             "read" | "skill" if self.extension.is_none() => 1,
             "edit" if self.extension.is_none() => 24,
             _ => 6,
         }
     }
 
-    /// Whether there is more of it.
+    /// Reports whether the output is longer than the limit.
     pub(crate) fn is_folded(&self) -> bool {
         self.text.lines().nth(self.limit()).is_some()
     }

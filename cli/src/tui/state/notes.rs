@@ -1,29 +1,29 @@
-//! Notes of extensions, which go as they came.
+//! Notes from extensions.
 
 use zot_protocol::NoteLevel;
 
 use crate::tui::bridge::NOTES;
 
-/// A line of an extension, or of the host about one.
+/// A note from an extension, or from the host about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// `None`: of the host itself.
+    /// `None` for the host itself.
     pub(crate) extension: Option<String>,
     pub(crate) level: NoteLevel,
-    /// In one line, cleaned.
+    /// The message in one line, sanitised.
     pub(crate) message: String,
 }
 
-/// The notes that are shown.
+/// The visible notes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
     shown: Vec<Note>,
-    /// By extension, how many went before they were seen.
+    /// Number of dropped notes, by extension.
     skipped: Vec<(String, u64)>,
 }
 
 impl Notes {
-    /// One more; where there are enough of that extension, the oldest goes and is counted.
+    /// Adds a note. Over the limit, drops and counts the extension's oldest note.
     pub(crate) fn add(&mut self, note: Note) {
         let same = |it: &&Note| it.extension == note.extension;
         if self.shown.iter().filter(same).count() >= NOTES {
@@ -38,7 +38,7 @@ impl Notes {
         self.shown.push(note);
     }
 
-    /// So many were not seen.
+    /// Adds to the number of dropped notes.
     pub(crate) fn skip(&mut self, extension: String, count: u64) {
         match self.skipped.iter_mut().find(|(by, _)| *by == extension) {
             Some((_, before)) => *before += count,
@@ -60,7 +60,7 @@ impl Notes {
         &self.shown
     }
 
-    /// How many went before they were seen, by extension.
+    /// Returns the number of dropped notes, by extension.
     pub(crate) fn skipped(&self) -> &[(String, u64)] {
         &self.skipped
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_and_is_counted() {
+    fn the_oldest_note_is_dropped_and_counted() {
         let mut notes = Notes::default();
         notes.add(note("other", 0));
         for number in 0..25 {

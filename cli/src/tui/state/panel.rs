@@ -1,4 +1,4 @@
-//! A panel that an extension draws.
+//! A panel drawn by an extension.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use zot_protocol::{Key, PanelId, PanelKey, PanelRender};
 
 use crate::clean;
 
-/// Within this, a second Esc closes a panel that wants the first for itself.
-const TWICE: Duration = Duration::from_millis(500);
-/// More lines than any terminal shows.
-const MOST_LINES: usize = 500;
-/// More text than any terminal shows.
-const MOST_BYTES: usize = 256 * 1024;
+/// Within this time, a second Esc closes a panel that captures Esc.
+const DOUBLE_ESC: Duration = Duration::from_millis(500);
+/// Maximum number of lines, more than any terminal shows.
+const MAX_LINES: usize = 500;
+/// Maximum number of bytes, more than any terminal shows.
+const MAX_BYTES: usize = 256 * 1024;
 
-/// A panel, cleaned.
+/// A panel with sanitised text.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
     pub(crate) extension: String,
@@ -29,14 +29,14 @@ pub(crate) struct Panel {
     escaped: Option<Instant>,
 }
 
-/// What a key means to a panel.
+/// What a key does in a panel.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PanelInput {
-    /// It is the extension's.
+    /// Send it to the extension.
     Key(PanelKey),
-    /// The panel is to be closed.
+    /// Close the panel.
     Close,
-    /// Nothing.
+    /// Ignore it.
     None,
 }
 
@@ -53,26 +53,26 @@ impl Panel {
         }
     }
 
-    /// Leaves of an extension's texts what can be shown, so that nobody keeps more.
-    pub(crate) fn cut(
+    /// Truncates an extension's texts to what can be shown, to bound memory.
+    pub(crate) fn truncate(
         title: Option<&mut String>,
         lines: Option<&mut Vec<String>>,
         footer: Option<&mut String>,
     ) {
-        let mut left = MOST_BYTES;
-        let mut cut = |text: &mut String| {
+        let mut left = MAX_BYTES;
+        let mut truncate = |text: &mut String| {
             text.truncate(text.floor_char_boundary(left));
             text.shrink_to_fit();
             left -= text.len();
         };
-        title.into_iter().chain(footer).for_each(&mut cut);
+        title.into_iter().chain(footer).for_each(&mut truncate);
         if let Some(lines) = lines {
-            lines.truncate(MOST_LINES);
-            lines.iter_mut().for_each(cut);
+            lines.truncate(MAX_LINES);
+            lines.iter_mut().for_each(truncate);
         }
     }
 
-    /// What is absent stays as it is.
+    /// Applies an update. Absent fields stay unchanged.
     pub(crate) fn render(&mut self, render: &PanelRender) {
         if render.title.is_some() {
             self.title = line(render.title.as_deref());
@@ -85,7 +85,7 @@ impl Panel {
         }
     }
 
-    /// What a key means to it.
+    /// Returns what a key does.
     pub(crate) fn key(&mut self, key: KeyEvent, now: Instant) -> PanelInput {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control {
@@ -116,7 +116,7 @@ impl Panel {
         PanelInput::Key(PanelKey::new(self.id.clone(), named))
     }
 
-    /// Text that was typed or pasted.
+    /// Returns the input for typed or pasted text.
     pub(crate) fn typed(&self, text: &str) -> PanelInput {
         let mut key = PanelKey::new(self.id.clone(), Key::Rune);
         key.text = Some(text.to_owned());
@@ -127,16 +127,17 @@ impl Panel {
         let twice = self
             .escaped
             .replace(now)
-            .is_some_and(|before| now.duration_since(before) < TWICE);
+            .is_some_and(|before| now.duration_since(before) < DOUBLE_ESC);
         if !self.captures_esc || twice {
             return PanelInput::Close;
         }
         PanelInput::Key(PanelKey::new(self.id.clone(), Key::Esc))
     }
 
-    /// The room for a body: columns, and lines.
+    /// Returns the space for the body: columns and lines.
     pub(crate) fn room(size: Size) -> (u16, u16) {
-        // The title, the footer, the rule below, the bar, and something of what was said before.
+        // Leave space for the title, the footer, the rule below, the status bar and some
+        // scrollback.
         let height = size
             .height
             .saturating_sub(4)
@@ -151,7 +152,7 @@ fn line(text: Option<&str>) -> String {
 }
 
 fn lines(texts: &[String]) -> Vec<String> {
-    // An author who sends several in one means several.
+    // A line that contains newlines counts as several lines.
     let lines = texts.iter().flat_map(|text| {
         let text = clean::text(text);
         let lines: Vec<String> = text
@@ -160,7 +161,7 @@ fn lines(texts: &[String]) -> Vec<String> {
             .collect();
         lines
     });
-    lines.take(MOST_LINES).collect()
+    lines.take(MAX_LINES).collect()
 }
 
 #[cfg(test)]
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn esc_closes_unless_it_is_wanted() {
+    fn esc_closes_a_panel_unless_it_captures_esc() {
         let now = Instant::now();
         let esc = KeyEvent::from(KeyCode::Esc);
         assert_eq!(panel(false).key(esc, now), PanelInput::Close);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_shows_is_clean() {
+    fn control_characters_are_removed() {
         assert_eq!(panel(false).lines, ["a", "b"]);
     }
 }

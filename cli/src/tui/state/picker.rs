@@ -1,4 +1,4 @@
-//! A list to choose from, which shrinks while one types.
+//! A list to choose from, filtered while the user types.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ pub(crate) struct Picker {
     pub(crate) selected: usize,
 }
 
-/// One of it.
+/// An entry of the list.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) label: String,
-    /// Beside it, muted.
+    /// Muted text beside the label.
     pub(crate) detail: String,
     pub(crate) picked: Picked,
 }
 
-/// What is chosen.
+/// The value of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Picked {
     Model {
@@ -28,14 +28,14 @@ pub(crate) enum Picked {
         id: String,
     },
     Session(PathBuf),
-    /// Whose key is to be kept.
+    /// The provider whose API key to ask for.
     Login(String),
-    /// Whose key is to be forgotten.
+    /// The provider whose API key to remove.
     Logout(String),
 }
 
 impl Picker {
-    /// `selected` is the one that is in use.
+    /// Creates a picker. `selected` is the index of the current choice.
     pub(crate) fn new(title: &str, choices: Vec<Choice>, selected: usize) -> Self {
         Self {
             title: title.to_owned(),
@@ -45,8 +45,8 @@ impl Picker {
         }
     }
 
-    /// Those that have all words of the filter in them.
-    pub(crate) fn fitting(&self) -> Vec<&Choice> {
+    /// Returns the choices that contain every word of the filter.
+    pub(crate) fn matching(&self) -> Vec<&Choice> {
         let filter = self.filter.to_lowercase();
         let words: Vec<&str> = filter.split_whitespace().collect();
         let fits = |choice: &&Choice| {
@@ -61,19 +61,19 @@ impl Picker {
         self.selected = 0;
     }
 
-    /// Up or down, around the ends.
+    /// Moves the selection, wrapping around at the ends.
     pub(crate) fn step(&mut self, by: isize) {
-        self.selected = around(self.selected, by, self.fitting().len());
+        self.selected = step_wrapping(self.selected, by, self.matching().len());
     }
 
     pub(crate) fn picked(&self) -> Option<Picked> {
-        let fitting = self.fitting();
-        fitting.get(self.selected).map(|it| it.picked.clone())
+        let matching = self.matching();
+        matching.get(self.selected).map(|it| it.picked.clone())
     }
 }
 
-/// So many steps from a place among `count`, around the ends.
-pub(crate) fn around(at: usize, by: isize, count: usize) -> usize {
+/// Returns `at` moved by `by` among `count` entries, wrapping around at the ends.
+pub(crate) fn step_wrapping(at: usize, by: isize, count: usize) -> usize {
     if count == 0 {
         return 0;
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_any_order_and_around_the_ends() {
+    fn filter_words_match_in_any_order_and_steps_wrap() {
         let choice = |label: &str, detail: &str| Choice {
             label: label.to_owned(),
             detail: detail.to_owned(),

@@ -1,48 +1,48 @@
-//! What can be completed at the cursor: commands behind a `/`, files behind an `@`.
+//! Completions at the cursor: commands after `/`, files after `@`.
 
 use super::State;
 use crate::tui::{
     builtin::Builtin,
-    editor::files::{Match, Token},
+    editor::files::{FileMatch, Token},
 };
 
-/// So many files are offered.
+/// Number of files offered.
 const FILES: usize = 8;
 
 /// The popup below the editor.
 #[derive(Debug, Default)]
 pub(crate) struct Popup {
-    pub(crate) rows: Vec<Row>,
-    /// Among those that can be chosen.
+    pub(crate) rows: Vec<PopupRow>,
+    /// The index among the selectable rows.
     pub(crate) selected: usize,
-    /// The text for which the user did not want it.
+    /// The text for which the user has closed the popup.
     dismissed: Option<String>,
-    /// The text that it is for.
+    /// The text that the rows were computed for.
     text: String,
-    /// Whether more files may be found.
-    pub(crate) is_looking: bool,
+    /// Whether the file index is still growing.
+    pub(crate) is_searching: bool,
     token: Option<Token>,
 }
 
-/// A row of it.
+/// A row of the popup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Row {
+pub(crate) enum PopupRow {
     Builtin(Builtin),
-    /// The extension that the commands below are of.
+    /// The extension that provides the commands below.
     Divider(String),
     Command {
         name: String,
         description: String,
     },
-    File(Match),
+    File(FileMatch),
 }
 
-impl Row {
+impl PopupRow {
     fn can_be_chosen(&self) -> bool {
         !matches!(self, Self::Divider(_))
     }
 
-    /// Whether it is the command of this name.
+    /// Reports whether this is the command called `typed`.
     fn is(&self, typed: &str) -> bool {
         match self {
             Self::Builtin(builtin) => builtin.name().eq_ignore_ascii_case(typed),
@@ -57,15 +57,15 @@ impl Popup {
         !self.rows.is_empty()
     }
 
-    /// The chosen row.
-    pub(crate) fn chosen(&self) -> Option<&Row> {
+    /// Returns the selected row.
+    pub(crate) fn chosen(&self) -> Option<&PopupRow> {
         self.rows
             .iter()
             .filter(|row| row.can_be_chosen())
             .nth(self.selected)
     }
 
-    /// Where the chosen row is among all.
+    /// Returns the index of the selected row among all rows.
     pub(crate) fn at(&self) -> usize {
         let chosen = self.rows.iter().enumerate();
         let mut chosen = chosen.filter(|(_, row)| row.can_be_chosen());
@@ -74,15 +74,15 @@ impl Popup {
 
     pub(crate) fn step(&mut self, by: isize) {
         let count = self.rows.iter().filter(|row| row.can_be_chosen()).count();
-        self.selected = super::picker::around(self.selected, by, count);
+        self.selected = super::picker::step_wrapping(self.selected, by, count);
     }
 
-    /// The `@…` that is completed.
+    /// Returns the `@…` token being completed.
     pub(crate) fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
 
-    /// Goes until the text is another one.
+    /// Closes the popup until the text changes.
     pub(crate) fn dismiss(&mut self, text: String) {
         self.rows.clear();
         self.dismissed = Some(text);
@@ -90,7 +90,7 @@ impl Popup {
 }
 
 impl State {
-    /// Looks what can be completed, after the text has changed.
+    /// Recomputes the completions after the text has changed.
     pub(crate) fn refresh_popup(&mut self) {
         let text = self.editor.text();
         if self.popup.dismissed.as_ref() == Some(&text) {
@@ -98,14 +98,14 @@ impl State {
         }
         self.popup.dismissed = None;
         self.popup.token = None;
-        self.popup.is_looking = false;
+        self.popup.is_searching = false;
         let command = command_of(&text);
         let rows = match command {
             Some(typed) => command_rows(&self.commands, typed),
             None => self.file_rows(),
         };
         if rows != self.popup.rows || text != self.popup.text {
-            // Whoever has written a whole name means that one.
+            // An exact match is selected first.
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
             let whole = command.and_then(|typed| chosen.position(|row| row.is(typed)));
             self.popup.selected = whole.unwrap_or(0);
@@ -114,39 +114,39 @@ impl State {
         self.popup.text = text;
     }
 
-    fn file_rows(&mut self) -> Vec<Row> {
+    fn file_rows(&mut self) -> Vec<PopupRow> {
         let Some(token) = self.editor.file_token() else {
             return Vec::new();
         };
         let Some(files) = &mut self.files else {
             return Vec::new();
         };
-        // Asked before: what is found in between is found the next time.
-        self.popup.is_looking = files.is_looking();
+        // Read this before searching: files found in between show up on the next refresh.
+        self.popup.is_searching = files.is_searching();
         let found = files.find(&token.query, FILES);
         self.popup.token = Some(token);
-        found.into_iter().map(Row::File).collect()
+        found.into_iter().map(PopupRow::File).collect()
     }
 }
 
-/// What is behind the slash, while it can still be a command's name.
+/// Returns the text after the slash while it can still be a command name.
 fn command_of(text: &str) -> Option<&str> {
     let typed = text.strip_prefix('/')?;
     (!typed.contains(char::is_whitespace)).then_some(typed)
 }
 
-fn command_rows(commands: &[super::Command], typed: &str) -> Vec<Row> {
+fn command_rows(commands: &[super::Command], typed: &str) -> Vec<PopupRow> {
     let typed = typed.to_lowercase();
     let fits = |name: &str| name.to_lowercase().starts_with(&typed);
     let builtins = Builtin::ALL.into_iter().filter(|it| fits(it.name()));
-    let mut rows: Vec<Row> = builtins.map(Row::Builtin).collect();
+    let mut rows: Vec<PopupRow> = builtins.map(PopupRow::Builtin).collect();
     let mut before: Option<&str> = None;
     for command in commands.iter().filter(|it| fits(&it.name)) {
         if before != Some(&command.extension) {
-            rows.push(Row::Divider(command.extension.clone()));
+            rows.push(PopupRow::Divider(command.extension.clone()));
             before = Some(&command.extension);
         }
-        rows.push(Row::Command {
+        rows.push(PopupRow::Command {
             name: command.name.clone(),
             description: command.description.clone(),
         });
@@ -159,7 +159,7 @@ mod tests {
     use super::{super::Command, *};
 
     #[test]
-    fn extensions_stand_under_their_names() {
+    fn commands_are_grouped_by_extension() {
         let command = |name: &str, extension: &str| Command {
             name: name.to_owned(),
             description: String::new(),
@@ -174,17 +174,17 @@ mod tests {
         let shown: Vec<String> = rows
             .iter()
             .map(|row| match row {
-                Row::Builtin(builtin) => builtin.name().to_owned(),
-                Row::Divider(extension) => format!("-- {extension}"),
-                Row::Command { name, .. } => name.clone(),
-                Row::File(_) => unreachable!("no file"),
+                PopupRow::Builtin(builtin) => builtin.name().to_owned(),
+                PopupRow::Divider(extension) => format!("-- {extension}"),
+                PopupRow::Command { name, .. } => name.clone(),
+                PopupRow::File(_) => unreachable!("no file"),
             })
             .collect();
         assert_eq!(shown, ["ext", "exit", "-- a", "exercise", "-- b", "ex"]);
     }
 
     #[test]
-    fn a_name_ends_with_a_space() {
+    fn a_command_name_ends_at_whitespace() {
         assert_eq!(command_of("/mo"), Some("mo"));
         assert_eq!(command_of("/model x"), None);
         assert_eq!(command_of("a /b"), None);

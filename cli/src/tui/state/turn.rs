@@ -1,4 +1,4 @@
-//! A prompt that is being worked on.
+//! The running prompt.
 
 use std::{collections::VecDeque, time::Instant};
 
@@ -6,47 +6,47 @@ use zot_protocol::{Object, ToolId};
 
 use crate::tui::text::Stream;
 
-/// So many lines of a tool's progress are shown.
+/// Number of progress lines shown per tool call.
 const PROGRESS: usize = 3;
-/// So much of the arguments is shown while the model writes them.
+/// Maximum number of bytes kept of arguments that the model is still writing.
 const DRAFT: usize = 4 * 1024;
 
-/// A prompt that is being worked on.
+/// The running prompt.
 pub(crate) struct Turn {
     pub(crate) since: Instant,
-    /// What was asked, until the agent has taken it in.
+    /// The user's prompt, until the agent has accepted it.
     pub(crate) prompt: Option<String>,
-    /// Which call of the model this is, from 1; 0 before the first.
+    /// The number of the current model call, from 1; 0 before the first.
     pub(crate) step: u32,
-    /// What goes on, where nothing else says it.
-    pub(crate) what: &'static str,
+    /// The spinner's label.
+    pub(crate) label: &'static str,
     pub(crate) stream: Stream,
-    /// Whether lines of the text that arrives are the terminal's already.
+    /// Whether some lines of the streaming text are already in the scrollback.
     pub(crate) has_shown: bool,
     pub(crate) calls: Vec<Call>,
-    /// Whether it is to end.
+    /// Whether the user has cancelled it.
     pub(crate) cancelled: bool,
 }
 
-/// A call of a tool that has no result yet.
+/// A tool call that has no result yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) id: ToolId,
     pub(crate) name: String,
-    /// `None` while the model writes them.
+    /// `None` while the model is still writing them.
     pub(crate) args: Option<Object>,
-    /// The arguments as far as they are written.
+    /// The arguments written so far.
     pub(crate) draft: String,
     pub(crate) progress: VecDeque<String>,
 }
 
 impl Turn {
-    pub(crate) fn new(what: &'static str, prompt: Option<String>, since: Instant) -> Self {
+    pub(crate) fn new(label: &'static str, prompt: Option<String>, since: Instant) -> Self {
         Self {
             since,
             prompt,
             step: 0,
-            what,
+            label,
             stream: Stream::default(),
             has_shown: false,
             calls: Vec::new(),
@@ -70,14 +70,14 @@ impl Call {
         }
     }
 
-    /// The model writes on.
+    /// Appends to the arguments that the model is writing.
     pub(crate) fn write(&mut self, delta: &str) {
         if self.draft.len() < DRAFT {
             self.draft.push_str(delta);
         }
     }
 
-    /// A line, or several, of its progress.
+    /// Adds lines of progress.
     pub(crate) fn progressed(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             if self.progress.len() == PROGRESS {

@@ -1,4 +1,4 @@
-//! Cells as what a terminal is sent.
+//! Encodes cells as escape sequences and text.
 
 use ratatui::{
     buffer::{Buffer, Cell},
@@ -6,31 +6,31 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
-/// One row of the screen: its text with its colours, and how wide it is.
+/// One row of the screen: the encoded text and its width.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct ScreenRow {
     text: String,
     width: u16,
 }
 
-impl Row {
-    /// Writes it over whatever stands in its row. The cursor is at the row's beginning.
+impl ScreenRow {
+    /// Writes the row over the current one. The cursor must be at its first column.
     pub(super) fn write(&self, columns: u16, to: &mut String) {
         to.push_str(&self.text);
-        // In the last column the cursor stands on the last character, which would go too.
+        // In the last column the cursor stays on the last character, which would be erased.
         if self.width < columns {
             to.push_str("\x1b[K");
         }
     }
 }
 
-/// A row of a buffer, without the blanks at its end.
-pub(super) fn row(buffer: &Buffer, y: u16) -> Row {
+/// Encodes a row of a buffer without trailing blanks.
+pub(super) fn row(buffer: &Buffer, y: u16) -> ScreenRow {
     let area = buffer.area;
     let mut text = String::new();
-    // As a cell is that nobody has drawn into: the terminal is in that style already.
+    // The style of an empty cell, which is the terminal's current one.
     let mut style = Cell::EMPTY.style();
-    // The text and the width up to the last cell that can be seen.
+    // The length and the width up to the last visible cell.
     let mut seen = (0, 0);
     let mut x = 0;
     while x < area.width {
@@ -40,7 +40,7 @@ pub(super) fn row(buffer: &Buffer, y: u16) -> Row {
             style = cell.style();
             write_style(style, &mut text);
         }
-        // Whatever comes this far was cleaned; this is the last door.
+        // All text was sanitised before; this is the last line of defence.
         if symbol.chars().any(char::is_control) {
             text.push(' ');
         } else {
@@ -56,13 +56,13 @@ pub(super) fn row(buffer: &Buffer, y: u16) -> Row {
     if text.contains('\x1b') {
         text.push_str("\x1b[0m");
     }
-    Row {
+    ScreenRow {
         text,
         width: width.min(area.width),
     }
 }
 
-/// Whether a blank in this style can be seen.
+/// Reports whether a blank in this style is visible.
 fn is_visible(style: Style) -> bool {
     let lines = Modifier::REVERSED | Modifier::UNDERLINED | Modifier::CROSSED_OUT;
     style.bg.is_some_and(|colour| colour != Color::Reset) || style.add_modifier.intersects(lines)
@@ -87,7 +87,7 @@ fn write_style(style: Style, to: &mut String) {
     to.push('m');
 }
 
-/// `first` is the code of black: 30 for the text, 40 for what is behind it.
+/// Writes a colour. `first` is the code for black: 30 for the foreground, 40 for the background.
 fn write_colour(colour: Option<Color>, first: u8, to: &mut String) {
     let sixteen = |number: u8, bright: bool| {
         let code = first + number + if bright { 60 } else { 0 };
@@ -123,18 +123,18 @@ mod tests {
 
     use super::*;
 
-    fn encoded(line: &Line<'_>, columns: u16) -> Row {
+    fn encoded(line: &Line<'_>, columns: u16) -> ScreenRow {
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
         buffer.set_line(0, 0, line, columns);
         row(&buffer, 0)
     }
 
     #[test]
-    fn blanks_at_the_end_are_not_sent() {
+    fn trailing_blanks_are_not_sent() {
         let row = encoded(&Line::from("ab   "), 10);
         assert_eq!(
             row,
-            Row {
+            ScreenRow {
                 text: "ab".into(),
                 width: 2
             }
@@ -145,20 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn a_full_row_is_not_cleared_behind() {
+    fn a_full_row_is_not_followed_by_an_erase() {
         let mut sent = String::new();
         encoded(&Line::from("日本"), 4).write(4, &mut sent);
         assert_eq!(sent, "日本");
     }
 
     #[test]
-    fn colours_end_with_the_row() {
+    fn colours_are_reset_at_the_end_of_a_row() {
         let line = Line::from(vec!["a".red(), "b".reversed()]);
         assert_eq!(encoded(&line, 9).text, "\x1b[0;31ma\x1b[0;7mb\x1b[0m");
     }
 
     #[test]
-    fn nothing_that_controls_gets_out() {
+    fn control_characters_are_not_sent() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 3, 1));
         buffer[(0, 0)].set_symbol("\x1b]0;x\x07");
         buffer[(1, 0)].set_symbol("b");

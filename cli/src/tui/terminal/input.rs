@@ -1,4 +1,4 @@
-//! Keys and pastes, from a thread of its own.
+//! Reads keys and pastes on a separate thread.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -14,29 +14,29 @@ use tokio::sync::mpsc;
 
 use super::keys::Keys;
 
-/// So much may wait to be handled: more than anybody types ahead.
-const WAITING: usize = 1024;
-/// How long the rest of a sequence may be on its way; after that, an Esc was an Esc.
-const REST: Timespec = Timespec {
+/// Capacity of the input channel, more than anybody types ahead.
+const CAPACITY: usize = 1024;
+/// How long to wait for the rest of an escape sequence before a lone Esc counts as the Esc key.
+const SEQUENCE_TIMEOUT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 25_000_000,
 };
 
-/// What the user did.
+/// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
     Key(KeyEvent),
     Paste(String),
-    /// There is nobody any more.
+    /// The terminal has been closed.
     Closed,
 }
 
-/// Reads for as long as this is there: what is typed after that is for the shell.
+/// Keeps the input thread running. After it is dropped, further input is left to the shell.
 pub(crate) struct Reading(#[expect(dead_code, reason = "dropped, it ends the thread")] PipeWriter);
 
-/// Reads until there is nobody any more. Signals, and with them changes of the size, come another way.
+/// Starts the input thread. Signals, including resizes, are handled elsewhere.
 pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {
-    let (to, inputs) = mpsc::channel(WAITING);
+    let (to, inputs) = mpsc::channel(CAPACITY);
     let (stop, kept) = io::pipe()?;
     thread::Builder::new()
         .name("keys".to_owned())
@@ -47,7 +47,7 @@ pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {
     Ok((inputs, Reading(kept)))
 }
 
-/// Hands on what is typed. It ends when there is nobody who types, or nobody who wants it.
+/// Forwards inputs until the terminal is closed or the receiver is dropped.
 fn forward(to: &mpsc::Sender<Input>, stop: &PipeReader) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut keys = Keys::default();
@@ -57,8 +57,8 @@ fn forward(to: &mpsc::Sender<Input>, stop: &PipeReader) -> io::Result<()> {
             PollFd::new(&stdin, PollFlags::IN),
             PollFd::new(stop, PollFlags::IN),
         ];
-        let patience = keys.is_waiting().then_some(&REST);
-        let inputs = match poll(&mut ready, patience) {
+        let timeout = keys.is_waiting().then_some(&SEQUENCE_TIMEOUT);
+        let inputs = match poll(&mut ready, timeout) {
             Ok(0) => keys.end(),
             Ok(_) if !ready[1].revents().is_empty() => return Ok(()),
             Ok(_) => match rustix::io::read(stdin, &mut bytes) {

@@ -1,41 +1,41 @@
-//! What a terminal sends, as keys. The same bytes in any pieces are the same keys.
+//! Decodes terminal input into keys. The result does not depend on how the bytes are split.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::input::Input;
 
-/// A paste that has more than this is cut: nobody has written it.
+/// Longer pastes are truncated.
 const PASTE: usize = 16 * 1024 * 1024;
-/// A sequence that has more than this is none.
+/// Longer escape sequences are discarded.
 const SEQUENCE: usize = 64;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Takes in bytes, and gives keys.
+/// The decoder.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// The beginning of something.
+    /// Bytes that are not decoded yet.
     pending: Vec<u8>,
-    /// What has been pasted so far.
+    /// The current paste, while one is open.
     paste: Option<Vec<u8>>,
 }
 
-/// What the first bytes are.
+/// What the first bytes of the input are.
 enum First {
-    /// An input, or nothing that is known, of so many bytes.
+    /// A key, or an unknown sequence, and its length.
     Whole(Option<KeyEvent>, usize),
-    /// A paste begins after so many bytes.
+    /// The start of a paste, and its length.
     Paste(usize),
-    /// The rest is on its way.
+    /// Incomplete; more bytes are needed.
     Part,
 }
 
 impl Keys {
-    /// Whether the bytes so far may be the beginning of something.
+    /// Reports whether the pending bytes may be the start of a sequence.
     pub(super) fn is_waiting(&self) -> bool {
         self.paste.is_none() && !self.pending.is_empty()
     }
 
-    /// Takes in bytes.
+    /// Decodes bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
         self.pending.extend_from_slice(bytes);
         let mut inputs = Vec::new();
@@ -63,7 +63,7 @@ impl Keys {
         }
     }
 
-    /// Nothing more comes for now: what looked like a beginning was all.
+    /// Called after a timeout: decodes the pending bytes as they are, so a lone Esc is the Esc key.
     pub(super) fn end(&mut self) -> Vec<Input> {
         let pending = std::mem::take(&mut self.pending);
         let Some((_, rest)) = pending.split_first() else {
@@ -77,11 +77,11 @@ impl Keys {
         inputs
     }
 
-    /// The whole paste, once its end is there.
+    /// Returns the whole paste once its end has arrived.
     fn pasted(&mut self) -> Option<String> {
         let paste = self.paste.as_mut()?;
         let end = find(&self.pending, PASTE_END);
-        // The end may be torn.
+        // The end marker may be split between two reads.
         let keep = self.pending.len().saturating_sub(PASTE_END.len() - 1);
         let count = end.unwrap_or(keep);
         let room = PASTE.saturating_sub(paste.len());
@@ -126,7 +126,7 @@ fn first(bytes: &[u8]) -> First {
     }
 }
 
-/// A character, or a control character.
+/// Decodes a character or a control character.
 fn plain(bytes: &[u8]) -> First {
     let whole = |code: KeyCode, modifiers| First::Whole(Some(KeyEvent::new(code, modifiers)), 1);
     let letter = |byte: u8, base: u8| KeyCode::Char(char::from(byte + base));
@@ -168,7 +168,7 @@ fn typed(char: char) -> KeyEvent {
     KeyEvent::new(KeyCode::Char(char), shift)
 }
 
-/// `ESC [ 1 ; 5 A` and the like.
+/// Decodes sequences such as `ESC [ 1 ; 5 A`.
 fn control_sequence(bytes: &[u8]) -> First {
     let is_final = |byte: &u8| (0x40..=0x7e).contains(byte);
     let Some(end) = bytes[2..].iter().position(is_final).map(|at| at + 2) else {
@@ -179,7 +179,7 @@ fn control_sequence(bytes: &[u8]) -> First {
         };
     };
     let count = end + 1;
-    // A mouse in the old way has three more bytes; nobody asked for it.
+    // A legacy mouse report has three more bytes. zot never enables mouse reports.
     if bytes[end] == b'M' && end == 2 {
         return if bytes.len() < 6 {
             First::Part
@@ -191,7 +191,7 @@ fn control_sequence(bytes: &[u8]) -> First {
         return First::Whole(None, count);
     };
     let mut numbers = params.split(';').map(|param| {
-        // Behind a colon are details that nobody asked for.
+        // Sub-parameters after a colon are ignored.
         let number = param.split(':').next().unwrap_or_default();
         number.parse::<u32>().ok()
     });
@@ -199,12 +199,12 @@ fn control_sequence(bytes: &[u8]) -> First {
     let modifiers = modifiers.map_or(KeyModifiers::NONE, modifiers_of);
     let key = match (bytes[end], code) {
         (b'~', Some(200)) => return First::Paste(count),
-        // The key's own number is the third.
+        // xterm's modifyOtherKeys: the third number is the key.
         (b'~', Some(27)) => numbers.next().flatten().and_then(by_number),
         (b'~', Some(code)) => by_code(code),
         (b'u', Some(code)) => by_number(code),
         (b'Z', _) => Some(KeyCode::BackTab),
-        // The place of the cursor, which nobody asked for.
+        // A cursor position report, which zot never requests.
         (b'R', Some(_)) => None,
         (byte, _) => named(byte),
     };
@@ -249,7 +249,7 @@ fn by_number(number: u32) -> Option<KeyCode> {
     })
 }
 
-/// One more than the sum of what is held.
+/// Decodes the modifier parameter, which is a bit mask plus one.
 fn modifiers_of(number: u32) -> KeyModifiers {
     let held = number.saturating_sub(1);
     let mut modifiers = KeyModifiers::NONE;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_as_terminals_send_them() {
+    fn terminal_sequences_are_decoded() {
         const NONE: KeyModifiers = KeyModifiers::NONE;
         const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
         const ALT: KeyModifiers = KeyModifiers::ALT;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out() {
+    fn unknown_sequences_are_ignored() {
         for bytes in [
             &b"\x1b[24;80R"[..],
             b"\x1b[<0;1;1M",
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_one_thing() {
+    fn a_paste_is_one_input() {
         let pasted = Input::Paste("a\nb\x1b[A\nc".to_owned());
         let bytes = b"\x1b[200~a\r\nb\x1b[A\rc\x1b[201~x";
         assert_eq!(all(&[bytes])[0], pasted);
@@ -346,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference(bytes in proptest::collection::vec(any::<u8>(), 0..40), at in 0..40_usize) {
+        fn splitting_the_input_makes_no_difference(bytes in proptest::collection::vec(any::<u8>(), 0..40), at in 0..40_usize) {
             let at = at.min(bytes.len());
             prop_assert_eq!(all(&[&bytes]), all(&[&bytes[..at], &bytes[at..]]));
         }

@@ -1,4 +1,4 @@
-//! The terminal's modes: as the shell had them, and back to that whatever happens.
+//! The terminal's modes, restored on exit and on panic.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -10,23 +10,24 @@ use std::{
 use ratatui::layout::Size;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Pastes come marked, and the cursor is drawn by us.
+/// Enables bracketed paste and hides the cursor.
 const ENTER: &str = "\x1b[?2004h\x1b[?25l";
-/// Everything that a frame or [`ENTER`] may have switched on, off; and the live area, which the cursor is before, goes.
+/// Undoes [`ENTER`] and everything that a frame may have enabled, and erases the live area, which
+/// starts at the cursor.
 const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
 
-/// The modes as they were; `None` while they are so.
+/// The original modes, while raw mode is active.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// What other threads have panicked with.
+/// Messages of panics on other threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Whether there is a terminal to read from and to write to.
+/// Reports whether both stdin and stdout are terminals.
 pub(crate) fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Its columns and rows; `None` where it does not say.
+/// Returns the columns and rows, or `None` if the terminal does not report them.
 pub(super) fn size() -> Option<Size> {
     let size = tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then_some(Size {
@@ -35,7 +36,7 @@ pub(super) fn size() -> Option<Size> {
     })
 }
 
-/// Keys come one by one and nothing is echoed, for as long as this is there.
+/// Raw mode, active until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Raw(());
 
@@ -47,14 +48,14 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Gives the terminal back for a while.
-    #[expect(clippy::unused_self, reason = "whoever has it has entered")]
+    /// Leaves raw mode temporarily.
+    #[expect(clippy::unused_self, reason = "proves that raw mode was entered")]
     pub(super) fn suspend(&self) {
         leave();
     }
 
-    /// Takes it back, as it is by now.
-    #[expect(clippy::unused_self, reason = "whoever has it has entered")]
+    /// Enters raw mode again, saving the current modes.
+    #[expect(clippy::unused_self, reason = "proves that raw mode was entered")]
     pub(super) fn resume(&self) -> io::Result<()> {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();
@@ -71,7 +72,7 @@ impl Drop for Raw {
     }
 }
 
-/// Gives the terminal back, if it is ours. Where it has gone, that is nobody's loss.
+/// Restores the terminal if raw mode is active. Errors are ignored: the terminal may be gone.
 pub(crate) fn leave() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = before {
@@ -86,8 +87,8 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// What a panic has to say is said on a terminal that shows it. On another thread than the one that draws, it is that
-/// thread's end and nobody else's: it is kept for the screen.
+/// Installs a panic hook. A panic on the drawing thread restores the terminal before it is printed.
+/// A panic on another thread is kept and shown on the screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -111,7 +112,7 @@ fn restore_on_panic() {
     });
 }
 
-/// What threads have panicked with since the last time.
+/// Takes the messages of panics on other threads.
 pub(crate) fn panics() -> Vec<String> {
     std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner))
 }

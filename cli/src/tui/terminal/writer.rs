@@ -1,4 +1,5 @@
-//! Frames to the terminal, from a thread of their own: one that does not read holds up nobody but the next frame.
+//! Writes frames to the terminal on a separate thread, so that a slow terminal delays only the next
+//! frame.
 
 use std::{
     io,
@@ -12,42 +13,42 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Where frames are written.
-pub(super) struct Writer {
+/// A handle to the writer thread.
+pub(super) struct ScreenWriter {
     to: Sender<String>,
-    state: Arc<State>,
+    state: Arc<WriterState>,
 }
 
 #[derive(Default)]
-struct State {
-    now: Mutex<Now>,
+struct WriterState {
+    status: Mutex<WriterStatus>,
     changed: Condvar,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Now {
+enum WriterStatus {
     #[default]
     Free,
     Writing,
-    /// There is no terminal any more.
+    /// The terminal has been closed.
     Gone,
 }
 
-impl State {
-    fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+impl WriterState {
+    fn status(&self) -> MutexGuard<'_, WriterStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, now: Now) {
-        *self.now() = now;
+    fn set(&self, status: WriterStatus) {
+        *self.status() = status;
         self.changed.notify_all();
     }
 }
 
-impl Writer {
+impl ScreenWriter {
     pub(super) fn new(written: Arc<Notify>) -> io::Result<Self> {
         let (to, frames) = channel();
-        let state = Arc::new(State::default());
+        let state = Arc::new(WriterState::default());
         let shared = Arc::clone(&state);
         thread::Builder::new()
             .name("screen".to_owned())
@@ -56,39 +57,43 @@ impl Writer {
     }
 
     pub(super) fn is_free(&self) -> bool {
-        *self.state.now() == Now::Free
+        *self.state.status() == WriterStatus::Free
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        *self.state.now() == Now::Gone
+        *self.state.status() == WriterStatus::Gone
     }
 
-    /// Writes a frame. There is no other on its way: see [`Writer::is_free`].
+    /// Writes a frame. The previous one must have been written; see [`ScreenWriter::is_free`].
     pub(super) fn write(&self, frame: String) {
         if self.is_gone() {
             return;
         }
-        self.state.set(Now::Writing);
+        self.state.set(WriterStatus::Writing);
         if self.to.send(frame).is_err() {
-            self.state.set(Now::Gone);
+            self.state.set(WriterStatus::Gone);
         }
     }
 
-    /// Waits until all is written, but not for a terminal that does not read.
-    pub(super) fn drain(&self, patience: Duration) {
-        let now = self.state.now();
+    /// Waits until the frame is written, for at most `timeout`.
+    pub(super) fn drain(&self, timeout: Duration) {
+        let status = self.state.status();
         let waited = self
             .state
             .changed
-            .wait_timeout_while(now, patience, |now| *now == Now::Writing);
+            .wait_timeout_while(status, timeout, |status| *status == WriterStatus::Writing);
         drop(waited);
     }
 }
 
-fn write_all(frames: &Receiver<String>, state: &State, written: &Notify) {
+fn write_all(frames: &Receiver<String>, state: &WriterState, written: &Notify) {
     while let Ok(frame) = frames.recv() {
         let done = rustix_write(frame.as_bytes());
-        state.set(if done.is_ok() { Now::Free } else { Now::Gone });
+        state.set(if done.is_ok() {
+            WriterStatus::Free
+        } else {
+            WriterStatus::Gone
+        });
         written.notify_one();
         if done.is_err() {
             return;
@@ -96,7 +101,8 @@ fn write_all(frames: &Receiver<String>, state: &State, written: &Notify) {
     }
 }
 
-/// Past the lock of [`io::stdout`]: whoever restores the terminal must not wait for a frame.
+/// Writes without the lock of [`io::stdout`], so that restoring the terminal never waits for a
+/// frame.
 fn rustix_write(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), bytes) {

@@ -1,31 +1,31 @@
-//! Where a Markdown text can be taken apart, found line by line.
+//! Splits a Markdown text into pieces, line by line.
 //!
-//! A piece is decided by the lines before its end and by nothing behind it. So the pieces, and what is drawn of them, are
-//! the same however the text arrives, and a piece that is out never changes.
+//! A piece depends only on the lines up to its end. So the pieces and their rendering do not depend
+//! on how the text arrives, and a finished piece never changes.
 
 use std::mem;
 
-/// More than this is not kept open: what follows is a piece of its own.
-const LONGEST: usize = 16 * 1024;
+/// A longer piece is not kept open; what follows becomes a piece of its own.
+const MAX_PIECE: usize = 16 * 1024;
 
-/// A part of a Markdown text that can be drawn by itself.
+/// A part of a Markdown text that can be drawn on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Paragraphs, headings, quotes, tables.
     Blocks(Blocks),
-    /// One item of an outermost list, with all that is in it.
-    Item(Item),
-    /// The beginning of a block of code, with what is said about it: its language first.
+    /// One item of a top-level list, with everything in it.
+    Item(ListItem),
+    /// The start of a code block, with its info string.
     Fence(String),
     /// A line of code.
     Code(String),
 }
 
-/// One or more whole blocks.
+/// One or more complete blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Blocks {
     pub(super) source: String,
-    /// Whether it is the rest of the piece before, which had become too long.
+    /// Whether it continues the previous piece, which became too long.
     pub(super) is_rest: bool,
 }
 
@@ -40,16 +40,16 @@ impl From<&str> for Blocks {
 
 /// One item of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Item {
-    /// As it is written, its marker included.
+pub(super) struct ListItem {
+    /// The source, including the marker.
     pub(super) source: String,
-    /// Its number, whatever the marker says: the list counts.
+    /// The number, counted within the list regardless of the marker.
     pub(super) number: Option<u64>,
-    /// Whether it follows another item without an empty line between them.
+    /// Whether it follows another item without a blank line.
     pub(super) is_tight: bool,
 }
 
-/// What is open at the end of the last line.
+/// Splits lines into pieces; holds what is open after the last line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Splitter {
     open: Open,
@@ -59,14 +59,14 @@ pub(super) struct Splitter {
 enum Open {
     #[default]
     Nothing,
-    /// Lines until an empty one.
+    /// Lines until a blank one.
     Blocks(Blocks),
     Item(OpenItem),
     Fence(Fence),
 }
 
 impl Splitter {
-    /// Takes a whole line, without its end, and gives the pieces that are done with it.
+    /// Processes a complete line without its line break, and appends finished pieces to `done`.
     pub(super) fn line(&mut self, line: &str, done: &mut Vec<Piece>) {
         match mem::take(&mut self.open) {
             Open::Nothing => self.begin(line, None, done),
@@ -82,12 +82,12 @@ impl Splitter {
         }
     }
 
-    /// Whether the next line is one of code.
+    /// Reports whether a code block is open.
     pub(super) fn is_in_code(&self) -> bool {
         matches!(self.open, Open::Fence(_))
     }
 
-    /// Nothing follows: gives what is open.
+    /// Ends the text and appends what is still open.
     pub(super) fn end(&mut self, done: &mut Vec<Piece>) {
         match mem::take(&mut self.open) {
             Open::Nothing | Open::Fence(_) => {}
@@ -96,7 +96,7 @@ impl Splitter {
         }
     }
 
-    /// A line with nothing open before it but perhaps a list.
+    /// Handles a line when nothing is open, except perhaps a list.
     fn begin(&mut self, line: &str, list: Option<List>, done: &mut Vec<Piece>) {
         if is_blank(line) {
             return;
@@ -119,7 +119,7 @@ impl Splitter {
         } else if ends_paragraph(line) {
             done.push(Piece::Blocks(open));
             self.begin(line, None, done);
-        } else if open.source.len() + line.len() > LONGEST {
+        } else if open.source.len() + line.len() > MAX_PIECE {
             done.push(Piece::Blocks(open));
             self.open = Open::Blocks(Blocks {
                 is_rest: true,
@@ -133,7 +133,7 @@ impl Splitter {
     }
 
     fn in_item(&mut self, mut open: OpenItem, line: &str, done: &mut Vec<Piece>) {
-        if open.item.source.len() <= LONGEST && open.takes(line) {
+        if open.item.source.len() <= MAX_PIECE && open.takes(line) {
             self.open = Open::Item(open);
             return;
         }
@@ -145,15 +145,15 @@ impl Splitter {
 
 #[derive(Debug, Clone)]
 struct OpenItem {
-    item: Item,
+    item: ListItem,
     marker: Marker,
-    /// Columns that all further lines lack to be within the item.
+    /// Columns that further lines need to be within the item.
     shift: usize,
-    /// Whether the last line was empty.
+    /// Whether the last line was blank.
     gap: bool,
 }
 
-/// What the next item must know of the one before it.
+/// What the next item needs to know about the previous one.
 #[derive(Debug, Clone, Copy)]
 struct List {
     char: char,
@@ -163,11 +163,11 @@ struct List {
 
 impl OpenItem {
     fn of(line: &str, marker: Marker, list: Option<List>) -> Self {
-        // The same list goes on if it is marked in the same way.
+        // An item with the same marker continues the list.
         let before = list.filter(|list| list.char == marker.char);
         let counted = before.and_then(|list| list.number);
         Self {
-            item: Item {
+            item: ListItem {
                 source: line.to_owned(),
                 number: counted.map_or(marker.number, |number| Some(number.saturating_add(1))),
                 is_tight: before.is_some_and(|list| !list.gap),
@@ -195,14 +195,14 @@ impl OpenItem {
         }
         let indent = indent_of(line);
         let marker = Marker::of(line);
-        // Models nest bullets below `1.` by two columns, where three are asked for.
+        // Models indent bullets below `1.` by two columns, although CommonMark requires three.
         let nests =
             |marker: Marker| marker.number.is_none() && (2..self.marker.content).contains(&indent);
         if self.shift == 0 && self.marker.number.is_some() && marker.is_some_and(nests) {
             self.shift = self.marker.content - indent;
         }
         let is_within = indent + self.shift >= self.marker.content;
-        // A paragraph goes on without the indent.
+        // A paragraph continues without the indent.
         let goes_on = !self.gap
             && marker.is_none()
             && !ends_paragraph(line)
@@ -229,7 +229,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// The fence that a line begins, and what is said behind it.
+    /// Parses an opening fence and its info string.
     fn of(line: &str) -> Option<(Self, &str)> {
         let indent = indent_of(line);
         let rest = &line[indent..];
@@ -255,13 +255,13 @@ impl Fence {
     }
 }
 
-/// What begins an item.
+/// The marker of a list item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marker {
-    /// The bullet, or what follows the number.
+    /// The bullet, or the delimiter after the number.
     char: char,
     number: Option<u64>,
-    /// The column at which the text of the item begins.
+    /// The column at which the item's text starts.
     content: usize,
     is_empty: bool,
 }
@@ -283,7 +283,7 @@ impl Marker {
         if indent > 3 || !(is_empty || spaces > 0) {
             return None;
         }
-        // Beyond four, the spaces are those of code within the item.
+        // More than four spaces are the indent of code within the item.
         let gap = if is_empty || spaces > 4 { 1 } else { spaces };
         Some(Self {
             char,
@@ -294,7 +294,7 @@ impl Marker {
     }
 }
 
-/// Whether a line begins something else although a paragraph is open. A number other than 1 is one in a sentence.
+/// Reports whether a line ends an open paragraph. A number other than 1 is part of a sentence.
 fn ends_paragraph(line: &str) -> bool {
     let item = Marker::of(line)
         .is_some_and(|marker| !marker.is_empty && matches!(marker.number, None | Some(1)));
@@ -317,7 +317,7 @@ fn is_heading(line: &str) -> bool {
         && (text.is_empty() || text.starts_with(' '))
 }
 
-/// A line across the page. Behind a paragraph, dashes make a heading of it.
+/// Reports whether the line is a thematic break. After a paragraph, dashes make a heading instead.
 fn is_rule(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| *byte != b' ');
     let Some(mark @ (b'-' | b'*' | b'_')) = marks.next() else {

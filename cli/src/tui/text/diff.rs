@@ -1,5 +1,5 @@
-//! A change, as unified diffs show it: the number of each line, its sign, and its text in the colour of the sign. Where
-//! one line became another, what differs between them stands out.
+//! Renders unified diffs with line numbers, signs and colours. Where a line was modified, the
+//! changed part is highlighted.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{clean, tui::theme::Theme};
 
-/// The lines of a unified diff. The name of a file is left out where it is the only one: who shows the diff says it.
+/// Renders a unified diff. A single file's name is omitted, because the caller shows it.
 pub(crate) fn diff(unified: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let unified = clean::text(unified);
-    let mut writer = Writer {
+    let mut writer = DiffWriter {
         width,
         theme,
         digits: digits_of_highest(&unified),
@@ -45,14 +45,14 @@ pub(crate) fn diff(unified: &str, width: u16, theme: &Theme) -> Vec<Line<'static
     writer.lines
 }
 
-struct Writer<'t> {
+struct DiffWriter<'t> {
     width: u16,
     theme: &'t Theme,
-    /// How many the highest number has.
+    /// Number of digits of the highest line number.
     digits: usize,
     is_alone: bool,
     hunk: Hunk,
-    /// Lines that are gone and lines that came for them, until it is known which belong together.
+    /// Pending removed and added lines, until it is known which of them pair up.
     changed: Vec<Changed>,
     lines: Vec<Line<'static>>,
 }
@@ -63,7 +63,7 @@ struct Changed {
     text: String,
 }
 
-impl Writer<'_> {
+impl DiffWriter<'_> {
     fn file(&mut self, old: &str, new: &str) {
         self.flush();
         self.hunk = Hunk::default();
@@ -83,7 +83,7 @@ impl Writer<'_> {
     fn line(&mut self, line: &str) {
         if let Some(next) = Hunk::of(line).filter(|_| !self.hunk.is_open()) {
             self.flush();
-            // What is left out stands between two hunks.
+            // A mark for the lines omitted between two hunks.
             if self.hunk.is_one() {
                 let digits = self.digits;
                 self.lines.push(Line::from(Span::styled(
@@ -128,7 +128,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the lines that were changed. As many new ones as old ones are the same lines, mended.
+    /// Writes the pending lines. If as many lines were added as removed, they are paired as
+    /// modified lines.
     fn flush(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let old = changed.iter().filter(|line| line.sign == '-').count();
@@ -175,7 +176,8 @@ fn standing_out(style: Style) -> Style {
     style.add_modifier(Modifier::REVERSED)
 }
 
-/// The part of a line that another does not have; `None` if it is nothing, or if they have little in common.
+/// Returns the part of a line that differs from another; `None` if it is empty, or if the lines
+/// have little in common.
 fn difference(this: &str, other: &str) -> Option<Range<usize>> {
     let mut start = 0;
     let mut others = clusters(other);
@@ -199,7 +201,7 @@ fn difference(this: &str, other: &str) -> Option<Range<usize>> {
     (start < end && same * 3 >= whole).then_some(start..end)
 }
 
-/// Where in both files the next line is, and how many are left of the hunk.
+/// The position in both files, and the lines left in the hunk.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hunk {
     old: usize,
@@ -209,7 +211,7 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// `@@ -old,lines +new,lines @@ …`
+    /// Parses `@@ -old,lines +new,lines @@ …`.
     fn of(line: &str) -> Option<Self> {
         let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
         let (new, _) = rest.split_once(" @@")?;
@@ -223,17 +225,18 @@ impl Hunk {
         })
     }
 
-    /// Whether there was a hunk at all.
+    /// Reports whether there was a hunk at all.
     fn is_one(self) -> bool {
         (self.old, self.new) != (0, 0)
     }
 
-    /// Whether lines of it follow; what follows then is not part of it, whatever it begins with.
+    /// Reports whether lines of the hunk follow. Other lines are not part of it, whatever they
+    /// start with.
     fn is_open(self) -> bool {
         self.old_left + self.new_left > 0
     }
 
-    /// The number of the next line: of the new file, or of the old one if it is gone.
+    /// Returns the number of the next line, in the new file, or in the old one for a removed line.
     fn take(&mut self, sign: char) -> usize {
         let number = if sign == '-' { self.old } else { self.new };
         if sign != '+' {
@@ -248,7 +251,7 @@ impl Hunk {
     }
 }
 
-/// `12,3`, or `12` for one line.
+/// Parses `12,3`, or `12` for one line.
 fn range(text: &str) -> Option<(usize, usize)> {
     let (from, lines) = text.split_once(',').unwrap_or((text, "1"));
     Some((from.parse().ok()?, lines.parse().ok()?))
@@ -289,7 +292,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_change_has_numbers_signs_and_colours() {
+    fn lines_have_numbers_signs_and_colours() {
         insta::assert_snapshot!(marked(&diff(CHANGE, 36, &Theme::dark())), @r"
         <dim:  8 >  fn main() {
         <dim:  9 ><red:- ><red:    let x = 1;>
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn several_files_have_their_names() {
+    fn names_are_shown_for_several_files() {
         let two = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+two\n--- b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
         assert_eq!(
             lines(&diff(two, 40, &Theme::dark())),
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_found_within_the_line() {
+    fn the_changed_part_of_a_line_is_found() {
         for (this, other, differs) in [
             ("print(\"Helo\")", "print(\"Hello\")", None),
             ("print(\"Hello\")", "print(\"Helo\")", Some("l")),
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_diff_is_shown_as_it_is() {
+    fn other_text_is_shown_unchanged() {
         assert_eq!(
             lines(&diff("nothing\n+ changed", 40, &Theme::dark())),
             ["nothing", "+ changed"]

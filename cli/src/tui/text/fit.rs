@@ -1,13 +1,13 @@
-//! Texts cut to a width, with a sign that something is missing.
+//! Truncates text to a width, with an ellipsis.
 
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What stands for the rest.
+/// The ellipsis.
 pub(super) const MORE: &str = "…";
 
-/// The columns that a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -15,10 +15,10 @@ pub(crate) fn width(text: &str) -> usize {
     clusters(text).map(|(_, _, columns)| columns).sum()
 }
 
-/// What is seen as one character, with where it begins and the columns it takes: two at most. What would take more, as
-/// some scripts can write without end, is taken apart.
+/// Returns the graphemes of a text, with their offsets and widths of at most two columns. Wider
+/// graphemes, which some scripts allow, are split into characters.
 pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
-    // Each byte of most texts is a character.
+    // In ASCII text each byte is a grapheme.
     let (simple, other) = if text.is_ascii() {
         (text, "")
     } else {
@@ -40,7 +40,7 @@ pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)>
     }))
 }
 
-/// A text in at most so many columns. What would begin another line is a space.
+/// Truncates a text to a number of columns. Line breaks become spaces.
 pub(crate) fn fit(text: &str, columns: u16) -> String {
     let text = crate::clean::line(text);
     if width(&text) <= usize::from(columns) {
@@ -49,7 +49,7 @@ pub(crate) fn fit(text: &str, columns: u16) -> String {
     cut_to(&text, columns)
 }
 
-/// A line in at most so many columns.
+/// Truncates a line to a number of columns.
 pub(crate) fn fit_line(line: &Line<'_>, columns: u16) -> Line<'static> {
     let cleaned = |span: &Span<'_>| {
         Span::styled(
@@ -79,7 +79,7 @@ pub(crate) fn fit_line(line: &Line<'_>, columns: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The beginning of a text, and the sign, in so many columns.
+/// Returns the start of a text with an ellipsis, in at most `columns` columns.
 fn cut_to(text: &str, columns: u16) -> String {
     let Some(room) = usize::from(columns).checked_sub(1) else {
         return String::new();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_ends_with_a_sign() {
+    fn truncated_text_ends_with_an_ellipsis() {
         assert_eq!(fit("short", 5), "short");
         assert_eq!(fit("longer", 5), "long…");
         assert_eq!(fit("漢字", 4), "漢字");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_cut_in_the_span_that_reaches_its_end() {
+    fn a_line_is_truncated_within_a_span() {
         let line = Line::from(vec!["ab".into(), "cd".into(), "ef".into()]);
         assert_eq!(fit_line(&line, 6).to_string(), "abcdef");
         assert_eq!(fit_line(&line, 5).to_string(), "abcd…");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wider_than_two_columns_is_taken_apart() {
+    fn graphemes_wider_than_two_columns_are_split() {
         let seen: Vec<_> = clusters("aᄀᄀᄀ👩‍🚀").collect();
         assert!(seen.iter().all(|(_, _, columns)| *columns <= 2), "{seen:?}");
         assert_eq!(

@@ -1,31 +1,32 @@
-//! The pieces of a Markdown text, one below the other.
+//! Draws the pieces of a Markdown text one after the other.
 
 use ratatui::text::{Line, Span};
 
 use super::{
     blocks::Piece,
-    highlight::{Reader, code_line},
+    highlight::{Tokenizer, code_line},
     render::render,
     wrap::wrap_between,
 };
 use crate::tui::theme::Theme;
 
-/// How far code is indented: its sign where there are no colours.
+/// The indent of code, which marks it when there are no colours.
 pub(super) const CODE_INDENT: &str = "  ";
 
-/// What the next piece must know of those before it.
+/// State carried from one piece to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
-    /// Whether there is something above.
+    /// Whether something has been drawn already.
     begun: bool,
-    /// Whether that has empty lines in it, so that another is needed to see where it ends.
+    /// Whether the last piece contained blank lines, so that another is needed to show where it
+    /// ends.
     was_apart: bool,
-    /// The language of the block of code, and what is open in it.
-    reader: Reader,
+    /// The highlighter of the open code block.
+    tokenizer: Tokenizer,
 }
 
 impl Pieces {
-    /// The lines of the next pieces.
+    /// Returns the lines of the next pieces.
     pub(super) fn draw(
         &mut self,
         pieces: Vec<Piece>,
@@ -52,7 +53,7 @@ impl Pieces {
             }
             Piece::Fence(info) => {
                 let language = info.split([' ', ',', '{']).next().unwrap_or_default();
-                self.reader = Reader::of(language);
+                self.tokenizer = Tokenizer::of(language);
                 let label = Line::from(Span::styled(info.as_str(), theme.muted));
                 let label = if info.is_empty() {
                     Vec::new()
@@ -62,12 +63,12 @@ impl Pieces {
                 self.below(label, true, lines);
             }
             Piece::Code(line) => {
-                lines.extend(code_line(&mut self.reader, line, width, &indent, theme));
+                lines.extend(code_line(&mut self.tokenizer, line, width, &indent, theme));
             }
         }
     }
 
-    /// Adds the lines of a block, an empty one before them.
+    /// Adds the lines of a block, with a blank line before them if needed.
     fn below(&mut self, drawn: Vec<Line<'static>>, apart: bool, lines: &mut Vec<Line<'static>>) {
         if self.begun && (apart || self.was_apart) {
             lines.push(Line::default());

@@ -1,4 +1,4 @@
-//! Markdown blocks as lines.
+//! Renders Markdown blocks as lines.
 
 use std::mem;
 
@@ -11,14 +11,14 @@ use ratatui::{
 };
 
 use super::{
-    highlight::{Reader, code_line},
+    highlight::{Tokenizer, code_line},
     pieces::CODE_INDENT,
     table::Table,
     wrap::{tidy, wrap_between},
 };
 use crate::{clean, tui::theme::Theme};
 
-/// The lines of some blocks. A list among them begins with this number, if it has numbers.
+/// Renders blocks. `number` overrides the first number of a top-level numbered list.
 pub(super) fn render(
     source: &str,
     number: Option<u64>,
@@ -29,7 +29,7 @@ pub(super) fn render(
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_GFM;
-    let mut writer = Writer {
+    let mut writer = MarkdownWriter {
         width,
         theme,
         number,
@@ -54,7 +54,7 @@ pub(super) fn render(
         writer.event(event);
     }
     writer.flush();
-    // Nobody reads a definition, but nothing that was said is to vanish.
+    // Show link reference definitions too, so that no text is lost.
     for span in definitions {
         let text = Span::styled(source[span].to_owned(), theme.muted);
         writer.spans.push(text);
@@ -63,34 +63,34 @@ pub(super) fn render(
     writer.lines
 }
 
-struct Writer<'t> {
+struct MarkdownWriter<'t> {
     width: u16,
     theme: &'t Theme,
     number: Option<u64>,
     lines: Vec<Line<'static>>,
-    /// What stands before each line, outermost first.
-    prefixes: Vec<Prefix>,
-    /// The number of the next item of each list, innermost last; `None` where it has bullets.
+    /// The prefixes of each line, outermost first.
+    prefixes: Vec<ContainerPrefix>,
+    /// The next number of each open list, innermost last; `None` for bullets.
     lists: Vec<Option<u64>>,
     styles: Vec<Style>,
-    /// The line that is being put together.
+    /// The current line.
     spans: Vec<Span<'static>>,
-    /// Where the open links lead, and how many spans there were when they began.
+    /// The targets of open links, and the number of spans at their start.
     links: Vec<(String, usize)>,
-    code: Option<Reader>,
+    code: Option<Tokenizer>,
     table: Option<Table>,
-    /// Whether a block stands above the next one within the same container.
+    /// Whether a block precedes the next one in the same container.
     gap: bool,
 }
 
-/// What a container puts before its lines.
-struct Prefix {
-    /// Before the first of them, until it is used.
+/// The prefix that a container adds to its lines.
+struct ContainerPrefix {
+    /// For the first line, until it is used.
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
 
-impl Writer<'_> {
+impl MarkdownWriter<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -133,7 +133,7 @@ impl Writer<'_> {
             Tag::BlockQuote(kind) => {
                 self.block();
                 let bar = Span::styled("│ ", self.theme.muted);
-                self.prefixes.push(Prefix {
+                self.prefixes.push(ContainerPrefix {
                     first: None,
                     rest: bar,
                 });
@@ -156,11 +156,12 @@ impl Writer<'_> {
                     self.flush();
                 }
                 let language = info.split([' ', ',', '{']).next().unwrap_or_default();
-                self.code = Some(Reader::of(language));
+                self.code = Some(Tokenizer::of(language));
             }
             Tag::List(first) => {
                 self.flush();
-                // Below the text of its item; an empty line where it follows a paragraph of the page.
+                // A nested list directly follows its item's text; a top-level list needs a blank
+                // line.
                 if self.lists.is_empty() {
                     self.block();
                 }
@@ -254,7 +255,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A block begins: an empty line if there is one above it.
+    /// Starts a block, with a blank line if another precedes it.
     fn block(&mut self) {
         self.flush();
         if mem::take(&mut self.gap) {
@@ -264,7 +265,7 @@ impl Writer<'_> {
 
     fn item(&mut self) {
         self.flush();
-        // Items follow each other closely, however many blocks they have.
+        // No blank line between items, however many blocks they have.
         self.gap = false;
         let depth = self.lists.len();
         let marker = match self.lists.last_mut() {
@@ -277,13 +278,13 @@ impl Writer<'_> {
             _ => "• ".to_owned(),
         };
         let rest = Span::raw(" ".repeat(super::width(&marker)));
-        self.prefixes.push(Prefix {
+        self.prefixes.push(ContainerPrefix {
             first: Some(Span::styled(marker, self.theme.muted)),
             rest,
         });
     }
 
-    /// The box of a task stands in the place of the bullet.
+    /// Replaces the bullet with a task's checkbox.
     fn task(&mut self, is_done: bool) {
         let (mark, style) = if is_done {
             ("[✓] ", self.theme.accent)
@@ -305,25 +306,26 @@ impl Writer<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(mut reader) = self.code.take() {
+        if let Some(mut tokenizer) = self.code.take() {
             let indent = Line::from(CODE_INDENT);
             for line in tidy(text).lines() {
-                // Wrapped by what is left of the width beside the prefixes, so that these stand before every row.
+                // Wrap within the width beside the prefixes, so that they precede every row.
                 let used: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
                 let room = usize::from(self.width).saturating_sub(used).max(1);
                 let room = u16::try_from(room).unwrap_or(u16::MAX);
-                for row in code_line(&mut reader, line, room, &indent, self.theme) {
+                for row in code_line(&mut tokenizer, line, room, &indent, self.theme) {
                     self.write(&row);
                 }
             }
-            self.code = Some(reader);
+            self.code = Some(tokenizer);
             return;
         }
         let style = self.styles.last().copied().unwrap_or_default();
         self.words(text, style);
     }
 
-    /// A text within a line. Its entities may have been anything.
+    /// Adds text to the current line. It is sanitised again, because entities can encode any
+    /// character.
     fn words(&mut self, text: &str, style: Style) {
         self.spans.push(Span::styled(clean::line(text), style));
     }
@@ -335,7 +337,7 @@ impl Writer<'_> {
             .copied()
             .unwrap_or_default()
             .patch(self.theme.code);
-        // Where colours cannot say what it is.
+        // Without colours, backticks mark inline code.
         let tick = if self.theme.code == Style::new() {
             "`"
         } else {
@@ -344,7 +346,7 @@ impl Writer<'_> {
         self.words(&format!("{tick}{code}{tick}"), style);
     }
 
-    /// Breaks are kept as they are written: who writes for a terminal means them.
+    /// Keeps line breaks as they are written, which suits terminal output.
     fn line_break(&mut self) {
         if self.table.is_some() {
             self.spans.push(Span::raw(" "));
@@ -383,7 +385,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the line that was put together.
+    /// Writes the current line.
     fn flush(&mut self) {
         if self.spans.is_empty() {
             return;

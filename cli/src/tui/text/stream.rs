@@ -1,4 +1,4 @@
-//! Markdown while it arrives.
+//! Renders Markdown while it arrives.
 
 use std::mem;
 
@@ -12,30 +12,30 @@ use super::{
 };
 use crate::tui::theme::Theme;
 
-/// A line that is longer is taken for several, so that it need not be kept open.
-const LONGEST_LINE: usize = 16 * 1024;
+/// Longer lines are split, so that they need not be kept open.
+const MAX_LINE: usize = 16 * 1024;
 
-/// A whole text.
+/// Renders a complete text.
 pub(crate) fn markdown(source: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut stream = Stream::default();
     stream.push(source);
     stream.finish(width, theme)
 }
 
-/// A text that arrives in parts. Its lines come out as soon as nothing that follows can change them; what is out is
-/// neither kept nor drawn again, so the cost of a text grows with its length and with nothing else.
+/// A text that arrives in parts. A line is returned once nothing that follows can change it, and is
+/// then neither kept nor drawn again. So the total cost is linear in the length of the text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stream {
-    /// The last line, as it arrives: sequences that a terminal would act upon may be torn.
+    /// The last line, unsanitised, because an escape sequence may be split between two parts.
     last: String,
     splitter: Splitter,
-    /// Done, but not drawn yet.
+    /// Finished pieces that are not drawn yet.
     done: Vec<Piece>,
     pieces: Pieces,
 }
 
 impl Stream {
-    /// What has arrived.
+    /// Adds a part of the text.
     pub(crate) fn push(&mut self, delta: &str) {
         let mut rest = delta;
         while let Some(end) = rest.find('\n') {
@@ -49,14 +49,14 @@ impl Stream {
         self.cut();
     }
 
-    /// The lines that can no longer change and have not been given yet.
+    /// Returns new lines that can no longer change.
     pub(crate) fn finished(&mut self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let done = mem::take(&mut self.done);
         self.pieces.draw(done, width, theme)
     }
 
-    /// The lines that may still change, as they are now: words that are being written already have the weight they are
-    /// about to get. They follow those of [`Stream::finished`].
+    /// Draws the lines that may still change. Markup that is still open is already styled. They
+    /// follow the lines of [`Stream::finished`].
     pub(crate) fn open(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut done = self.done.clone();
         let mut splitter = self.splitter.clone();
@@ -69,22 +69,22 @@ impl Stream {
         self.pieces.clone().draw(done, width, theme)
     }
 
-    /// All lines that have not been given yet: nothing more arrives. The stream is as new.
+    /// Ends the text: returns all remaining lines and resets the stream.
     pub(crate) fn finish(&mut self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut whole = mem::take(self);
         end(&whole.last, &mut whole.splitter, &mut whole.done);
         whole.pieces.draw(whole.done, width, theme)
     }
 
-    /// Makes lines of the last one while it is too long, between words where there are some.
+    /// Splits the last line while it is too long, between words if possible.
     fn cut(&mut self) {
-        if self.last.len() < LONGEST_LINE {
+        if self.last.len() < MAX_LINE {
             return;
         }
         let whole = mem::take(&mut self.last);
         let mut rest = whole.as_str();
-        while rest.len() >= LONGEST_LINE {
-            let most = rest.floor_char_boundary(LONGEST_LINE);
+        while rest.len() >= MAX_LINE {
+            let most = rest.floor_char_boundary(MAX_LINE);
             let end = rest[..most].rfind(' ').map_or(most, |space| space + 1);
             self.splitter.line(&tidy(&rest[..end]), &mut self.done);
             rest = &rest[end..];
@@ -93,7 +93,7 @@ impl Stream {
     }
 }
 
-/// The text ends with this line.
+/// Ends the text after this line.
 fn end(last: &str, splitter: &mut Splitter, done: &mut Vec<Piece>) {
     if !last.is_empty() {
         splitter.line(&tidy(last), done);

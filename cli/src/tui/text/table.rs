@@ -1,5 +1,5 @@
-//! Tables that fit: columns as wide as they need, the widest give way first, and where even that is too much, each row
-//! as a list of its cells.
+//! Renders tables. Columns are as wide as they need to be, and the widest shrink first. If the
+//! table still does not fit, each row becomes a list of its cells.
 
 use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
@@ -7,14 +7,14 @@ use ratatui::text::{Line, Span};
 use super::wrap::{wrap, wrap_between};
 use crate::tui::theme::Theme;
 
-/// Between two columns.
-const BETWEEN: usize = 3;
-/// A column narrower than this cannot be read.
-const NARROWEST: usize = 6;
+/// Columns between two cells.
+const SEPARATOR: usize = 3;
+/// A narrower column is unreadable.
+const MIN_COLUMN: usize = 6;
 
 type Cell = Vec<Span<'static>>;
 
-/// A table on its way. Its first row is the head.
+/// A table being built. Its first row is the header.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
     rows: Vec<Vec<Cell>>,
@@ -28,19 +28,19 @@ impl Table {
         }
     }
 
-    /// The next row begins.
+    /// Starts a row.
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
     }
 
-    /// The next cell of the row.
+    /// Adds a cell to the current row.
     pub(super) fn cell(&mut self, cell: Cell) {
         if let Some(row) = self.rows.last_mut() {
             row.push(cell);
         }
     }
 
-    /// Its lines in so many columns.
+    /// Renders the table in at most `room` columns.
     pub(super) fn lines(self, room: usize, theme: &Theme) -> Vec<Line<'static>> {
         let natural: Vec<usize> = (0..self.alignments.len())
             .map(|column| self.cells(column).map(width_of).max().unwrap_or(0).max(1))
@@ -97,7 +97,7 @@ impl Table {
         lines
     }
 
-    /// Each row by itself, its cells below each other behind the names of their columns.
+    /// Renders each row as a list of its cells, with the column names as labels.
     fn records(self, room: usize, theme: &Theme) -> Vec<Line<'static>> {
         let mut rows = self.rows.into_iter();
         let head = rows.next().unwrap_or_default();
@@ -135,15 +135,15 @@ impl Table {
     }
 }
 
-/// The columns' widths; `None` if no grid fits.
+/// Returns the column widths, or `None` if the grid does not fit.
 fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
-    let frame = BETWEEN * natural.len().saturating_sub(1);
+    let frame = SEPARATOR * natural.len().saturating_sub(1);
     let room = room.checked_sub(frame)?;
-    let needed: usize = natural.iter().map(|width| (*width).min(NARROWEST)).sum();
+    let needed: usize = natural.iter().map(|width| (*width).min(MIN_COLUMN)).sum();
     if needed > room {
         return None;
     }
-    // The widest are lowered to one height, as high as fits: what the narrow ones leave is shared by the others.
+    // Cap the widest columns at a common width: narrow columns leave their share to the others.
     let mut sorted = natural.to_vec();
     sorted.sort_unstable();
     let mut left = room;
@@ -163,7 +163,8 @@ fn width_of(cell: &Cell) -> usize {
     cell.iter().map(Span::width).sum()
 }
 
-/// Adds a line of a cell, filled up to its column's width; the last column needs nothing behind it.
+/// Adds a line of a cell, padded to the column's width; the last column needs no padding at its
+/// end.
 fn align(
     line: Line<'static>,
     width: usize,

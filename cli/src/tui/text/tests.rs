@@ -1,20 +1,20 @@
-//! What holds for everything that makes lines, and how tests look at lines.
+//! Properties of all text rendering, and helpers for tests.
 
 use proptest::prelude::*;
 use ratatui::{style::Color, text::Line};
 
 use super::{
-    highlight::{Reader, code_line},
+    highlight::{Tokenizer, code_line},
     *,
 };
 use crate::{clean, tui::theme::Theme};
 
-/// Lines as bare text.
+/// Returns lines as plain text.
 pub(crate) fn lines(lines: &[Line<'_>]) -> Vec<String> {
     lines.iter().map(ToString::to_string).collect()
 }
 
-/// Lines as text in which styles can be read: `<red bold:…>`.
+/// Returns lines as text with visible styles: `<red bold:…>`.
 pub(crate) fn marked(lines: &[Line<'_>]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -37,17 +37,17 @@ pub(crate) fn marked(lines: &[Line<'_>]) -> String {
     text
 }
 
-/// Code in the colours of its language.
+/// Highlights code in a language.
 pub(super) fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut reader = Reader::of(language);
+    let mut tokenizer = Tokenizer::of(language);
     let source = tidy(source);
     let lines = source.lines();
     lines
-        .flat_map(|line| code_line(&mut reader, line, width, &Line::default(), theme))
+        .flat_map(|line| code_line(&mut tokenizer, line, width, &Line::default(), theme))
         .collect()
 }
 
-/// A text as a model or somebody worse might write it.
+/// Generates text that a model or an attacker might write.
 pub(crate) fn foreign() -> impl Strategy<Value = String> {
     let parts = prop_oneof![
         4 => "[a-z]{1,9}".boxed(),
@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_that_controls_comes_out_and_nothing_is_too_wide(source in foreign(), columns in 0u16..50) {
+    fn output_is_sanitised_and_fits_the_width(source in foreign(), columns in 0u16..50) {
         let theme = Theme::dark();
         is_fit(&markdown(&source, columns, &theme), columns)?;
         is_fit(&plain(&source, columns, theme.text), columns)?;
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn however_a_text_arrives_it_becomes_the_same_lines(source in foreign(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
+    fn rendering_does_not_depend_on_how_a_text_arrives(source in foreign(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
         let theme = Theme::dark();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|at| source.floor_char_boundary(at)).collect();
         cuts.sort_unstable();
@@ -121,7 +121,7 @@ proptest! {
         for cut in cuts.into_iter().chain([source.len()]) {
             stream.push(&source[from..cut]);
             from = cut;
-            // What is given and what is open are all there is, whenever somebody looks.
+            // At any time, the returned lines and the open lines together are the whole text.
             let mut now = given.clone();
             now.extend(stream.open(columns, &theme));
             let so_far = &source[..cut];
@@ -135,11 +135,11 @@ proptest! {
     }
 
     #[test]
-    fn no_word_is_lost(source in "[a-z]{1,30}( {1,3}[a-z]{1,30}){0,20}", columns in 1u16..40) {
+    fn wrapping_keeps_every_word(source in "[a-z]{1,30}( {1,3}[a-z]{1,30}){0,20}", columns in 1u16..40) {
         let rows = lines(&plain(&source, columns, ratatui::style::Style::new()));
         let letters = |text: &str| text.replace(' ', "");
         prop_assert_eq!(letters(&rows.concat()), letters(&source));
-        // A word is taken apart only where it does not fit by itself.
+        // Only words wider than the screen are split.
         for row in &rows {
             for word in row.split(' ').filter(|word| !word.is_empty()) {
                 let whole = source.split(' ').any(|it| it == word);

@@ -1,7 +1,7 @@
-//! The line that is being written, as it will be: while `**two wo` arrives, it is shown in bold, and not with stars that
-//! vanish a moment later.
+//! Completes the line that is still being written. While `**two wo` arrives, it is shown in bold,
+//! and not with asterisks that vanish a moment later.
 
-/// A line with what it has opened closed, and without marks at its end of which nobody knows yet what they will mean.
+/// Closes the markup that a line has opened, and drops marks at its end that are still ambiguous.
 pub(super) fn finished(line: &str) -> String {
     if is_only_marks(line) {
         return String::new();
@@ -31,7 +31,7 @@ pub(super) fn finished(line: &str) -> String {
     }
     let mut line = line.trim_end_matches(' ').to_owned();
     while let Some(mark) = open.pop() {
-        // What was opened just now has nothing in it yet.
+        // Markup that was opened last has no content yet.
         match line.strip_suffix(mark) {
             Some(before) => line.truncate(before.trim_end_matches(' ').len()),
             None => line.push_str(mark),
@@ -40,7 +40,7 @@ pub(super) fn finished(line: &str) -> String {
     line
 }
 
-/// The beginning of a heading, a list, a quote, a fence or a rule, and nothing else yet.
+/// Reports whether the line has only the start of a heading, list, quote, fence or rule so far.
 fn is_only_marks(line: &str) -> bool {
     let line = line.trim();
     let digits = line.strip_suffix(['.', ')']).unwrap_or_default();
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_is_closed() {
+    fn open_markup_is_closed() {
         for (line, expected) in [
             ("plain", "plain"),
             ("two **wo", "two **wo**"),

@@ -1,4 +1,4 @@
-//! Long lines as several: between words where there are some, never within what is seen as one character.
+//! Wraps long lines: between words if possible, and never within a grapheme.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use ratatui::{
     text::{Line, Span},
 };
 
-/// The columns between two tab stops.
+/// The distance between tab stops.
 const TAB: usize = 4;
-/// An indent that leaves less than this for the text is given up.
-const LEAST: usize = 8;
+/// An indent that leaves fewer columns than this for the text is dropped.
+const MIN_TEXT: usize = 8;
 
-/// Cleaned, and with spaces for tabs: several lines of which nothing but text and line breaks is left.
+/// Sanitises a text and expands its tabs. Only visible characters and line breaks remain.
 pub(crate) fn tidy(text: &str) -> String {
     let text = clean::text(text);
     if !text.contains('\t') {
@@ -45,7 +45,7 @@ pub(crate) fn tidy(text: &str) -> String {
     tidy
 }
 
-/// Several lines in one style.
+/// Wraps several lines in one style.
 pub(crate) fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
     tidy(text)
         .lines()
@@ -53,12 +53,12 @@ pub(crate) fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> 
         .collect()
 }
 
-/// One line as several.
+/// Wraps one line.
 pub(crate) fn wrap(line: &Line<'_>, width: u16) -> Vec<Line<'static>> {
     wrap_between(line, width, &Line::default(), &Line::default())
 }
 
-/// One line as several, the first of them after one prefix, the others after another of the same kind.
+/// Wraps one line, with a prefix for the first row and another for the rest.
 pub(crate) fn wrap_between(
     line: &Line<'_>,
     width: u16,
@@ -99,7 +99,7 @@ pub(crate) fn wrap_between(
     lines
 }
 
-/// Takes away the spaces at the end: who copies the line does not want them.
+/// Removes trailing spaces, which would be copied along with the line.
 fn trim_end(spans: &mut Vec<Span<'static>>) {
     while let Some(last) = spans.last_mut() {
         let trimmed = last.content.trim_end_matches(' ');
@@ -111,7 +111,7 @@ fn trim_end(spans: &mut Vec<Span<'static>>) {
     }
 }
 
-/// What stands before a line, and the columns that it leaves.
+/// A prefix, and the number of columns that it leaves.
 struct Prefix {
     spans: Vec<Span<'static>>,
     room: usize,
@@ -119,7 +119,7 @@ struct Prefix {
 
 impl Prefix {
     fn of(line: &Line<'_>, columns: usize) -> Self {
-        let mut left = columns.saturating_sub(LEAST);
+        let mut left = columns.saturating_sub(MIN_TEXT);
         let mut spans = Vec::new();
         for span in &line.spans {
             let mut text = String::new();
@@ -143,7 +143,7 @@ impl Prefix {
     }
 }
 
-/// The texts of a line as one, and the style of each run of it by where it ends.
+/// The text of a line, and its style runs by end offset.
 struct Flat {
     text: String,
     runs: Vec<(usize, Style)>,
@@ -156,7 +156,7 @@ impl Flat {
             runs: Vec::new(),
         };
         for span in &line.spans {
-            // Tidy already in all but a few calls.
+            // A fast path for printable ASCII, which is tidy already.
             if span.content.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
                 flat.text.push_str(&span.content);
             } else {
@@ -169,7 +169,7 @@ impl Flat {
         flat
     }
 
-    /// No style ends within what is seen as one character: a terminal would take it for two.
+    /// Moves style boundaries to grapheme boundaries: terminals would draw a split grapheme as two.
     fn join(&mut self) {
         if self.text.is_ascii() {
             return;
@@ -185,7 +185,7 @@ impl Flat {
         }
     }
 
-    /// Where there is a single column, what takes two is a sign of it.
+    /// Replaces wide graphemes, for a width of one column.
     fn narrow(&mut self) {
         let whole = std::mem::take(&mut self.text);
         let mut start = 0;
@@ -200,15 +200,15 @@ impl Flat {
     }
 }
 
-/// Where the rows of one line begin and end, the first with so much room, the others with so much. The spaces at which
-/// it breaks belong to no row.
+/// Returns the rows of a line, the first with `first` columns and the others with `rest`. Spaces at
+/// a break belong to no row.
 pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let is_ascii = text.is_ascii();
     let mut rows = Vec::new();
     let mut start = 0;
     let mut room = first;
     while start < text.len() {
-        // An indent that leaves no room is given up.
+        // Drop an indent that leaves no space for text.
         let indent = text[start..]
             .bytes()
             .take_while(|byte| *byte == b' ')
@@ -231,20 +231,20 @@ pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     rows
 }
 
-struct Row {
+struct WrappedRow {
     range: Range<usize>,
-    /// Where the next one begins.
+    /// The start of the next row.
     next: usize,
 }
 
-/// The row that begins at `start`, where each byte takes a column.
-fn next_simple_row(text: &str, start: usize, room: usize) -> Row {
+/// Returns the row at `start` of an ASCII text.
+fn next_simple_row(text: &str, start: usize, room: usize) -> WrappedRow {
     let trimmed = |end: usize| start + text[start..end].trim_end_matches(' ').len();
     let Some(rest) = text
         .get(start + room.max(1)..)
         .filter(|rest| !rest.is_empty())
     else {
-        return Row {
+        return WrappedRow {
             range: start..trimmed(text.len()),
             next: text.len(),
         };
@@ -257,16 +257,16 @@ fn next_simple_row(text: &str, start: usize, room: usize) -> Row {
         Some(gap) if trimmed(gap) > start => (trimmed(gap), gap + 1),
         _ => (full, full),
     };
-    Row {
+    WrappedRow {
         range: start..end,
         next,
     }
 }
 
-/// The row that begins at `start`. It holds one character at least.
-fn next_row(text: &str, start: usize, room: usize) -> Row {
+/// Returns the row at `start`. It has at least one grapheme.
+fn next_row(text: &str, start: usize, room: usize) -> WrappedRow {
     let mut used = 0;
-    // Where the row can end, and where the next one begins then.
+    // The last possible break: the end of this row, and the start of the next.
     let mut stop: Option<(usize, usize)> = None;
     let mut in_gap = false;
     let mut after_wide = false;
@@ -286,7 +286,7 @@ fn next_row(text: &str, start: usize, room: usize) -> Row {
         }
         if used + columns > room && at > start {
             let (end, next) = stop.filter(|(end, _)| *end > start).unwrap_or((at, at));
-            return Row {
+            return WrappedRow {
                 range: start..end,
                 next,
             };
@@ -296,13 +296,13 @@ fn next_row(text: &str, start: usize, room: usize) -> Row {
         after_wide = wide;
     }
     let end = start + text[start..].trim_end_matches(' ').len();
-    Row {
+    WrappedRow {
         range: start..end,
         next: text.len(),
     }
 }
 
-/// Must not begin a row: it belongs to what stands before it.
+/// Reports whether a grapheme must not start a row, as closing punctuation.
 fn closes(grapheme: &str) -> bool {
     grapheme.starts_with([
         '、', '。', '，', '．', '！', '？', '：', '；', '）', '」', '』', '】', '》', '〉', '〕',
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words_and_never_within_a_character() {
+    fn lines_break_between_words_and_never_within_a_grapheme() {
         for (text, room, expected) in [
             ("", 5, vec![""]),
             ("   ", 5, vec![""]),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_may_have_more_room_than_the_others_or_less() {
+    fn the_first_row_can_have_a_different_width() {
         let text = "one two three";
         let of = |first, rest| -> Vec<&str> {
             rows(text, first, rest)
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn no_style_ends_within_a_character() {
+    fn styles_do_not_split_graphemes() {
         let line = Line::from(vec![
             Span::raw("e"),
             Span::styled("\u{301}x", Modifier::BOLD),
@@ -379,12 +379,12 @@ mod tests {
     }
 
     #[test]
-    fn tabs_reach_the_next_stop() {
+    fn tabs_expand_to_tab_stops() {
         assert_eq!(tidy("a\tb\n\t漢\tc"), "a   b\n    漢  c");
     }
 
     #[test]
-    fn prefixes_stand_before_every_row_while_there_is_room() {
+    fn prefixes_are_repeated_while_they_fit() {
         let lines = |width| -> Vec<String> {
             let wrapped = wrap_between(
                 &Line::from("some words"),
@@ -401,7 +401,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn simple_texts_break_as_all_do(text in "[a-c ]{0,60}", first in 1usize..12, rest in 1usize..12) {
+        fn the_ascii_fast_path_wraps_like_the_general_one(text in "[a-c ]{0,60}", first in 1usize..12, rest in 1usize..12) {
             let mut start = 0;
             let mut room = first;
             for row in rows(&text, first, rest) {

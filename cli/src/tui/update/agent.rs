@@ -1,19 +1,19 @@
-//! What the agent tells while it works.
+//! Applies the events of a running prompt.
 
 use zot_protocol::{StopReason, ToolStatus, rpc};
 
 use crate::{
     clean,
     tui::{
-        state::{Call, Item, Level, Ran, State, Turn},
+        state::{Call, FinishedCall, Item, Level, State, Turn},
         widget::item::inner,
     },
 };
 
-/// So much of a result can be shown.
+/// Maximum number of bytes of a result that are shown.
 const RESULT: usize = 256 * 1024;
 
-/// Something of the prompt that is being worked on.
+/// Applies one event of the running prompt.
 pub(super) fn event(state: &mut State, event: rpc::Event) {
     match event {
         rpc::Event::UserMessage(message) => {
@@ -30,14 +30,14 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
         }
         rpc::Event::TurnStart(start) => now(state, |turn| {
             turn.step = start.step;
-            turn.what = "thinking";
+            turn.label = "thinking";
         }),
         rpc::Event::TextDelta(delta) => now(state, |turn| {
-            turn.what = "answering";
+            turn.label = "answering";
             turn.stream.push(&clean::text(&delta.delta));
         }),
         rpc::Event::ToolUseStart(start) => now(state, |turn| {
-            turn.what = "calling";
+            turn.label = "calling";
             turn.calls
                 .push(Call::new(start.id, clean::line(&start.name)));
         }),
@@ -48,7 +48,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
         }),
         rpc::Event::AssistantMessage(_) => end_text(state),
         rpc::Event::ToolCall(call) => now(state, |turn| {
-            turn.what = "working";
+            turn.label = "working";
             if turn.call(&call.id).is_none() {
                 let new = Call::new(call.id.clone(), clean::line(&call.name));
                 turn.calls.push(new);
@@ -71,7 +71,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
         rpc::Event::TurnEnd(end) => turn_end(state, end),
         rpc::Event::Error(error) => {
             end_text(state);
-            state.tell(Level::Error, clean::text(&error.message));
+            state.notify(Level::Error, clean::text(&error.message));
         }
         rpc::Event::CompactDone(done) => {
             end_text(state);
@@ -88,7 +88,7 @@ fn now(state: &mut State, change: impl FnOnce(&mut Turn)) {
     }
 }
 
-/// Nothing more comes of a text.
+/// Ends the streaming text and prints label is left of it.
 fn end_text(state: &mut State) {
     let Some(turn) = &mut state.turn else {
         return;
@@ -115,7 +115,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
     } else {
         ToolStatus::Completed
     });
-    let ran = Ran {
+    let call = FinishedCall {
         name: call.name,
         args: call.args.unwrap_or_default(),
         extension: result.extension.map(|name| clean::line(&name)),
@@ -123,34 +123,34 @@ fn result(state: &mut State, result: rpc::ToolResult) {
         text,
         images,
     };
-    if ran.is_folded() {
-        state.fold(ran.clone());
+    if call.is_folded() {
+        state.fold(call.clone());
     }
-    state.output.push(Item::Ran(ran));
+    state.output.push(Item::Tool(call));
 }
 
 fn turn_end(state: &mut State, end: rpc::TurnEnd) {
     end_text(state);
-    // Calls that were begun and not made: the answer was cut off.
+    // These calls were started but never made, because the answer was cut off.
     if end.stop != StopReason::ToolUse {
         now(state, |turn| turn.calls.clear());
     }
     match end.stop {
         StopReason::Error => {
             let why = end.error.unwrap_or_else(|| "the turn failed".to_owned());
-            state.tell(Level::Error, clean::text(&why));
+            state.notify(Level::Error, clean::text(&why));
         }
         StopReason::Length => {
-            state.tell(
+            state.notify(
                 Level::Warning,
-                "the answer ends where the model's limit was reached",
+                "the answer was cut off at the model's output limit",
             );
         }
         _ => {}
     }
 }
 
-/// The agent is through with a prompt.
+/// Handles the end of a prompt.
 pub(super) fn ended(state: &mut State) {
     end_text(state);
     let Some(turn) = state.turn.take() else {
@@ -158,11 +158,11 @@ pub(super) fn ended(state: &mut State) {
     };
     state.submits.running = false;
     if turn.cancelled {
-        state.tell(Level::Muted, "cancelled");
+        state.notify(Level::Muted, "cancelled");
     }
 }
 
-/// The text of blocks, and a line for each image.
+/// Returns the text of the blocks and one line per image.
 pub(crate) fn shown(blocks: &[rpc::Block]) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut images = Vec::new();
@@ -188,7 +188,7 @@ pub(crate) fn shown(blocks: &[rpc::Block]) -> (String, Vec<String>) {
     (clean::text(&text), images)
 }
 
-/// As people speak of bytes.
+/// Formats a size in bytes.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -1,4 +1,4 @@
-//! What the user sends: prompts, built-in commands, commands of extensions.
+//! Handles submitted lines: prompts, built-in commands and extension commands.
 
 use std::path::PathBuf;
 
@@ -6,27 +6,27 @@ use zot_host::provider::{credentials, demo};
 
 use crate::tui::{
     builtin::Builtin,
-    message::{Effect, Then},
-    state::{Choice, Dialog, Doing, Item, Level, Picked, Picker, Queued, State, Turn},
+    message::{AfterTrust, Effect},
+    state::{Activity, Choice, Dialog, Item, Level, Picked, Picker, Queued, State, Turn},
 };
 
-/// The keys, for `/help`.
+/// The key bindings listed by `/help`.
 const KEYS: [(&str, &str); 12] = [
-    ("enter", "send; while the agent works, queue"),
-    ("alt+enter", "a new line"),
-    ("esc", "cancel the turn and the queue; put notes away"),
-    ("ctrl+c", "empty the editor, cancel; twice: leave"),
-    ("ctrl+d", "leave, where nothing is written"),
-    ("up, down", "what was written before"),
+    ("enter", "send, or queue while the agent is working"),
+    ("alt+enter", "insert a new line"),
+    ("esc", "cancel the turn, clear the queue, dismiss notes"),
+    ("ctrl+c", "clear the editor or cancel; twice to exit"),
+    ("ctrl+d", "exit, if the editor is empty"),
+    ("up, down", "browse the prompt history"),
     ("tab", "complete a command or a file"),
     ("@", "pick a file"),
     ("/", "pick a command"),
-    ("ctrl+o", "all of the last folded result"),
-    ("ctrl+l", "draw everything anew"),
-    ("ctrl+z", "back to the shell; `fg` returns"),
+    ("ctrl+o", "show the last folded result in full"),
+    ("ctrl+l", "redraw the screen"),
+    ("ctrl+z", "suspend; resume with `fg`"),
 ];
 
-/// A line that was sent.
+/// Handles a submitted line.
 pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     let text = text.trim_end();
     if text.trim().is_empty() {
@@ -44,31 +44,31 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
             let name = command.name.clone();
             return command_sent(state, name, args, effects);
         }
-        // The demo's own way to call a tool.
+        // The demo model's own syntax for calling a tool.
         let is_call = name == "call" && state.status.provider == demo::NAME;
         if !is_call && is_name(name) {
             state.editor.set(text);
             let hint = if state.starting() > 0 {
                 "extensions are still starting"
             } else {
-                "/help lists them"
+                "run /help to list commands"
             };
-            let text = format!("there is no command /{name}\nhint: {hint}");
-            return state.tell(Level::Error, text);
+            let text = format!("unknown command /{name}\nhint: {hint}");
+            return state.notify(Level::Error, text);
         }
     }
     state.notes.clear();
     state.queue_prompt(text.to_owned());
 }
 
-/// The name and what follows it.
+/// Splits a line into the command's name and its arguments.
 fn command_of(text: &str) -> Option<(&str, &str)> {
     let line = text.strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((name, args.trim()))
 }
 
-/// Whether somebody meant a command by it, and not a path.
+/// Reports whether the text looks like a command name and not like a path.
 fn is_name(text: &str) -> bool {
     let of_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.' | ':');
     !text.is_empty() && text.chars().all(of_name)
@@ -76,11 +76,11 @@ fn is_name(text: &str) -> bool {
 
 fn command_sent(state: &mut State, name: String, args: &str, effects: &mut Vec<Effect>) {
     if let Some(command) = &state.command {
-        let text = format!("{} is still running; esc cancels it", command.what);
-        return state.tell(Level::Warning, text);
+        let text = format!("{} is still running; press esc to cancel it", command.label);
+        return state.notify(Level::Warning, text);
     }
-    state.command = Some(Doing {
-        what: format!("/{name}"),
+    state.command = Some(Activity {
+        label: format!("/{name}"),
         since: state.now,
     });
     effects.push(Effect::Command {
@@ -91,13 +91,13 @@ fn command_sent(state: &mut State, name: String, args: &str, effects: &mut Vec<E
 
 fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
     if !state.ready && builtin.needs_agent() {
-        // It is there in a moment.
+        // The agent is still starting; run the command when it is ready.
         let queued = Queued::Builtin(builtin, args.to_owned());
         return state.queue.push_back(queued);
     }
-    if builtin.waits() && state.is_busy() {
-        let text = format!("/{} waits for the turn to end", builtin.name());
-        state.tell(Level::Muted, text);
+    if builtin.needs_idle_agent() && state.is_busy() {
+        let text = format!("/{} will run when the turn ends", builtin.name());
+        state.notify(Level::Muted, text);
         state
             .queue
             .push_back(Queued::Builtin(builtin, args.to_owned()));
@@ -106,19 +106,20 @@ fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut V
     run(state, builtin, args, effects);
 }
 
-/// Runs a built-in command. Whatever it has to wait for is over.
+/// Runs a built-in command. The caller has made sure that the agent is idle if the command needs
+/// it.
 pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
-    let mut begin = |state: &mut State, what: &str, effect: Effect| {
-        state.doing = Some(Doing {
-            what: what.to_owned(),
+    let mut begin = |state: &mut State, label: &str, effect: Effect| {
+        state.activity = Some(Activity {
+            label: label.to_owned(),
             since: state.now,
         });
         effects.push(effect);
     };
     match builtin {
         Builtin::Help => help(state),
-        Builtin::Model if args.is_empty() => begin(state, "models", Effect::ListModels),
-        Builtin::Model => begin(state, "model", set_model(args)),
+        Builtin::Model if args.is_empty() => begin(state, "loading models", Effect::ListModels),
+        Builtin::Model => begin(state, "switching model", set_model(args)),
         Builtin::Clear => {
             state.notes.clear();
             begin(state, "clearing", Effect::Clear);
@@ -127,22 +128,22 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
             state.turn = Some(Turn::new("compacting", None, state.now));
             effects.push(Effect::Compact);
         }
-        Builtin::Sessions => begin(state, "sessions", Effect::ListSessions),
+        Builtin::Sessions => begin(state, "loading sessions", Effect::ListSessions),
         Builtin::Session => match session(args) {
-            Ok(effect) => begin(state, "session", effect),
-            Err(usage) => state.tell(Level::Error, usage),
+            Ok(effect) => begin(state, "processing session", effect),
+            Err(usage) => state.notify(Level::Error, usage),
         },
-        Builtin::Skills => begin(state, "skills", Effect::ShowSkills),
+        Builtin::Skills => begin(state, "loading skills", Effect::ShowSkills),
         Builtin::ReloadExt => begin(
             state,
             "reloading extensions",
-            Effect::FindStrangers(Then::Reload),
+            Effect::FindUntrusted(AfterTrust::Reload),
         ),
         Builtin::Ext => {
             state.dialog = Some(Dialog::Extensions {
                 selected: 0,
                 views: Vec::new(),
-                looked: state.now,
+                requested: state.now,
             });
             effects.push(Effect::Inspect);
         }
@@ -151,7 +152,7 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
         Builtin::Jail => effects.push(Effect::SetJail(true)),
         Builtin::Unjail => effects.push(Effect::SetJail(false)),
         Builtin::Yolo => yolo(state, effects),
-        Builtin::Exit => effects.push(Effect::Leave),
+        Builtin::Exit => effects.push(Effect::Exit),
     }
 }
 
@@ -182,14 +183,14 @@ fn help(state: &mut State) {
             .map(|it| (format!("/{}", it.name), it.description.clone()))
             .collect();
         state.output.push(Item::Listing {
-            title: format!("Commands of {}", first.extension),
+            title: format!("Commands from {}", first.extension),
             rows,
         });
         rest = others;
     }
 }
 
-/// `NAME`, or `PROVIDER NAME`, or `PROVIDER/NAME`.
+/// Parses `NAME`, `PROVIDER NAME` or `PROVIDER/NAME`.
 fn set_model(args: &str) -> Effect {
     let known = |name: &str| ["anthropic", "openai", "ollama", demo::NAME].contains(&name);
     let split = args
@@ -223,7 +224,8 @@ fn session(args: &str) -> Result<Effect, String> {
     }
 }
 
-/// A list of the providers that have keys, or the one that was named.
+/// Returns the named provider. Without a name, opens a picker with the providers that use an API
+/// key.
 fn provider(
     state: &mut State,
     name: &str,
@@ -247,22 +249,22 @@ fn provider(
     }
     let known: Vec<&str> = credentials::providers().collect();
     let text = format!(
-        "`{}` is not a provider with a key\nhint: one of {}",
+        "`{}` is not a provider that uses an API key\nhint: expected one of: {}",
         name.escape_debug(),
         known.join(", ")
     );
-    state.tell(Level::Error, text);
+    state.notify(Level::Error, text);
     None
 }
 
 fn login(state: &mut State, args: &str) {
-    if let Some(provider) = provider(state, args, "Whose key?", Picked::Login) {
+    if let Some(provider) = provider(state, args, "Log in to", Picked::Login) {
         state.dialog = Some(Dialog::login(provider));
     }
 }
 
 fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
-    if let Some(provider) = provider(state, args, "Whose key is to be forgotten?", Picked::Logout) {
+    if let Some(provider) = provider(state, args, "Log out of", Picked::Logout) {
         effects.push(Effect::Logout(provider));
     }
 }
@@ -270,14 +272,14 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
 fn yolo(state: &mut State, effects: &mut Vec<Effect>) {
     let asks = !state.status.asks;
     state.status.asks = asks;
-    state.agreed.clear();
+    state.granted.clear();
     effects.push(Effect::SetAsks(asks));
     let text = if asks {
-        "each tool call is asked about"
+        "zot asks before each tool call"
     } else {
         "tools run without asking"
     };
-    state.tell(Level::Done, text);
+    state.notify(Level::Done, text);
 }
 
 #[cfg(test)]
@@ -285,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_no_commands() {
+    fn paths_are_not_commands() {
         assert_eq!(command_of("/model  x y "), Some(("model", "x y")));
         assert!(is_name("reload-ext"));
         assert!(!is_name("etc/hosts"));
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn models_by_name_and_by_provider() {
+    fn a_model_is_set_by_name_or_provider() {
         for (args, provider, id) in [
             ("opus", None, "opus"),
             ("openai gpt", Some("openai"), "gpt"),
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_forked_exported_and_imported() {
+    fn session_arguments_are_parsed() {
         assert!(matches!(session("fork"), Ok(Effect::Fork(None))));
         assert!(matches!(session("fork 3"), Ok(Effect::Fork(Some(3)))));
         assert!(matches!(session("export a b.md"), Ok(Effect::Export(file)) if file == *"a b.md"));

@@ -1,4 +1,4 @@
-//! What is asked in the place of the editor, and how it is answered.
+//! Key handling of the dialogs and tool confirmations.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_host::provider::ApiKey;
@@ -9,31 +9,31 @@ use crate::{
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Agreed, Dialog, Doing, Level, Picked, Question, State, around},
+        state::{Activity, Dialog, Level, Picked, Question, State, ToolGrant, step_wrapping},
     },
 };
 
-/// The answers to a tool call, in the order in which they are shown.
+/// The answers to a tool confirmation, in display order.
 pub(crate) const ANSWERS: [&str; 4] = ["yes", "always this tool", "always", "no"];
 
-/// A tool call is to be agreed to, unless the user did so before.
+/// Asks about a tool call, unless the user has already allowed it.
 pub(super) fn asked(
     state: &mut State,
     number: u64,
-    what: Agreed,
+    grant: ToolGrant,
     args: Object,
     effects: &mut Vec<Effect>,
 ) {
-    if !state.status.asks || state.agreed.contains(&what) {
+    if !state.status.asks || state.granted.contains(&grant) {
         return effects.push(Effect::Answer(number, true));
     }
-    let from = state.answerable();
+    let answerable_from = state.answerable_from();
     state.questions.push_back(Question {
         number,
-        what,
+        grant,
         args,
         selected: 0,
-        from,
+        answerable_from,
     });
 }
 
@@ -44,13 +44,13 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
         return;
     };
     let answer = match key.code {
-        code if now < question.from && code != KeyCode::Esc => return,
+        code if now < question.answerable_from && code != KeyCode::Esc => return,
         KeyCode::Up | KeyCode::BackTab => {
-            question.selected = around(question.selected, -1, ANSWERS.len());
+            question.selected = step_wrapping(question.selected, -1, ANSWERS.len());
             return;
         }
         KeyCode::Down | KeyCode::Tab => {
-            question.selected = around(question.selected, 1, ANSWERS.len());
+            question.selected = step_wrapping(question.selected, 1, ANSWERS.len());
             return;
         }
         KeyCode::Enter => question.selected,
@@ -67,17 +67,17 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
     };
     effects.push(Effect::Answer(question.number, answer != ANSWERS.len() - 1));
     match answer {
-        1 => state.agreed.push(question.what),
+        1 => state.granted.push(question.grant),
         2 => {
             state.status.asks = false;
             effects.push(Effect::SetAsks(false));
         }
         _ => {}
     }
-    // Others may wait that need no answer any more.
-    let (asks, agreed) = (state.status.asks, &state.agreed);
+    // The answer may also allow other queued questions.
+    let (asks, granted) = (state.status.asks, &state.granted);
     state.questions.retain(|it| {
-        let open = asks && !agreed.contains(&it.what);
+        let open = asks && !granted.contains(&it.grant);
         if !open {
             effects.push(Effect::Answer(it.number, true));
         }
@@ -111,8 +111,8 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         Some(Dialog::Extensions {
             selected, views, ..
         }) => match key.code {
-            KeyCode::Up => *selected = around(*selected, -1, views.len()),
-            KeyCode::Down => *selected = around(*selected, 1, views.len()),
+            KeyCode::Up => *selected = step_wrapping(*selected, -1, views.len()),
+            KeyCode::Down => *selected = step_wrapping(*selected, 1, views.len()),
             KeyCode::Enter | KeyCode::Char('q') => state.dialog = None,
             _ => {}
         },
@@ -133,28 +133,29 @@ pub(super) fn paste(state: &mut State, text: &str) {
 
 fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
     state.dialog = None;
-    let mut begin = |what: &str, effect: Effect| {
-        state.doing = Some(Doing {
-            what: what.to_owned(),
+    let mut begin = |label: &str, effect: Effect| {
+        state.activity = Some(Activity {
+            label: label.to_owned(),
             since: state.now,
         });
         effects.push(effect);
     };
     match picked {
         Picked::Model { provider, id } => begin(
-            "model",
+            "switching model",
             Effect::SetModel {
                 provider: Some(provider),
                 id,
             },
         ),
-        Picked::Session(path) => begin("session", Effect::OpenSession(path)),
+        Picked::Session(path) => begin("opening session", Effect::OpenSession(path)),
         Picked::Login(provider) => state.dialog = Some(Dialog::login(provider)),
         Picked::Logout(provider) => effects.push(Effect::Logout(provider)),
     }
 }
 
-/// Yes and no are remembered. Esc is neither: the extension is not started, and asked about again.
+/// Handles a key in the trust dialog. Yes and no are remembered. Esc skips the extension, and zot
+/// asks about it again next time.
 fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<Effect>) {
     let now = state.now;
     let Some(Dialog::Trust(trust)) = &mut state.dialog else {
@@ -162,7 +163,7 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
     };
     let answer = match key.code {
         _ if closes => None,
-        _ if now < trust.from => return,
+        _ if now < trust.answerable_from => return,
         KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::BackTab => {
             trust.selected = 1 - trust.selected;
             return;
@@ -172,9 +173,9 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
         KeyCode::Char('n' | 'N') => Some(false),
         _ => return,
     };
-    let stranger = trust.open.pop_front();
-    if let (Some(stranger), Some(answer)) = (stranger, answer) {
-        trust.answers.push((stranger, answer));
+    let extension = trust.open.pop_front();
+    if let (Some(extension), Some(answer)) = (extension, answer) {
+        trust.answers.push((extension, answer));
     }
     trust.selected = 0;
     if trust.open.is_empty() {
@@ -205,20 +206,20 @@ fn login_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     }
 }
 
-/// A key has been tried: whose it is, or why it is not kept.
-pub(super) fn tried(state: &mut State, tried: Result<String, String>) {
+/// Handles the result of checking an API key.
+pub(super) fn login_result(state: &mut State, tried: Result<String, String>) {
     match tried {
         Ok(text) => {
             if matches!(state.dialog, Some(Dialog::Login(_))) {
                 state.dialog = None;
             }
-            state.tell(Level::Done, clean::text(&text));
+            state.notify(Level::Done, clean::text(&text));
         }
         Err(why) => match &mut state.dialog {
             Some(Dialog::Login(login)) => {
                 (login.trying, login.error) = (None, Some(clean::text(&why)));
             }
-            _ => state.tell(Level::Error, clean::text(&why)),
+            _ => state.notify(Level::Error, clean::text(&why)),
         },
     }
 }

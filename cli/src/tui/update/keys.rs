@@ -1,4 +1,4 @@
-//! Keys, by who has them.
+//! Key handling, by focus.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_protocol::PanelClose;
@@ -13,7 +13,7 @@ use crate::tui::{
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        // Whoever has the keys: what extensions submit must not go on after it.
+        // Whatever has the focus, ctrl+c must stop prompts submitted by extensions.
         KeyCode::Char('c') if control => state.stop_submits(),
         KeyCode::Char('z') if control => return effects.push(Effect::Suspend),
         KeyCode::Char('l') if control => return effects.push(Effect::Redraw),
@@ -47,11 +47,11 @@ pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Shows all of the last result that was shown in part; of the one before when it is asked again.
+/// Prints the last folded result in full; pressed again, the one before it.
 fn unfold(state: &mut State) {
     match state.folded.pop() {
-        Some(ran) => state.output.push(Item::Whole(ran)),
-        None => state.tell(Level::Muted, "there is nothing to unfold"),
+        Some(call) => state.output.push(Item::ToolUnfolded(call)),
+        None => state.notify(Level::Muted, "nothing to unfold"),
     }
 }
 
@@ -82,7 +82,7 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         return;
     }
     match key.code {
-        KeyCode::Char('d') if control && state.editor.is_empty() => effects.push(Effect::Leave),
+        KeyCode::Char('d') if control && state.editor.is_empty() => effects.push(Effect::Exit),
         KeyCode::Esc => escape(state, effects),
         _ => match state.editor.key(key) {
             Outcome::Submit(text) => {
@@ -95,7 +95,7 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Something else is written.
+/// Updates the completions after the text has changed.
 fn changed(state: &mut State) {
     if state.editor.file_token().is_some() {
         if state.popup.token().is_none()
@@ -109,7 +109,7 @@ fn changed(state: &mut State) {
     state.refresh_popup();
 }
 
-/// Whether the key was the popup's.
+/// Handles a key while the popup is open and reports whether the popup used it.
 fn popup_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
     let plain = key.modifiers.is_empty();
     match key.code {
@@ -126,7 +126,7 @@ fn popup_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) -> boo
     true
 }
 
-/// Writes what is chosen, to be gone on with.
+/// Completes the selected entry in the editor without running it.
 fn complete(state: &mut State) {
     match state.popup.chosen().cloned() {
         Some(PopupRow::Builtin(builtin)) => state.editor.set(&format!("/{} ", builtin.name())),
@@ -141,7 +141,7 @@ fn complete(state: &mut State) {
     changed(state);
 }
 
-/// Does what is chosen. False where that is for the editor to do.
+/// Runs the selected entry. Returns `false` if the editor should handle the key.
 fn choose(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     let line = match state.popup.chosen() {
         Some(PopupRow::Builtin(builtin)) if builtin.needs_args() => {
@@ -164,18 +164,19 @@ fn choose(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
-/// Ends what is being done, what waits, and what is said about it, one Esc for all.
+/// Clears the notes and cancels the running command; if there is none, cancels the turn and the
+/// queue.
 fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     state.notes.clear();
     if state.command.take().is_some() {
         effects.push(Effect::CancelCommand);
-        state.tell(Level::Muted, "cancelled");
+        state.notify(Level::Muted, "cancelled");
         return;
     }
     cancel(state, effects);
 }
 
-/// Ends the turn and the queue. What the user queued is not lost: it is back in the editor.
+/// Cancels the turn and the queue. Prompts that the user queued go back into the editor.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     state.stop_submits();
     let waiting: Vec<String> = state.queue.drain(..).map(|it: Queued| it.text()).collect();
@@ -189,10 +190,10 @@ fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Once: empties the editor, or ends the turn. Twice: leaves.
+/// Handles ctrl+c: clears the editor or cancels the turn; pressed twice, exits.
 fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.is_leaving() {
-        return effects.push(Effect::Leave);
+    if state.is_exit_armed() {
+        return effects.push(Effect::Exit);
     }
     state.interrupted = Some(state.now);
     if state.editor.is_empty() {

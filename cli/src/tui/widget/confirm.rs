@@ -1,4 +1,4 @@
-//! Whether a tool may be run, with what it is to be given.
+//! The confirmation of a tool call, with a preview of its arguments.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::{
     tui::{state::Question, text, theme::Theme, update::ANSWERS},
 };
 
-/// The letters that answer, too.
+/// The letter keys of the answers.
 const LETTERS: [&str; 4] = ["y", "t", "a", "n"];
-/// So much of an argument is looked at.
-const MOST: usize = 16 * 1024;
+/// Maximum number of bytes shown per argument.
+const MAX_BYTES: usize = 16 * 1024;
 
 pub(crate) fn lines(
     question: &Question,
@@ -24,8 +24,8 @@ pub(crate) fn lines(
     room: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let tool = clean::line(&question.what.tool);
-    let title = match &question.what.caller {
+    let tool = clean::line(&question.grant.tool);
+    let title = match &question.grant.caller {
         Some(extension) => format!("Let {} run {tool}?", clean::line(extension)),
         None => format!("Run {tool}?"),
     };
@@ -54,7 +54,7 @@ pub(crate) fn lines(
         lines.push(Line::default());
     }
     for (at, answer) in ANSWERS.iter().enumerate() {
-        if now < question.from {
+        if now < question.answerable_from {
             lines.push(Line::default());
             continue;
         }
@@ -70,16 +70,16 @@ pub(crate) fn lines(
     lines
 }
 
-/// Each argument under its name; texts as they are, anything else as JSON.
+/// Returns each argument under its name; strings as they are, other values as JSON.
 fn preview(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for (name, value) in &question.args {
         let name = clean::line(name);
         let value = match value {
-            Value::String(text) => clean::text(&text[..text.floor_char_boundary(MOST)]),
+            Value::String(text) => clean::text(&text[..text.floor_char_boundary(MAX_BYTES)]),
             value => {
                 let json = clean::json(value);
-                json[..json.floor_char_boundary(MOST)].to_owned()
+                json[..json.floor_char_boundary(MAX_BYTES)].to_owned()
             }
         };
         if value.contains('\n') {
@@ -110,7 +110,7 @@ fn preview(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>>
         }
     }
     if lines.is_empty() {
-        lines.push(Line::styled("  without arguments", theme.muted));
+        lines.push(Line::styled("  no arguments", theme.muted));
     }
     lines
 }

@@ -1,15 +1,15 @@
-//! Where the user writes: between two rules, behind a mark.
+//! The editor, between two rules.
 
 use ratatui::text::{Line, Span};
 
 use super::rule;
 use crate::tui::{editor::Editor, theme::Theme};
 
-/// What stands there while nothing does.
-const HINT: &str = "ask, / for commands, @ for files";
+/// The placeholder of an empty editor.
+const HINT: &str = "ask zot, / for commands, @ for files";
 const MARK: &str = "› ";
 
-/// Lines, and the cursor's place in them: column, row.
+/// Returns the lines and the cursor position in them (column, row).
 pub(crate) fn lines(
     editor: &Editor,
     width: u16,

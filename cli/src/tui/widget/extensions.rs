@@ -1,4 +1,4 @@
-//! How the extensions fare, in load order, and the end of one's log.
+//! The `/ext` dialog: the extensions in load order, and details and log of the selected one.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::{
     tui::{state::ExtensionView, text, theme::Theme},
 };
 
-const KEYS: &str = "↑↓ choose · esc close";
-/// So many lines of a log.
+const KEYS: &str = "↑↓ move · esc close";
+/// Number of log lines shown.
 const LOG: usize = 5;
 
 pub(crate) fn lines(
@@ -28,7 +28,7 @@ pub(crate) fn lines(
     let remark = format!("{}/{} ready", ready.count(), views.len());
     let mut lines = vec![rule::titled("Extensions", &remark, width, theme)];
     if views.is_empty() {
-        let none = text::fit("  none · zot ext install, or --ext DIR", width);
+        let none = text::fit("  none; run zot ext install, or pass --ext DIR", width);
         lines.push(Line::styled(none, theme.muted));
     }
     let column = views
@@ -96,7 +96,7 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
     add("intercepts", info.intercepts.join(" "), theme.text);
     if let Some(median) = view.median {
         let text = format!(
-            "median {} · worst {} · asked {} · blocked {} · rewrote {} · failed {}",
+            "median {} · worst {} · requests {} · blocked {} · rewritten {} · failed {}",
             time(median),
             time(view.worst),
             view.asked,
@@ -114,7 +114,7 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
     lines
 }
 
-/// `0.4 ms`, `12 ms`, `1.5 s`.
+/// Formats a duration as `0.4 ms`, `12 ms` or `1.5 s`.
 fn time(time: Duration) -> String {
     let micros = time.as_micros();
     match micros {

@@ -1,4 +1,4 @@
-//! What is finished, as the terminal's scrollback gets it.
+//! Finished items, as they are printed into the scrollback.
 
 use ratatui::text::{Line, Span};
 
@@ -9,15 +9,15 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// The model's text stands so far from the edge.
+/// Indentation of the model's text.
 pub(crate) const INDENT: u16 = 2;
 
-/// The width of the model's text.
+/// Returns the width of the model's text.
 pub(crate) fn inner(width: u16) -> u16 {
     if width > 20 { width - INDENT } else { width }
 }
 
-/// Lines of the model's text, in their place.
+/// Indents lines of the model's text.
 pub(crate) fn indented(lines: Vec<Line<'static>>, width: u16) -> Vec<Line<'static>> {
     if inner(width) == width {
         return lines;
@@ -30,21 +30,21 @@ pub(crate) fn indented(lines: Vec<Line<'static>>, width: u16) -> Vec<Line<'stati
     lines.into_iter().map(indent).collect()
 }
 
-/// Its lines, without an empty one before.
+/// Returns the lines of an item, without a blank line before it.
 pub(crate) fn lines(item: &Item, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     match item {
         Item::Banner(lines) => banner(lines, width, theme),
-        Item::User(said) => user(said, width, theme),
-        Item::Answer(said) => indented(text::markdown(said, inner(width), theme), width),
+        Item::User(text) => user(text, width, theme),
+        Item::Answer(text) => indented(text::markdown(text, inner(width), theme), width),
         Item::Streamed { lines, .. } => indented(lines.clone(), width),
-        Item::Ran(ran) => tool::ran(ran, width, theme),
-        Item::Whole(ran) => tool::whole(ran, width, theme),
+        Item::Tool(call) => tool::finished(call, width, theme),
+        Item::ToolUnfolded(call) => tool::unfolded(call, width, theme),
         Item::Display { extension, text } => {
             let head = Line::styled(text::fit(&format!("◆ {extension}"), width), theme.accent);
             let body = text::plain(text, inner(width), theme.text);
             std::iter::once(head).chain(indented(body, width)).collect()
         }
-        Item::Told { level, text } => told(*level, text, width, theme),
+        Item::Notice { level, text } => notice(*level, text, width, theme),
         Item::Listing { title, rows } => listing(title, rows, width, theme),
         Item::Summary(summary) => {
             let head = Line::styled("– compacted to this summary", theme.muted);
@@ -64,9 +64,9 @@ fn banner(lines: &[String], width: u16, theme: &Theme) -> Vec<Line<'static>> {
     banner
 }
 
-fn user(said: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn user(text: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for (at, line) in text::tidy(said).lines().enumerate() {
+    for (at, line) in text::tidy(text).lines().enumerate() {
         let mark = if at == 0 { "› " } else { "  " };
         lines.extend(text::wrap_between(
             &Line::styled(line.to_owned(), theme.strong),
@@ -78,7 +78,7 @@ fn user(said: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn told(level: Level, said: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn notice(level: Level, text: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let (mark, mark_style, style) = match level {
         Level::Muted => ("– ", theme.muted, theme.muted),
         Level::Done => ("✓ ", theme.accent, theme.text),
@@ -86,13 +86,13 @@ fn told(level: Level, said: &str, width: u16, theme: &Theme) -> Vec<Line<'static
         Level::Error => ("✗ ", theme.error, theme.error),
     };
     let mut lines = Vec::new();
-    for (at, line) in text::tidy(said).lines().enumerate() {
+    for (at, line) in text::tidy(text).lines().enumerate() {
         let first = if at == 0 {
             Line::styled(mark, mark_style)
         } else {
             Line::from("  ")
         };
-        // A hint is how it goes on, not what is wrong.
+        // The first line is the message; later lines, such as hints, are muted.
         let style = if at == 0 { style } else { theme.muted };
         let line = Line::styled(line.to_owned(), style);
         lines.extend(text::wrap_between(&line, width, &first, &Line::from("  ")));

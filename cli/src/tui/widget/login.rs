@@ -1,4 +1,4 @@
-//! A provider's key, which is not shown.
+//! The login dialog, which asks for a provider's API key and does not show it.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{elapsed, rule, spinner};
 use crate::tui::{state::Login, text, theme::Theme};
 
-/// Lines, and the cursor's place in them where something can be typed.
+/// Returns the lines, and the cursor position in them while the key can be edited.
 pub(crate) fn lines(
     login: &Login,
     now: Instant,
@@ -15,14 +15,14 @@ pub(crate) fn lines(
     theme: &Theme,
 ) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
     let provider = &login.provider;
-    let title = format!("Key of {provider}");
-    let mut lines = vec![rule::titled(&title, "not shown", width, theme)];
+    let title = format!("API key for {provider}");
+    let mut lines = vec![rule::titled(&title, "hidden", width, theme)];
     let cursor = match login.trying {
         Some(since) => {
             let time = now.duration_since(since);
-            let text = format!(" trying it with {provider} · {}", elapsed(time));
+            let text = format!(" checking with {provider} · {}", elapsed(time));
             let line = Line::from(vec![
-                Span::styled(spinner::sign(time), theme.accent),
+                Span::styled(spinner::frame(time), theme.accent),
                 Span::styled(text, theme.muted),
             ]);
             lines.push(text::fit_line(&line, width));
@@ -42,7 +42,7 @@ pub(crate) fn lines(
             lines.push(Line::styled(line, theme.error));
         }
     }
-    let keys = text::fit("enter keeps it · esc closes", width);
+    let keys = text::fit("enter save · esc close", width);
     lines.push(Line::styled(keys, theme.muted));
     lines.push(rule::plain(width, theme));
     (lines, cursor)

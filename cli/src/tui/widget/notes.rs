@@ -1,4 +1,4 @@
-//! Notes of extensions: a line each, with the extension's name in brackets.
+//! Notes from extensions, one line each, prefixed with the extension's name in brackets.
 
 use ratatui::text::{Line, Span};
 use zot_protocol::NoteLevel;
@@ -9,7 +9,7 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// The last of them that fit, and how many there are besides.
+/// Returns the latest notes that fit, and the number of earlier ones.
 pub(crate) fn lines(notes: &Notes, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();
@@ -17,13 +17,13 @@ pub(crate) fn lines(notes: &Notes, width: u16, room: usize, theme: &Theme) -> Ve
     let mut counts: Vec<String> = notes
         .skipped()
         .iter()
-        .map(|(extension, count)| format!("[{extension}] and {count} before"))
+        .map(|(extension, count)| format!("[{extension}] {count} earlier"))
         .collect();
     let shown = notes.shown();
     let fits = room.saturating_sub(counts.len());
     let hidden = shown.len().saturating_sub(fits.max(1));
     if hidden > 0 {
-        counts = vec![format!("and {} before", hidden as u64 + total(notes))];
+        counts = vec![format!("{} earlier", hidden as u64 + total(notes))];
     }
     let fits = room.saturating_sub(counts.len()).max(1);
     let first = shown.len().saturating_sub(fits);

@@ -1,4 +1,4 @@
-//! A panel of an extension, in the place of the editor.
+//! A panel of an extension, in place of the editor.
 
 use ratatui::{
     layout::Size,

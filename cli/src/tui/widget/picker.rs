@@ -1,17 +1,17 @@
-//! A list to choose from, in the place of the editor.
+//! The picker dialog.
 
 use ratatui::text::{Line, Span};
 
 use super::{rule, window};
 use crate::tui::{state::Picker, text, theme::Theme};
 
-/// So many rows at most.
-const MOST: usize = 12;
-const KEYS: &str = "↑↓ choose · enter take · type to filter · esc close";
+/// Maximum number of rows.
+const MAX_ROWS: usize = 12;
+const KEYS: &str = "↑↓ move · enter select · type to filter · esc close";
 
 pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let fitting = picker.fitting();
-    let column = fitting.iter().map(|it| text::width(&it.label)).max();
+    let matching = picker.matching();
+    let column = matching.iter().map(|it| text::width(&it.label)).max();
     let column = column.unwrap_or(0).min(usize::from(width) / 2);
     let title = if picker.filter.is_empty() {
         picker.title.clone()
@@ -21,11 +21,11 @@ pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> 
     let mut lines = vec![rule::titled(&title, "", width, theme)];
     let view = window(
         picker.selected,
-        fitting.len(),
-        room.saturating_sub(3).min(MOST),
+        matching.len(),
+        room.saturating_sub(3).min(MAX_ROWS),
     );
     for index in view {
-        let choice = fitting[index];
+        let choice = matching[index];
         let chosen = index == picker.selected;
         let columns = u16::try_from(column).unwrap_or(width);
         let label = text::fit(&choice.label, columns);
@@ -37,8 +37,8 @@ pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> 
         ]);
         lines.push(text::fit_line(&line, width));
     }
-    if fitting.is_empty() {
-        lines.push(Line::styled("  nothing fits", theme.muted));
+    if matching.is_empty() {
+        lines.push(Line::styled("  no matches", theme.muted));
     }
     lines.push(Line::styled(text::fit(KEYS, width), theme.muted));
     lines.push(rule::plain(width, theme));

@@ -1,4 +1,4 @@
-//! What can be completed, below the editor.
+//! The completion popup below the editor.
 
 use ratatui::text::{Line, Span};
 
@@ -9,7 +9,7 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// The rows that fit, and how many are below them.
+/// Returns the rows that fit, and the number of rows below them.
 pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     let names = popup.rows.iter().filter_map(name);
     let column = names.map(|it| text::width(&it)).max().unwrap_or(0).min(28);

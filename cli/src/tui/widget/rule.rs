@@ -1,15 +1,15 @@
-//! A line across, with a title in it.
+//! Horizontal rules, with an optional title.
 
 use ratatui::text::{Line, Span};
 
 use crate::tui::{text, theme::Theme};
 
-/// A line across.
+/// Returns a plain rule.
 pub(crate) fn plain(width: u16, theme: &Theme) -> Line<'static> {
     Line::styled("─".repeat(width.into()), theme.muted)
 }
 
-/// A line across with a title, and a remark at its end where there is room.
+/// Returns a rule with a title, and with a remark at its end if it fits.
 pub(crate) fn titled(title: &str, remark: &str, width: u16, theme: &Theme) -> Line<'static> {
     let width = usize::from(width);
     if title.is_empty() && remark.is_empty() || width < 8 {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_as_wide_as_the_screen() {
+    fn a_rule_is_as_wide_as_the_screen() {
         let theme = Theme::plain();
         for width in [1, 7, 8, 12, 20, 80] {
             for (title, remark) in [("", ""), ("To do", ""), ("To do", "todo"), ("", "x")] {

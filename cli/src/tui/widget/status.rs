@@ -1,4 +1,4 @@
-//! The bar at the bottom: who answers, how full the model is, what it cost, where one is, and how the extensions are.
+//! The status bar: model, context usage, cost, working directory and extensions.
 
 use ratatui::text::{Line, Span};
 use zot_protocol::rpc::ExtensionState;
@@ -7,8 +7,8 @@ use crate::tui::{state::State, text, theme::Theme};
 
 pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     let (theme, status) = (&state.theme, &state.status);
-    if state.is_leaving() {
-        let text = text::fit("ctrl+c again leaves", width);
+    if state.is_exit_armed() {
+        let text = text::fit("press ctrl+c again to exit", width);
         return Line::styled(text, theme.strong);
     }
     let mut parts = vec![(name(&status.provider, &status.model), theme.text)];
@@ -46,7 +46,7 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     joined(parts, width, theme)
 }
 
-/// A provider whose model has its own name says it once.
+/// Joins provider and model, without repeating a name that both share.
 fn name(provider: &str, model: &str) -> String {
     if provider == model {
         provider.to_owned()
@@ -66,7 +66,7 @@ fn joined(parts: Vec<(String, ratatui::style::Style)>, width: u16, theme: &Theme
     text::fit_line(&Line::from(spans), width)
 }
 
-/// `200k`, as people speak of tokens.
+/// Formats a token count as `200k` or `1M`.
 fn tokens(count: u64) -> String {
     match count {
         1_000_000.. => format!("{}M", count / 1_000_000),

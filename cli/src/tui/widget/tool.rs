@@ -1,4 +1,4 @@
-//! A tool call as a box: its name and arguments, what it is at, what came of it.
+//! A tool call: its name and arguments, its progress, and its result.
 
 use std::{path::Path, time::Duration};
 
@@ -10,20 +10,20 @@ use super::spinner;
 use crate::{
     clean,
     tui::{
-        state::{Call, Ran},
+        state::{Call, FinishedCall},
         text,
         theme::Theme,
     },
 };
 
-/// The left edge of the box.
+/// The left edge of the output.
 const EDGE: &str = "  │ ";
-/// So much of the arguments is looked at for a line.
-const MOST: usize = 1024;
-/// So many lines of a result are unfolded.
+/// Maximum number of bytes of the arguments in the summary line.
+const MAX_BYTES: usize = 1024;
+/// Maximum number of lines of an unfolded result.
 const UNFOLDED: usize = 2_000;
 
-/// A call that is being written, waits or runs.
+/// Draws a call without a result: the model is writing it, or it is queued or running.
 pub(crate) fn running(
     call: &Call,
     is_next: bool,
@@ -32,47 +32,47 @@ pub(crate) fn running(
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let (mark, style) = if is_next {
-        (spinner::sign(time), theme.accent)
+        (spinner::frame(time), theme.accent)
     } else {
         ("·", theme.muted)
     };
     let about = match &call.args {
         Some(args) => summary(&call.name, args),
-        None => clean::line(&call.draft[..call.draft.floor_char_boundary(MOST)]),
+        None => clean::line(&call.draft[..call.draft.floor_char_boundary(MAX_BYTES)]),
     };
     let mut lines = vec![head(mark, style, &call.name, &about, "", width, theme)];
     lines.extend(call.progress.iter().map(|line| edged(line, width, theme)));
     lines
 }
 
-/// A call that has a result: the head, and the first lines of it.
-pub(crate) fn ran(ran: &Ran, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![head_of(ran, width, theme)];
-    let limit = ran.limit();
-    if let Some(diff) = diff_of(ran) {
+/// Draws a finished call: the head, and the first lines of its output.
+pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![head_of(call, width, theme)];
+    let limit = call.limit();
+    if let Some(diff) = diff_of(call) {
         let body = text::diff(diff, width.saturating_sub(4).max(1), theme);
         let hidden = body.len().saturating_sub(limit);
         lines.extend(body.into_iter().take(limit).map(|line| within(line, theme)));
         lines.extend(more(hidden, width, theme));
         return lines;
     }
-    let count = ran.text.lines().count();
-    // One line that stands for all of a file says less than their number.
+    let count = call.text.lines().count();
+    // For a file, the number of lines says more than its first line.
     let shown = if limit == 1 && count > 1 { 0 } else { limit };
-    let body = ran.text.lines().take(shown);
+    let body = call.text.lines().take(shown);
     lines.extend(body.map(|line| edged(line, width, theme)));
-    lines.extend(ran.images.iter().map(|line| edged(line, width, theme)));
+    lines.extend(call.images.iter().map(|line| edged(line, width, theme)));
     lines.extend(more(count.saturating_sub(shown), width, theme));
     lines
 }
 
-/// All of a result.
-pub(crate) fn whole(ran: &Ran, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![head_of(ran, width, theme)];
+/// Draws a finished call with its full output.
+pub(crate) fn unfolded(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![head_of(call, width, theme)];
     let inner = width.saturating_sub(4).max(1);
-    let body = match diff_of(ran) {
+    let body = match diff_of(call) {
         Some(diff) => text::diff(diff, inner, theme),
-        None => text::plain(&ran.text, inner, theme.muted),
+        None => text::plain(&call.text, inner, theme.muted),
     };
     let hidden = body.len().saturating_sub(UNFOLDED);
     lines.extend(
@@ -87,23 +87,23 @@ pub(crate) fn whole(ran: &Ran, width: u16, theme: &Theme) -> Vec<Line<'static>> 
     lines
 }
 
-fn head_of(ran: &Ran, width: u16, theme: &Theme) -> Line<'static> {
-    let (mark, style, verdict) = match ran.status {
+fn head_of(call: &FinishedCall, width: u16, theme: &Theme) -> Line<'static> {
+    let (mark, style, verdict) = match call.status {
         ToolStatus::Completed => ("✓", theme.accent, ""),
         ToolStatus::Blocked => ("✗", theme.error, "blocked"),
         ToolStatus::Cancelled => ("–", theme.muted, "cancelled"),
         ToolStatus::TimedOut => ("✗", theme.error, "timed out"),
         _ => ("✗", theme.error, "failed"),
     };
-    let about = summary(&ran.name, &ran.args);
-    let by = ran.extension.as_ref().map(|name| format!("[{name}]"));
+    let about = summary(&call.name, &call.args);
+    let by = call.extension.as_ref().map(|name| format!("[{name}]"));
     let remark: Vec<&str> = by
         .as_deref()
         .into_iter()
         .chain(Some(verdict).filter(|verdict| !verdict.is_empty()))
         .collect();
     let remark = remark.join(" ");
-    head(mark, style, &ran.name, &about, &remark, width, theme)
+    head(mark, style, &call.name, &about, &remark, width, theme)
 }
 
 fn head(
@@ -150,14 +150,15 @@ fn more(hidden: usize, width: u16, theme: &Theme) -> Option<Line<'static>> {
     })
 }
 
-/// The change that an edit has made.
-fn diff_of(ran: &Ran) -> Option<&str> {
-    let edited = ran.name == "edit" && ran.extension.is_none();
-    let (_, diff) = ran.text.split_once('\n')?;
-    (edited && ran.status == ToolStatus::Completed && diff.starts_with("---")).then_some(diff)
+/// Returns the diff that a completed edit reports.
+fn diff_of(call: &FinishedCall) -> Option<&str> {
+    let edited = call.name == "edit" && call.extension.is_none();
+    let (_, diff) = call.text.split_once('\n')?;
+    (edited && call.status == ToolStatus::Completed && diff.starts_with("---")).then_some(diff)
 }
 
-/// The arguments in a line: what matters of the tools that are known, everything of the others.
+/// Summarises the arguments in one line: the main one for built-in tools, all of them as JSON for
+/// others.
 pub(crate) fn summary(name: &str, args: &Object) -> String {
     let main = match name {
         "bash" => "command",
@@ -168,18 +169,18 @@ pub(crate) fn summary(name: &str, args: &Object) -> String {
     match args.get(main) {
         Some(Value::String(text)) if main == "path" => clean::line(&short(text)),
         Some(Value::String(text)) => {
-            let text = clean::text(&text[..text.floor_char_boundary(MOST)]);
+            let text = clean::text(&text[..text.floor_char_boundary(MAX_BYTES)]);
             text.trim().replace('\n', " ⏎ ")
         }
         _ if args.is_empty() => String::new(),
         _ => {
             let json = clean::json(&Value::Object(args.clone()));
-            json[..json.floor_char_boundary(MOST)].to_owned()
+            json[..json.floor_char_boundary(MAX_BYTES)].to_owned()
         }
     }
 }
 
-/// A path within the working directory without that.
+/// Returns a path relative to the working directory if it is inside.
 fn short(path: &str) -> String {
     let relative = std::env::current_dir().ok().and_then(|cwd| {
         Some(

@@ -1,4 +1,4 @@
-//! Whether an extension that came with the project may be started.
+//! The trust dialog for an extension that comes with the project.
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use crate::{
     tui::{state::Trust, text, theme::Theme},
 };
 
-const WARNING: &str = "It came with this project, and is a program that runs on your machine.";
-const ANSWERS: [&str; 2] = ["no, do not start it", "yes, start it from now on"];
+const WARNING: &str = "It comes with this project and is a program that runs on your machine.";
+const ANSWERS: [&str; 2] = ["no, do not start it", "yes, always start it"];
 
 pub(crate) fn lines(
     trust: &Trust,
@@ -20,32 +20,32 @@ pub(crate) fn lines(
     room: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let Some(stranger) = trust.open.front() else {
+    let Some(extension) = trust.open.front() else {
         return Vec::new();
     };
-    let title = format!("Start the extension {}?", clean::line(&stranger.name));
+    let title = format!("Start the extension {}?", clean::line(&extension.name));
     let remark = match trust.open.len() {
         0 | 1 => String::new(),
         more => format!("{} more", more - 1),
     };
     let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     let mut about = vec![(WARNING.to_owned(), theme.text)];
-    if !stranger.description.is_empty() {
-        about.push((clean::line(&stranger.description), theme.text));
+    if !extension.description.is_empty() {
+        about.push((clean::line(&extension.description), theme.text));
     }
-    let dir = zot_host::extension::discover::shown::path(&stranger.dir);
+    let dir = zot_host::extension::discover::shown::path(&extension.dir);
     about.extend([
-        (format!("in      {dir}"), theme.muted),
+        (format!("path    {dir}"), theme.muted),
         (
-            format!("starts  {}", clean::line(&stranger.starts)),
+            format!("command {}", clean::line(&extension.command)),
             theme.muted,
         ),
         (
-            format!("may     {}", clean::line(&stranger.may)),
+            format!("may     {}", clean::line(&extension.permissions)),
             theme.muted,
         ),
         (
-            format!("asked   {}", clean::line(&stranger.why)),
+            format!("reason  {}", clean::line(&extension.why)),
             theme.muted,
         ),
     ]);
@@ -57,7 +57,7 @@ pub(crate) fn lines(
     lines.extend(about.take(fits));
     lines.push(Line::default());
     for (at, answer) in ANSWERS.iter().enumerate() {
-        if now < trust.from {
+        if now < trust.answerable_from {
             lines.push(Line::default());
             continue;
         }

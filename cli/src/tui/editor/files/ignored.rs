@@ -1,7 +1,8 @@
-//! What a project ignores, from files that somebody else may have written.
+//! Ignore patterns of a project, which may contain files from untrusted authors.
 //!
-//! The `ignore` crate reads `.gitignore` and the like itself, whatever they are: a link to `/dev/zero`, or one to a private
-//! file. So it only matches here, and the files are read as all others of a repository are.
+//! The `ignore` crate would open `.gitignore` files itself, even a link to `/dev/zero` or to a
+//! private file. So it is used only for matching, and the files are read with the checks that apply
+//! to all files of a repository.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,31 +12,32 @@ use ignore::{
 };
 use zot_host::{context::repository, untrusted};
 
-/// The largest file of patterns that is used.
+/// Maximum size of a pattern file.
 const FILE_BYTES: usize = 64 << 10;
-/// The most bytes of patterns that hold for one directory, those of the directories above included.
+/// Maximum total size of the patterns that apply to a directory, including those of its parents.
 const ALL_BYTES: usize = 256 << 10;
-/// The most patterns of one file.
+/// Maximum number of patterns per file.
 const LINES: usize = 2_000;
-/// Later ones have the last word.
+/// In order of increasing precedence.
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// What holds in a directory.
+/// The patterns that apply to a directory.
 #[derive(Clone)]
 pub(super) struct Ignored {
-    /// What must not be left: the repository, or the project where that is none.
+    /// The repository, or the project if it is not in one. Files outside are not read.
     root: Arc<Path>,
-    /// From the outermost on.
+    /// The outermost first.
     patterns: Vec<Arc<Gitignore>>,
-    /// How many bytes of them there are.
+    /// Their total size in bytes.
     bytes: usize,
 }
 
 impl Ignored {
-    /// What holds in `project`: the user's own patterns, and those of the repository down to there.
+    /// Loads the patterns for `project`: the user's global ones, and those of the repository down
+    /// to it.
     pub(super) fn of(project: &Path) -> Self {
         let root = repository(project).unwrap_or(project);
-        // The user's, wherever the configuration of git has them.
+        // The user's global patterns, from the path in git's configuration.
         let (global, _) = Gitignore::global();
         let mut ignored = Self {
             root: root.into(),
@@ -54,7 +56,7 @@ impl Ignored {
         ignored
     }
 
-    /// What holds in a directory that is directly below.
+    /// Returns the patterns for a direct subdirectory.
     pub(super) fn within(&self, folder: &Path) -> Self {
         let mut ignored = self.clone();
         ignored.enter(folder);
@@ -67,7 +69,7 @@ impl Ignored {
         }
     }
 
-    /// A file that is too large, or none, is passed over.
+    /// Adds a pattern file. A file that is missing or too large is skipped.
     fn add(&mut self, folder: &Path, name: &Path) {
         let path = folder.join(name);
         let Ok(rest) = path.strip_prefix(&self.root) else {
@@ -81,7 +83,7 @@ impl Ignored {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut builder = GitignoreBuilder::new(folder);
         for line in text.lines().take(LINES) {
-            // One that cannot be understood is passed over, as git does.
+            // Invalid patterns are skipped, as git does.
             let _ = builder.add_line(None, line);
         }
         if let Ok(patterns) = builder.build()
@@ -92,7 +94,7 @@ impl Ignored {
         }
     }
 
-    /// Whether something in the directory is ignored: the innermost file that has an opinion has the last word.
+    /// Reports whether a path in the directory is ignored. The innermost matching file decides.
     pub(super) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
         for patterns in self.patterns.iter().rev() {
             match patterns.matched(path, is_dir) {

@@ -1,4 +1,4 @@
-//! The paths of a project, collected by a thread of its own.
+//! The paths of a project, collected on a separate thread.
 
 use std::{
     ffi::OsString,
@@ -15,51 +15,51 @@ use std::{
 use super::ignored::Ignored;
 use crate::clean;
 
-/// So many paths are enough to choose from.
-const MOST: usize = 50_000;
-/// The most directories within each other that are looked into.
-const LEVELS: usize = 64;
-/// So many entries of one directory are enough.
-const ENTRIES: usize = 50_000;
-/// What version control keeps for itself.
+/// Maximum number of paths.
+const MAX_PATHS: usize = 50_000;
+/// Maximum directory depth.
+const MAX_DEPTH: usize = 64;
+/// Maximum number of entries read per directory.
+const MAX_ENTRIES: usize = 50_000;
+/// Directories of version control systems, which are skipped.
 const CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
-/// A slow disk is given up after this.
-const LONGEST: Duration = Duration::from_secs(10);
-/// The paths are shared in portions, so that the lock is seldom taken.
-const PORTION: usize = 256;
+/// Indexing stops after this time, for slow disks.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Paths are published in batches, to take the lock less often.
+const BATCH: usize = 256;
 
-/// What was found so far.
+/// The paths found so far.
 pub(super) struct Index {
-    shared: Arc<Shared>,
+    shared: Arc<IndexState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct IndexState {
     paths: Mutex<Vec<Box<str>>>,
     is_done: AtomicBool,
     is_dropped: AtomicBool,
 }
 
 impl Index {
-    /// Begins to look below a directory.
+    /// Starts indexing a directory.
     pub(super) fn of(root: &Path) -> Self {
-        let shared = Arc::new(Shared::default());
-        let looking = Arc::clone(&shared);
+        let shared = Arc::new(IndexState::default());
+        let walker = Arc::clone(&shared);
         let root = root.to_owned();
         let started = thread::Builder::new()
             .name("files".to_owned())
             .spawn(move || {
-                looking.look(&root);
-                looking.is_done.store(true, Ordering::Release);
+                walker.walk(&root);
+                walker.is_done.store(true, Ordering::Release);
             });
-        // Without a thread there are no files to offer, and nothing else is lost.
+        // Without a thread there is no file completion; everything else still works.
         if started.is_err() {
             shared.is_done.store(true, Ordering::Release);
         }
         Self { shared }
     }
 
-    pub(super) fn is_looking(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         !self.shared.is_done.load(Ordering::Acquire)
     }
 
@@ -74,41 +74,42 @@ impl Drop for Index {
     }
 }
 
-impl Shared {
+impl IndexState {
     fn paths(&self) -> MutexGuard<'_, Vec<Box<str>>> {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All but what the project ignores and what version control keeps for itself. Links are shown, not followed.
-    fn look(&self, root: &Path) {
-        let mut search = Search {
+    /// Collects all paths except ignored ones and version control directories. Symbolic links are
+    /// listed but not followed.
+    fn walk(&self, root: &Path) {
+        let mut walk = Walk {
             shared: self,
             root,
-            end: Instant::now() + LONGEST,
-            portion: Vec::with_capacity(PORTION),
+            deadline: Instant::now() + TIMEOUT,
+            batch: Vec::with_capacity(BATCH),
             found: 0,
         };
-        search.folder(root, &Ignored::of(root), LEVELS);
-        self.paths().append(&mut search.portion);
+        walk.folder(root, &Ignored::of(root), MAX_DEPTH);
+        self.paths().append(&mut walk.batch);
     }
 }
 
-struct Search<'s> {
-    shared: &'s Shared,
+struct Walk<'s> {
+    shared: &'s IndexState,
     root: &'s Path,
-    end: Instant,
-    portion: Vec<Box<str>>,
+    deadline: Instant,
+    batch: Vec<Box<str>>,
     found: usize,
 }
 
-impl Search<'_> {
-    /// Adds what is in a folder: each entry, then what is in it, by name.
-    fn folder(&mut self, folder: &Path, ignored: &Ignored, levels: usize) {
+impl Walk<'_> {
+    /// Adds the entries of a folder and of its subfolders, sorted by name.
+    fn folder(&mut self, folder: &Path, ignored: &Ignored, depth: usize) {
         let Ok(entries) = fs::read_dir(folder) else {
             return;
         };
         let mut entries: Vec<(OsString, bool)> = entries
-            .take(ENTRIES)
+            .take(MAX_ENTRIES)
             .flatten()
             .filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?.is_dir())))
             .collect();
@@ -122,30 +123,30 @@ impl Search<'_> {
                 continue;
             }
             self.add(&path, is_dir);
-            if is_dir && levels > 1 {
-                self.folder(&path, &ignored.within(&path), levels - 1);
+            if is_dir && depth > 1 {
+                self.folder(&path, &ignored.within(&path), depth - 1);
             }
         }
     }
 
     fn add(&mut self, path: &Path, is_dir: bool) {
         if let Some(path) = relative(self.root, path, is_dir) {
-            self.portion.push(path);
+            self.batch.push(path);
             self.found += 1;
         }
-        if self.portion.len() == PORTION {
-            self.shared.paths().append(&mut self.portion);
+        if self.batch.len() == BATCH {
+            self.shared.paths().append(&mut self.batch);
         }
     }
 
     fn is_over(&self) -> bool {
-        self.found == MOST
+        self.found == MAX_PATHS
             || self.shared.is_dropped.load(Ordering::Relaxed)
-            || Instant::now() > self.end
+            || Instant::now() > self.deadline
     }
 }
 
-/// The path as it is written, `None` if it cannot be: not a text, or with characters that one cannot see.
+/// Returns the relative path, or `None` if it is not UTF-8 or contains invisible characters.
 fn relative(root: &Path, path: &Path, is_dir: bool) -> Option<Box<str>> {
     let path = path.strip_prefix(root).ok()?.to_str()?;
     let is_fit =

@@ -1,19 +1,19 @@
-//! An `@…` in what is written.
+//! `@…` tokens in the editor's text.
 
 use std::ops::Range;
 
-/// An `@…` that names a file, or is about to.
+/// An `@…` token that names a file, or the start of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// Its place, the `@` included.
+    /// Its range, including the `@`.
     pub(crate) range: Range<usize>,
-    /// What is between the `@` and the cursor.
+    /// The text between the `@` and the cursor.
     pub(crate) query: String,
 }
 
 impl Token {
-    /// The token that the cursor is in or behind. It begins a word, so that an address of mail is none, and ends with
-    /// the next space; in quotes it may hold some.
+    /// Returns the token at or before the cursor. A token starts a word, so an email address is not
+    /// a token. It ends at the next whitespace, unless it is quoted.
     pub(in crate::tui::editor) fn at(text: &str, cursor: usize) -> Option<Self> {
         let line = text[..cursor].rfind('\n').map_or(0, |end| end + 1);
         let (start, quoted) = Self::start(&text[line..cursor])?;
@@ -29,7 +29,7 @@ impl Token {
                 }
         }) {
             Some(at) if quoted && rest[at..].starts_with('"') => cursor + at + 1,
-            // Without a closing quote the name ends where the cursor is.
+            // Without a closing quote the token ends at the cursor.
             _ if quoted => cursor,
             Some(at) => cursor + at,
             None => text.len(),
@@ -40,7 +40,7 @@ impl Token {
         })
     }
 
-    /// Where the token begins, and whether its name is in quotes.
+    /// Returns where the token starts, and whether its name is quoted.
     fn start(before: &str) -> Option<(usize, bool)> {
         let begins_word = |at: usize| {
             let previous = before[..at].chars().next_back();
@@ -56,7 +56,8 @@ impl Token {
             .then_some((at, false))
     }
 
-    /// What is written for a path: in quotes if it has to be. A space follows a file, nothing a directory.
+    /// Returns the text to insert for a path, quoted if necessary. A space follows a file, but not
+    /// a directory.
     pub(in crate::tui::editor) fn for_path(path: &str) -> String {
         let end = if path.ends_with('/') { "" } else { " " };
         if path.contains(char::is_whitespace) {
@@ -72,7 +73,7 @@ impl Token {
 mod tests {
     use super::*;
 
-    /// The token at the `|`, as what it replaces and what it asks for.
+    /// Returns the range and the query of the token at the `|`.
     fn token(text: &str) -> Option<(String, String)> {
         let cursor = text.find('|').expect("a cursor");
         let text = text.replace('|', "");
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_begins_a_word_and_ends_with_it() {
+    fn a_token_starts_and_ends_with_a_word() {
         for (text, range, query) in [
             ("@|", "@", ""),
             ("see @src/ma|", "@src/ma", "src/ma"),
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_quoted_where_it_must_be() {
+    fn a_path_with_spaces_is_quoted() {
         assert_eq!(Token::for_path("a/b.rs"), "@a/b.rs ");
         assert_eq!(Token::for_path("a/"), "@a/");
         assert_eq!(Token::for_path("my file"), "@\"my file\" ");

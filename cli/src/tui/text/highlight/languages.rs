@@ -1,57 +1,57 @@
-//! How languages are written, as far as colours need it.
+//! The table of languages for syntax highlighting.
 
 use std::{collections::HashSet, sync::LazyLock};
 
-/// Some words with spaces between them.
+/// Words separated by spaces.
 pub(super) type Words = &'static str;
 
 /// A language.
 #[derive(Debug)]
 pub(super) struct Language {
-    /// What it is called in code blocks, and how its files end.
+    /// Its names in code blocks, and its file extensions.
     pub(super) names: Words,
-    /// What begins a comment that ends with the line.
+    /// Markers of comments that end with the line.
     pub(super) comment: &'static [&'static str],
-    /// What begins and ends a comment of several lines.
+    /// The start and end of block comments.
     pub(super) block: Option<(&'static str, &'static str)>,
-    /// Texts, longer beginnings first.
+    /// String syntaxes, those with longer opening quotes first.
     pub(super) quotes: &'static [Quote],
     pub(super) keywords: Words,
-    /// Its own types that are written small.
+    /// Built-in types in lower case.
     pub(super) kinds: Words,
-    /// How names are to be read.
-    pub(super) names_are: Names,
+    /// How names are classified.
+    pub(super) name_style: NameStyle,
 }
 
-/// A kind of text.
+/// A string syntax.
 #[derive(Debug)]
 pub(super) struct Quote {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// Whether a backslash takes the next character's meaning away.
+    /// Whether a backslash escapes the next character.
     pub(super) escapes: bool,
-    /// Whether it may go on in the next line.
+    /// Whether it may span several lines.
     pub(super) lines: bool,
 }
 
-/// How names are to be read.
+/// How names are classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
-    /// A program: capitals begin types, a parenthesis follows functions.
+pub(super) enum NameStyle {
+    /// A programming language: types are capitalised, functions precede a parenthesis.
     Program,
-    /// As a program, and `'a` is a lifetime.
+    /// Like a program, and `'a` is a lifetime.
     Rust,
-    /// Keywords in any case.
+    /// Keywords are case-insensitive.
     Sql,
-    /// Variables begin with a dollar sign, a comment needs a space before it.
+    /// Variables start with a dollar sign, and a comment needs a space before it.
     Shell,
-    /// What stands before a colon is a key.
+    /// A word before a colon is a key.
     Colon,
-    /// What stands before an equals sign is a key, brackets around a line a section.
+    /// A word before an equals sign is a key, and a line in brackets is a section.
     Equals,
     /// Tags.
     Markup,
-    /// Lines by their first character.
+    /// A line is classified by its first character.
     Diff,
 }
 
@@ -75,7 +75,7 @@ const LINES: &[Quote] = &[
     SINGLE,
 ];
 
-/// A language whose comments are those of C.
+/// A language with C-style comments.
 const fn like_c(names: Words, keywords: Words, kinds: Words) -> Language {
     Language {
         names,
@@ -84,11 +84,11 @@ const fn like_c(names: Words, keywords: Words, kinds: Words) -> Language {
         quotes: C_QUOTES,
         keywords,
         kinds,
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     }
 }
 
-/// A language whose comments begin with a hash.
+/// A language with hash comments.
 const fn like_python(
     names: Words,
     quotes: &'static [Quote],
@@ -102,21 +102,21 @@ const fn like_python(
         quotes,
         keywords,
         kinds,
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     }
 }
 
-/// A language with its words where they are found at once.
+/// A language with its word lists as sets.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct IndexedLanguage {
     pub(super) language: &'static Language,
     pub(super) keywords: HashSet<&'static str>,
     pub(super) kinds: HashSet<&'static str>,
 }
 
-/// Made when the first block of code is drawn.
-static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let known = |language: &'static Language| Known {
+/// Built when the first code block is drawn.
+static INDEXED: LazyLock<Vec<IndexedLanguage>> = LazyLock::new(|| {
+    let known = |language: &'static Language| IndexedLanguage {
         language,
         keywords: language.keywords.split(' ').collect(),
         kinds: language.kinds.split(' ').collect(),
@@ -124,14 +124,14 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     LANGUAGES.iter().map(known).collect()
 });
 
-/// The language of this name; of a path, that of its ending or its file name.
-pub(super) fn find(name: &str) -> Option<&'static Known> {
+/// Finds a language by name, file extension or file name.
+pub(super) fn find(name: &str) -> Option<&'static IndexedLanguage> {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let ending = file.rsplit('.').next().unwrap_or(file).to_ascii_lowercase();
     if ending.is_empty() {
         return None;
     }
-    KNOWN
+    INDEXED
         .iter()
         .find(|it| it.language.names.split(' ').any(|name| name == ending))
 }
@@ -148,7 +148,7 @@ static LANGUAGES: &[Language] = &[
             quote("c\"", "\"", true, true),
             quote("\"", "\"", true, true),
         ],
-        names_are: Names::Rust,
+        name_style: NameStyle::Rust,
         ..like_c(
             "rust rs",
             "Self as async await break const continue crate dyn else enum extern false fn for if impl in let loop \
@@ -256,7 +256,7 @@ static LANGUAGES: &[Language] = &[
         keywords: "and break do else elseif end false for function goto if in local nil not or repeat return then true \
             until while",
         kinds: "",
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     },
     Language {
         names: "haskell hs elm purescript purs idris agda",
@@ -266,7 +266,7 @@ static LANGUAGES: &[Language] = &[
         keywords: "case class data deriving do else exposing forall foreign if import in infix infixl infixr instance let \
             module newtype of qualified then type where",
         kinds: "",
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     },
     Language {
         names: "ocaml ml mli fsharp fs f# reason",
@@ -276,7 +276,7 @@ static LANGUAGES: &[Language] = &[
         keywords: "and as begin class do done else end exception external false for fun function functor if in include let \
             match member module mutable new of open rec sig struct then to true try type val when while with",
         kinds: "bool char float int list option string unit",
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     },
     Language {
         names: "lisp clojure clj cljs edn scheme scm racket rkt elisp el",
@@ -286,7 +286,7 @@ static LANGUAGES: &[Language] = &[
         keywords: "and begin case cond def defmacro defn defun define do fn if lambda let loop nil not ns or progn quote \
             recur require set setq true when",
         kinds: "",
-        names_are: Names::Program,
+        name_style: NameStyle::Program,
     },
     Language {
         names: "sh bash shell zsh fish console terminal shellsession powershell ps1 pwsh bat cmd bashrc zshrc profile \
@@ -299,7 +299,7 @@ static LANGUAGES: &[Language] = &[
             function if in local param read readonly return select set shift source sudo then trap true unset until \
             while",
         kinds: "",
-        names_are: Names::Shell,
+        name_style: NameStyle::Shell,
     },
     Language {
         names: "sql mysql pgsql postgres postgresql sqlite plsql tsql",
@@ -317,7 +317,7 @@ static LANGUAGES: &[Language] = &[
             truncate union unique update using values view when where with",
         kinds: "bigint bigserial blob boolean bytea char date decimal double float int integer json jsonb numeric real \
             serial smallint text timestamp timestamptz uuid varchar",
-        names_are: Names::Sql,
+        name_style: NameStyle::Sql,
     },
     Language {
         names: "json jsonc json5 jsonl ndjson css scss sass less geojson",
@@ -326,7 +326,7 @@ static LANGUAGES: &[Language] = &[
         quotes: C_QUOTES,
         keywords: "false from important include inherit mixin none null to true",
         kinds: "",
-        names_are: Names::Colon,
+        name_style: NameStyle::Colon,
     },
     Language {
         names: "yaml yml",
@@ -335,7 +335,7 @@ static LANGUAGES: &[Language] = &[
         quotes: &[quote("\"", "\"", true, true), quote("'", "'", false, true)],
         keywords: "false no null off on true yes",
         kinds: "",
-        names_are: Names::Colon,
+        name_style: NameStyle::Colon,
     },
     Language {
         names: "toml ini cfg conf properties env dotenv editorconfig hcl terraform tf lock service desktop",
@@ -344,7 +344,7 @@ static LANGUAGES: &[Language] = &[
         quotes: LINES,
         keywords: "data false module null output provider resource true variable",
         kinds: "",
-        names_are: Names::Equals,
+        name_style: NameStyle::Equals,
     },
     Language {
         names: "html htm xml xhtml svg vue svelte astro plist csproj xsd rss",
@@ -353,7 +353,7 @@ static LANGUAGES: &[Language] = &[
         quotes: &[quote("\"", "\"", false, true), quote("'", "'", false, true)],
         keywords: "",
         kinds: "",
-        names_are: Names::Markup,
+        name_style: NameStyle::Markup,
     },
     Language {
         names: "diff patch",
@@ -362,7 +362,7 @@ static LANGUAGES: &[Language] = &[
         quotes: &[],
         keywords: "",
         kinds: "",
-        names_are: Names::Diff,
+        name_style: NameStyle::Diff,
     },
 ];
 
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_means_two_languages() {
+    fn language_names_are_unique() {
         let mut names = BTreeSet::new();
         for name in LANGUAGES.iter().flat_map(|it| it.names.split(' ')) {
             assert!(names.insert(name), "{name} twice");
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_is_found_by_name_ending_and_path() {
+    fn a_language_is_found_by_name_extension_or_path() {
         for (name, expected) in [
             ("rust", "rust"),
             ("Python", "python"),

@@ -1,24 +1,25 @@
-//! What extensions say, and what their commands answer. **All of it is cleaned here, before it becomes part of the state.**
+//! Messages and command responses from extensions. **All text is sanitised here, before it becomes
+//! part of the state.**
 
 use zot_protocol::{Action, CommandResponse, PanelClose};
 
-use super::room_of;
+use super::panel_resize;
 use crate::{
     clean,
     tui::{
-        bridge::Said,
+        bridge::HostMessage,
         message::Effect,
         state::{Item, Level, Note, Panel, State},
         widget::tool,
     },
 };
 
-/// So many panels of one extension may be open.
+/// Maximum number of open panels per extension.
 const PANELS: usize = 4;
 
-pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
-    match said {
-        Said::Note {
+pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec<Effect>) {
+    match message {
+        HostMessage::Note {
             extension,
             level,
             message,
@@ -27,47 +28,49 @@ pub(super) fn said(state: &mut State, said: Said, effects: &mut Vec<Effect>) {
             level,
             message: clean::line(&message),
         }),
-        Said::Called(call) => {
+        HostMessage::ToolCalled(call) => {
             let (extension, tool) = (clean::line(&call.extension), clean::line(&call.name));
             let about = tool::summary(&call.name, &call.args);
-            state.tell(Level::Muted, format!("{extension} runs {tool}  {about}"));
+            state.notify(Level::Muted, format!("{extension} runs {tool}  {about}"));
         }
-        Said::CallEnded(result) => {
+        HostMessage::ToolCallEnded(result) => {
             let (extension, tool) = (clean::line(&result.extension), clean::line(&result.name));
             let status = clean::line(&result.status.to_string());
-            state.tell(Level::Muted, format!("{extension}: {tool} {status}"));
+            state.notify(Level::Muted, format!("{extension}: {tool} {status}"));
         }
-        Said::Skipped { extension, count } => {
+        HostMessage::Skipped { extension, count } => {
             state.notes.skip(clean::line(&extension), count);
         }
-        Said::Notice(level, message) => state.notes.add(Note {
+        HostMessage::Notice(level, message) => state.notes.add(Note {
             extension: None,
             level,
             message: clean::line(&message),
         }),
-        Said::ClearNotes(extension) => state.notes.clear_of(&clean::line(&extension)),
-        Said::OpenPanel(extension, open) => self::open(state, extension, &open.panel, effects),
-        Said::RenderPanel(extension, render) => {
+        HostMessage::ClearNotes(extension) => state.notes.clear_of(&clean::line(&extension)),
+        HostMessage::OpenPanel(extension, open) => {
+            self::open(state, extension, &open.panel, effects)
+        }
+        HostMessage::RenderPanel(extension, render) => {
             let mut panels = state.panels.iter_mut();
             let panel = panels.find(|it| it.extension == extension && it.id == render.panel_id);
             if let Some(panel) = panel {
                 panel.render(&render);
             }
         }
-        Said::ClosePanel(extension, close) => state
+        HostMessage::ClosePanel(extension, close) => state
             .panels
             .retain(|panel| panel.extension != extension || panel.id != close.panel_id),
-        Said::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
-        Said::Submit { extension, text } => {
+        HostMessage::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
+        HostMessage::Submit { extension, text } => {
             let text = clean::text(&text);
             if !text.trim().is_empty() {
                 state.queue_submitted(clean::line(&extension), text);
             }
         }
-        Said::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
-        Said::Withdrawn(number) => state.questions.retain(|it| it.number != number),
-        // Whoever holds its answer has made a message of it.
-        Said::Confirm(_) => {}
+        HostMessage::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
+        HostMessage::Withdrawn(number) => state.questions.retain(|it| it.number != number),
+        // The main loop turns it into `Message::Asked`, because it owns the reply channel.
+        HostMessage::Confirm(_) => {}
     }
 }
 
@@ -90,12 +93,12 @@ fn open(
             PanelClose::new(closed.id),
         ));
     }
-    effects.push(room_of(&panel, state.size));
+    effects.push(panel_resize(&panel, state.size));
     state.panels.push(panel);
 }
 
-/// An extension's command has been answered, or never will be.
-pub(super) fn answered(
+/// Applies the response to an extension's command.
+pub(super) fn command_response(
     state: &mut State,
     extension: String,
     answer: Result<CommandResponse, String>,
@@ -104,11 +107,11 @@ pub(super) fn answered(
     state.command = None;
     let answer = match answer {
         Ok(answer) => answer,
-        Err(why) => return state.tell(Level::Error, clean::text(&why)),
+        Err(why) => return state.notify(Level::Error, clean::text(&why)),
     };
     if let Some(error) = answer.error.filter(|error| !error.is_empty()) {
         let text = format!("[{extension}] {error}");
-        return state.tell(Level::Error, clean::line(&text));
+        return state.notify(Level::Error, clean::line(&text));
     }
     match answer.action.unwrap_or_default() {
         Action::Prompt => {
@@ -132,7 +135,7 @@ pub(super) fn answered(
         }
         Action::OpenPanel => {
             if let Some(mut panel) = answer.open_panel {
-                Panel::cut(
+                Panel::truncate(
                     panel.title.as_mut(),
                     Some(&mut panel.lines),
                     panel.footer.as_mut(),

@@ -1,4 +1,4 @@
-//! What each command does, and what it is answered.
+//! The commands, and the response to each.
 
 use zot_host::{
     Prompt,
@@ -17,11 +17,11 @@ use super::{
     Driver,
 };
 
-/// What a command answers that changes something while something is under way.
+/// The response to a command that needs the agent to be idle.
 const BUSY: &str = "agent is busy";
 
 impl Driver {
-    /// Does it, and answers; what takes its time is answered later.
+    /// Runs a command and responds; a command that takes time is answered later.
     pub(super) async fn command(&mut self, command: Command) {
         let name = command.name().to_owned();
         match command {
@@ -31,14 +31,14 @@ impl Driver {
             Command::ReloadExt(reload) => self.reload(reload.id),
             command => {
                 let id = command.id();
-                let outcome = self.at_once(command).await;
+                let outcome = self.respond_now(command).await;
                 self.respond(id, &name, outcome);
             }
         }
     }
 
-    /// What is answered at once.
-    async fn at_once(&mut self, command: Command) -> Result<Data, String> {
+    /// Runs a command that is answered immediately.
+    async fn respond_now(&mut self, command: Command) -> Result<Data, String> {
         Ok(match command {
             Command::Hello(_) => {
                 let state = self.runtime.state().await;
@@ -48,7 +48,7 @@ impl Driver {
             }
             Command::Ping(_) => Data::Ping(Pong::new(true)),
             Command::Abort(_) => {
-                // A reload cannot be.
+                // A reload cannot be aborted.
                 self.runtime.cancel();
                 Data::Abort(NoData {})
             }
@@ -115,9 +115,9 @@ impl Driver {
             Ok(images) => images,
             Err(why) => return self.refuse(id, "prompt", why),
         };
-        // A model refuses it, and from then on the whole conversation.
+        // Models reject an empty message, and then every later request of the conversation.
         if message.trim().is_empty() && images.is_empty() {
-            return self.refuse(id, "prompt", "/message: blank, and there are no images");
+            return self.refuse(id, "prompt", "/message: must not be blank without images");
         }
         let text = message;
         self.queue(Job::Prompt(id, Prompt { text, images }));
@@ -125,12 +125,12 @@ impl Driver {
 
     fn reload(&mut self, id: Option<RequestId>) {
         match self.idle() {
-            Ok(()) => self.ask_for_reload(id),
+            Ok(()) => self.reload_extensions(id),
             Err(busy) => self.refuse(id, "reload_ext", busy),
         }
     }
 
-    /// The built-in ones, then the extensions', as they are at this moment.
+    /// Lists the built-in commands, then those of the extensions.
     fn commands(&self) -> Commands {
         let registry = self.runtime.host().registry();
         let of_extensions = registry.commands().iter().map(|entry| {

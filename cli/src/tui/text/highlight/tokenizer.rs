@@ -1,15 +1,15 @@
-//! Reads code line by line, and says what each part of it is.
+//! Tokenizes code line by line.
 
 use std::ops::Range;
 
 use ratatui::style::Style;
 
-use super::languages::{self, Known, Language, Names};
+use super::languages::{self, IndexedLanguage, Language, NameStyle};
 use crate::tui::theme::Theme;
 
-/// What a part of a program is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TokenKind {
     Plain,
     Comment,
     Text,
@@ -21,7 +21,7 @@ pub(crate) enum Part {
     Removed,
 }
 
-impl Part {
+impl TokenKind {
     pub(super) fn style(self, theme: &Theme) -> Style {
         match self {
             Self::Plain => theme.text,
@@ -37,10 +37,10 @@ impl Part {
     }
 }
 
-/// A language, and what the line before has left open.
+/// A language, and what the previous line has left open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reader {
-    known: Option<&'static Known>,
+pub(crate) struct Tokenizer {
+    known: Option<&'static IndexedLanguage>,
     within: Within,
 }
 
@@ -49,13 +49,13 @@ enum Within {
     #[default]
     Code,
     Comment,
-    /// The language's quote of this number.
+    /// In a string, with the index of the language's quote.
     Quote(usize),
     Tag,
 }
 
-impl Reader {
-    /// For a language by its name; one that is not known leaves its code plain.
+impl Tokenizer {
+    /// Creates a highlighter by language name. Code in an unknown language stays plain.
     pub(crate) fn of(language: &str) -> Self {
         Self {
             known: languages::find(language),
@@ -63,13 +63,13 @@ impl Reader {
         }
     }
 
-    /// The parts of the next line, in order and without gaps.
-    pub(crate) fn line(&mut self, line: &str) -> Vec<(Range<usize>, Part)> {
+    /// Returns the tokens of the next line, in order and without gaps.
+    pub(crate) fn line(&mut self, line: &str) -> Vec<(Range<usize>, TokenKind)> {
         let Some(known) = self.known else {
-            return vec![(0..line.len(), Part::Plain)];
+            return vec![(0..line.len(), TokenKind::Plain)];
         };
         let language = known.language;
-        if language.names_are == Names::Diff {
+        if language.name_style == NameStyle::Diff {
             return vec![(0..line.len(), part_of_diff(line))];
         }
         let mut scan = Scan {
@@ -97,23 +97,23 @@ impl Reader {
     }
 }
 
-fn part_of_diff(line: &str) -> Part {
+fn part_of_diff(line: &str) -> TokenKind {
     match line.as_bytes() {
-        [b'+', ..] => Part::Added,
-        [b'-', ..] => Part::Removed,
-        [b'@', b'@', ..] => Part::Comment,
-        _ => Part::Plain,
+        [b'+', ..] => TokenKind::Added,
+        [b'-', ..] => TokenKind::Removed,
+        [b'@', b'@', ..] => TokenKind::Comment,
+        _ => TokenKind::Plain,
     }
 }
 
-/// One line on its way.
+/// The tokenizer's position in one line.
 struct Scan<'l> {
-    known: &'static Known,
+    known: &'static IndexedLanguage,
     language: &'static Language,
     line: &'l str,
     at: usize,
-    parts: Vec<(Range<usize>, Part)>,
-    /// Whether nothing but spaces and dashes stood in the line so far.
+    parts: Vec<(Range<usize>, TokenKind)>,
+    /// Whether the line has only spaces and dashes so far.
     is_key_due: bool,
 }
 
@@ -122,8 +122,8 @@ impl<'l> Scan<'l> {
         &self.line[self.at..]
     }
 
-    /// The next bytes are a part of this kind.
-    fn take(&mut self, bytes: usize, part: Part) {
+    /// Consumes bytes as a token of this kind.
+    fn take(&mut self, bytes: usize, part: TokenKind) {
         let end = self.at + bytes;
         match self.parts.last_mut() {
             Some((range, last)) if *last == part => range.end = end,
@@ -132,42 +132,42 @@ impl<'l> Scan<'l> {
         self.at = end;
     }
 
-    fn take_all(&mut self, part: Part) {
+    fn take_all(&mut self, part: TokenKind) {
         self.take(self.rest().len(), part);
     }
 
-    /// The next characters for which this is so.
-    fn take_while(&mut self, part: Part, is_so: impl Fn(char) -> bool) {
+    /// Consumes characters while the predicate holds.
+    fn take_while(&mut self, part: TokenKind, is_so: impl Fn(char) -> bool) {
         let rest = self.rest();
         self.take(rest.find(|char| !is_so(char)).unwrap_or(rest.len()), part);
     }
 
-    /// One step in code: a comment, a text, a number, a word, or what is between them.
+    /// Consumes one token: a comment, string, number, word or punctuation.
     fn code(&mut self) -> Within {
         let language = self.language;
         let rest = self.rest();
-        if language.names_are == Names::Markup {
+        if language.name_style == NameStyle::Markup {
             return self.between_tags();
         }
         if rest.starts_with(' ') {
-            self.take_while(Part::Plain, |it| it == ' ');
+            self.take_while(TokenKind::Plain, |it| it == ' ');
             return Within::Code;
         }
         if let Some((open, _)) = language.block
             && rest.starts_with(open)
         {
-            self.take(open.len(), Part::Comment);
+            self.take(open.len(), TokenKind::Comment);
             return Within::Comment;
         }
         if language.comment.iter().any(|it| rest.starts_with(it)) && self.may_begin_comment() {
-            self.take_all(Part::Comment);
+            self.take_all(TokenKind::Comment);
             return Within::Code;
         }
         if let Some(number) = self.quote_here() {
             let part = if self.is_key_after_quote(number) {
-                Part::Function
+                TokenKind::Function
             } else {
-                Part::Text
+                TokenKind::Text
             };
             self.is_key_due = false;
             self.take(language.quotes[number].open.len(), part);
@@ -180,27 +180,29 @@ impl<'l> Scan<'l> {
             self.take_number();
         } else if first.is_alphabetic() || first == '_' {
             self.take_word();
-        } else if first == '$' && language.names_are == Names::Shell {
-            self.take(1, Part::Kind);
-            self.take_while(Part::Kind, |it| it.is_alphanumeric() || "_{}".contains(it));
-        } else if first == '\'' && language.names_are == Names::Rust {
+        } else if first == '$' && language.name_style == NameStyle::Shell {
+            self.take(1, TokenKind::Kind);
+            self.take_while(TokenKind::Kind, |it| {
+                it.is_alphanumeric() || "_{}".contains(it)
+            });
+        } else if first == '\'' && language.name_style == NameStyle::Rust {
             self.take_character_or_lifetime();
-        } else if first == '[' && language.names_are == Names::Equals && self.is_key_due {
-            self.take_all(Part::Kind);
+        } else if first == '[' && language.name_style == NameStyle::Equals && self.is_key_due {
+            self.take_all(TokenKind::Kind);
         } else {
             self.is_key_due &= first == '-';
-            self.take(first.len_utf8(), Part::Plain);
+            self.take(first.len_utf8(), TokenKind::Plain);
             return Within::Code;
         }
         self.is_key_due = false;
         Within::Code
     }
 
-    /// `${x#y}` and `http://a#b` hold none.
+    /// Reports whether a comment can start here. It cannot in `${x#y}` and `http://a#b`.
     fn may_begin_comment(&self) -> bool {
         let spaced = matches!(
-            self.language.names_are,
-            Names::Shell | Names::Colon | Names::Equals
+            self.language.name_style,
+            NameStyle::Shell | NameStyle::Colon | NameStyle::Equals
         );
         let slashes = self.rest().starts_with("//");
         let before = self.line[..self.at].chars().next_back();
@@ -219,16 +221,16 @@ impl<'l> Scan<'l> {
             .iter()
             .position(|it| rest.starts_with(it.open))?;
         let quote = &self.language.quotes[number];
-        // A prefix belongs to the word before it, and an apostrophe within a word is one.
+        // A string prefix must start a word, and an apostrophe within a word is not a quote.
         let glued = before.is_some_and(|it| it.is_alphanumeric() || it == '_');
         let begins_as_word = quote.open.starts_with(char::is_alphabetic);
-        let apostrophe = quote.open == "'" && self.language.names_are != Names::Program;
+        let apostrophe = quote.open == "'" && self.language.name_style != NameStyle::Program;
         (!glued || !(begins_as_word || apostrophe)).then_some(number)
     }
 
-    /// `"key": …`, where that means something.
+    /// Reports whether the string is a key, as in `"key": …`.
     fn is_key_after_quote(&self, number: usize) -> bool {
-        if self.language.names_are != Names::Colon {
+        if self.language.name_style != NameStyle::Colon {
             return false;
         }
         let quote = &self.language.quotes[number];
@@ -250,13 +252,13 @@ impl<'l> Scan<'l> {
                 !(char.is_ascii_alphanumeric() || *char == '_' || *char == '%' || point)
             })
             .map_or(rest.len(), |(at, _)| at);
-        self.take(end, Part::Number);
+        self.take(end, TokenKind::Number);
     }
 
     fn take_word(&mut self) {
         let dashes = matches!(
-            self.language.names_are,
-            Names::Colon | Names::Equals | Names::Shell
+            self.language.name_style,
+            NameStyle::Colon | NameStyle::Equals | NameStyle::Shell
         );
         let rest = self.rest();
         let end = rest
@@ -266,45 +268,49 @@ impl<'l> Scan<'l> {
         self.take(end, self.part_of(word, after));
     }
 
-    fn part_of(&self, word: &str, after: &str) -> Part {
+    fn part_of(&self, word: &str, after: &str) -> TokenKind {
         let language = self.language;
         let next = after.trim_start_matches(' ');
-        let is_key = match language.names_are {
-            Names::Colon => {
+        let is_key = match language.name_style {
+            NameStyle::Colon => {
                 next.starts_with(':') && !next.starts_with("::") && !after.starts_with("://")
             }
-            Names::Equals => self.is_key_due && next.starts_with(['=', '.']),
+            NameStyle::Equals => self.is_key_due && next.starts_with(['=', '.']),
             _ => false,
         };
         if is_key {
-            return Part::Function;
+            return TokenKind::Function;
         }
         let lower;
-        let listed = if language.names_are == Names::Sql {
+        let listed = if language.name_style == NameStyle::Sql {
             lower = word.to_ascii_lowercase();
             lower.as_str()
         } else {
             word
         };
         if self.known.keywords.contains(listed) {
-            return Part::Keyword;
+            return TokenKind::Keyword;
         }
         if self.known.kinds.contains(listed) {
-            return Part::Kind;
+            return TokenKind::Kind;
         }
-        if matches!(language.names_are, Names::Program | Names::Rust) {
-            let is_macro = language.names_are == Names::Rust
+        if matches!(language.name_style, NameStyle::Program | NameStyle::Rust) {
+            let is_macro = language.name_style == NameStyle::Rust
                 && after.starts_with('!')
                 && !after.starts_with("!=");
             if after.starts_with('(') && !word.starts_with(char::is_uppercase) || is_macro {
-                return Part::Function;
+                return TokenKind::Function;
             }
             if word.starts_with(char::is_uppercase) {
-                let shouts = word.len() > 1 && !word.contains(char::is_lowercase);
-                return if shouts { Part::Number } else { Part::Kind };
+                let is_constant = word.len() > 1 && !word.contains(char::is_lowercase);
+                return if is_constant {
+                    TokenKind::Number
+                } else {
+                    TokenKind::Kind
+                };
             }
         }
-        Part::Plain
+        TokenKind::Plain
     }
 
     fn take_character_or_lifetime(&mut self) {
@@ -323,10 +329,10 @@ impl<'l> Scan<'l> {
                 .map(|(at, _)| at)
         };
         match end {
-            Some(end) => self.take(end + 1, Part::Text),
+            Some(end) => self.take(end + 1, TokenKind::Text),
             None => {
-                self.take(1, Part::Kind);
-                self.take_while(Part::Kind, |it| it.is_alphanumeric() || it == '_');
+                self.take(1, TokenKind::Kind);
+                self.take_while(TokenKind::Kind, |it| it.is_alphanumeric() || it == '_');
             }
         }
     }
@@ -335,11 +341,11 @@ impl<'l> Scan<'l> {
         let close = self.language.block.map_or("", |(_, close)| close);
         match self.rest().find(close) {
             Some(end) => {
-                self.take(end + close.len(), Part::Comment);
+                self.take(end + close.len(), TokenKind::Comment);
                 Within::Code
             }
             None => {
-                self.take_all(Part::Comment);
+                self.take_all(TokenKind::Comment);
                 Within::Comment
             }
         }
@@ -347,10 +353,10 @@ impl<'l> Scan<'l> {
 
     fn quote(&mut self, number: usize) -> Within {
         let quote = &self.language.quotes[number];
-        // A key goes on in its own colour.
+        // A quoted key keeps its colour up to the closing quote.
         let part = match self.parts.last() {
-            Some((range, Part::Function)) if range.end == self.at => Part::Function,
-            _ => Part::Text,
+            Some((range, TokenKind::Function)) if range.end == self.at => TokenKind::Function,
+            _ => TokenKind::Text,
         };
         let rest = self.rest();
         let mut at = 0;
@@ -360,7 +366,7 @@ impl<'l> Scan<'l> {
                 at += 1 + escaped;
             } else if rest[at..].starts_with(quote.close) {
                 self.take(at + quote.close.len(), part);
-                let tag = self.language.names_are == Names::Markup;
+                let tag = self.language.name_style == NameStyle::Markup;
                 return if tag { Within::Tag } else { Within::Code };
             } else {
                 at += rest[at..].chars().next().map_or(1, char::len_utf8);
@@ -375,29 +381,29 @@ impl<'l> Scan<'l> {
         if let Some((open, _)) = self.language.block
             && rest.starts_with(open)
         {
-            self.take(open.len(), Part::Comment);
+            self.take(open.len(), TokenKind::Comment);
             return Within::Comment;
         }
         if let Some(name) = rest.strip_prefix('<')
             && name.starts_with(|it: char| it.is_alphabetic() || "/!?".contains(it))
         {
             let first = name.chars().next().map_or(0, char::len_utf8);
-            self.take(1 + first, Part::Keyword);
-            self.take_while(Part::Keyword, |it| {
+            self.take(1 + first, TokenKind::Keyword);
+            self.take_while(TokenKind::Keyword, |it| {
                 it.is_alphanumeric() || "-:_.".contains(it)
             });
             return Within::Tag;
         }
         let first = rest.chars().next().map_or(1, char::len_utf8);
-        self.take(first, Part::Plain);
-        self.take_while(Part::Plain, |it| it != '<');
+        self.take(first, TokenKind::Plain);
+        self.take_while(TokenKind::Plain, |it| it != '<');
         Within::Code
     }
 
     fn tag(&mut self) -> Within {
         let rest = self.rest();
         if rest.starts_with('>') {
-            self.take(1, Part::Keyword);
+            self.take(1, TokenKind::Keyword);
             return Within::Code;
         }
         if let Some(number) = self
@@ -406,19 +412,19 @@ impl<'l> Scan<'l> {
             .iter()
             .position(|it| rest.starts_with(it.open))
         {
-            self.take(1, Part::Text);
+            self.take(1, TokenKind::Text);
             return Within::Quote(number);
         }
         let first = rest.chars().next().unwrap_or(' ');
         if first.is_alphabetic() {
-            self.take_while(Part::Function, |it| {
+            self.take_while(TokenKind::Function, |it| {
                 it.is_alphanumeric() || "-:_.@".contains(it)
             });
         } else {
             let part = if first == '/' {
-                Part::Keyword
+                TokenKind::Keyword
             } else {
-                Part::Plain
+                TokenKind::Plain
             };
             self.take(first.len_utf8(), part);
         }
@@ -430,13 +436,13 @@ impl<'l> Scan<'l> {
 mod tests {
     use super::*;
 
-    /// The parts of some lines that are not plain, each with the first letter of what it is.
+    /// Returns the tokens that are not plain, each with the initial of its kind.
     fn parts(language: &str, source: &str) -> String {
-        let mut reader = Reader::of(language);
+        let mut tokenizer = Tokenizer::of(language);
         let mut seen = Vec::new();
         for line in source.lines() {
-            for (range, part) in reader.line(line) {
-                if part != Part::Plain {
+            for (range, part) in tokenizer.line(line) {
+                if part != TokenKind::Plain {
                     let letter = &format!("{part:?}")[..1];
                     seen.push(format!("{letter}:{}", line[range].trim()));
                 }
@@ -446,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_read_as_they_are_written() {
+    fn languages_are_tokenized() {
         for (language, source, expected) in [
             (
                 "rust",
@@ -513,15 +519,15 @@ mod tests {
     }
 
     #[test]
-    fn parts_follow_each_other_without_gaps() {
+    fn tokens_have_no_gaps() {
         let source = "fn ü('\\' \"é // 漢 'ß r#\"\n\"# <é 'x <!-- \"\\";
         for language in [
             "rust", "py", "html", "yaml", "toml", "sh", "sql", "css", "go", "php",
         ] {
-            let mut reader = Reader::of(language);
+            let mut tokenizer = Tokenizer::of(language);
             for line in source.lines() {
                 let mut at = 0;
-                for (range, _) in reader.line(line) {
+                for (range, _) in tokenizer.line(line) {
                     assert_eq!(range.start, at, "{language}");
                     at = range.end;
                 }

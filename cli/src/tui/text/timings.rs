@@ -1,4 +1,4 @@
-//! What it costs, printed: `cargo test --release -p zot-cli --bin zot -- --ignored --nocapture figures`.
+//! Prints timings: `cargo test --release -p zot-cli --bin zot -- --ignored --nocapture timings`.
 
 use std::time::{Duration, Instant};
 
@@ -8,25 +8,25 @@ use crate::tui::theme::Theme;
 const PART: &str = "## A part\n\nSome *words* with `code`, a [link](https://a.example) and **more** of them, enough for two rows \
 of the screen.\n\n- one\n- two\n  - inner\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {\n    let x = \"text\"; // remark\n}\n```\n\n";
 
-fn said(what: &str, bytes: usize, took: Duration) {
+fn print_timing(what: &str, bytes: usize, took: Duration) {
     let rate = f64::from(u32::try_from(bytes).expect("small")) / 1e6 / took.as_secs_f64();
     println!("{what}: {took:.1?}, {rate:.1} MB/s");
 }
 
 #[test]
-#[ignore = "prints figures"]
-fn figures() {
+#[ignore = "prints timings"]
+fn timings() {
     let theme = Theme::dark();
     let source = PART.repeat(1_000_000 / PART.len());
     let start = Instant::now();
     let lines = markdown(&source, 100, &theme).len();
-    said(
+    print_timing(
         &format!("1 MB of Markdown ({lines} lines)"),
         source.len(),
         start.elapsed(),
     );
 
-    // As a screen takes it: 2,000 deltas a second, 60 frames a second.
+    // Like a screen: 2,000 deltas and 60 frames per second.
     let deltas: Vec<&str> = source
         .as_bytes()
         .chunks(10)
@@ -45,13 +45,13 @@ fn figures() {
     given += stream.finish(100, &theme).len();
     assert_eq!(given, lines);
     let took = start.elapsed();
-    said(
+    print_timing(
         &format!("{} deltas, drawn every 33rd", deltas.len()),
         source.len(),
         took,
     );
     let second = took / u32::try_from(deltas.len() / 2000).expect("small");
-    println!("of each second at 2,000 deltas/s: {second:.1?}");
+    println!("per second, at 2,000 deltas/s: {second:.1?}");
 
     for (what, line) in [
         ("a line of 5 MB without a space", "x".repeat(5_000_000)),
@@ -67,14 +67,14 @@ fn figures() {
     ] {
         let start = Instant::now();
         let lines = plain(&line, 100, theme.text).len();
-        said(
+        print_timing(
             &format!("{what}, plain ({lines} lines)"),
             line.len(),
             start.elapsed(),
         );
         let start = Instant::now();
         let lines = markdown(&line, 100, &theme).len();
-        said(
+        print_timing(
             &format!("{what}, Markdown ({lines} lines)"),
             line.len(),
             start.elapsed(),
@@ -83,5 +83,5 @@ fn figures() {
     let source = "    let x: Vec<u8> = f(\"text\", 12, 'c', MAX); // remark\n".repeat(20_000);
     let start = Instant::now();
     super::tests::code(&source, "rs", 100, &theme);
-    said("code in colours", source.len(), start.elapsed());
+    print_timing("code in colours", source.len(), start.elapsed());
 }

@@ -1,4 +1,4 @@
-//! A line that is large: written into pieces as they are taken, so that there is never a second one of it.
+//! A large line, serialised piece by piece, so that it is never in memory as a whole.
 
 use std::io::{self, BufWriter, Write};
 
@@ -7,21 +7,21 @@ use tokio::sync::mpsc;
 
 use crate::clean;
 
-/// How large a piece is.
+/// Size of a piece.
 const PIECE: usize = 64 * 1024;
-/// So many may wait to be taken.
-const WAITING: usize = 2;
+/// Number of pieces serialised ahead.
+const CAPACITY: usize = 2;
 
-/// A large line, piece by piece.
+/// A large line.
 #[derive(Debug)]
-pub(super) struct Large(mpsc::Receiver<Vec<u8>>);
+pub(super) struct LargeLine(mpsc::Receiver<Vec<u8>>);
 
-impl Large {
+impl LargeLine {
     pub(super) fn new(line: impl Serialize + Send + 'static) -> Self {
-        let (to, pieces) = mpsc::channel(WAITING);
+        let (to, pieces) = mpsc::channel(CAPACITY);
         tokio::task::spawn_blocking(move || {
             let mut to = BufWriter::with_capacity(PIECE, Pieces(to));
-            // It ends early where nobody takes the pieces any more.
+            // Fails when the receiver is dropped; then nobody needs the rest.
             let _ = clean::write_json(&mut to, &line)
                 .map_err(io::Error::from)
                 .and_then(|()| to.write_all(b"\n"))
@@ -30,7 +30,7 @@ impl Large {
         Self(pieces)
     }
 
-    /// The next piece; `None` after the last. May be cancelled.
+    /// Returns the next piece; `None` after the last. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         self.0.recv().await
     }
@@ -52,7 +52,7 @@ impl Write for Pieces {
     }
 }
 
-/// Takes so many bytes and no more.
+/// A writer that fails beyond a number of bytes.
 pub(super) struct Bounded<'v> {
     pub(super) to: &'v mut Vec<u8>,
     pub(super) left: usize,

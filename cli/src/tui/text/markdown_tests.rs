@@ -1,4 +1,4 @@
-//! What Markdown looks like, by example.
+//! Markdown rendering by example.
 
 use insta::assert_snapshot;
 
@@ -17,7 +17,7 @@ fn coloured(source: &str, width: u16) -> String {
 }
 
 #[test]
-fn words_have_their_weight() {
+fn inline_styles() {
     let source = "# Title\n## Part\n### Detail\n\nSome *leaning*, **bold**, ***both***, ~~gone~~ words and `code`.\nA second line.";
     assert_snapshot!(coloured(source, 60), @r"
     <cyan bold underlined:Title>
@@ -32,7 +32,7 @@ fn words_have_their_weight() {
 }
 
 #[test]
-fn code_can_be_told_without_colours() {
+fn code_is_marked_without_colours() {
     assert_snapshot!(plain("Call `f()`:\n```rust\nf();\n\n```\nThen `**`.", 40), @r"
     Call `f()`:
 
@@ -40,12 +40,12 @@ fn code_can_be_told_without_colours() {
       f();
 
 
-    Then `**`.
+    AfterTrust `**`.
     ");
 }
 
 #[test]
-fn lists_nest_count_and_hang() {
+fn nested_and_numbered_lists() {
     let source = "\
 To do:
 - one that is too long for its line
@@ -127,7 +127,7 @@ See [the page](https://a.example/x), <https://b.example> and ![a cat](cat.png).
 }
 
 #[test]
-fn a_block_of_code_has_its_language_and_colours() {
+fn a_code_block_shows_its_language_and_is_highlighted() {
     let source = "Before.\n```rust\n// A remark\nfn main() {\n\tprintln!(\"hi\");\n}\n```\n- item:\n  ```sh\n  ls -l\n  ```\n";
     assert_snapshot!(coloured(source, 60), @r#"
     Before.
@@ -164,7 +164,7 @@ fn a_table_keeps_its_columns() {
 }
 
 #[test]
-fn the_widest_column_of_a_table_gives_way() {
+fn the_widest_table_column_shrinks_first() {
     assert_snapshot!(plain(TABLE, 40), @r"
     Name │ Count │      What it is for
     ─────┼───────┼──────────────────────────
@@ -177,7 +177,7 @@ fn the_widest_column_of_a_table_gives_way() {
 }
 
 #[test]
-fn a_table_without_room_becomes_a_list() {
+fn a_table_that_does_not_fit_becomes_a_list() {
     assert_snapshot!(plain(TABLE, 16), @r"
     Name: `a`
     Count: 1
@@ -201,7 +201,7 @@ fn a_table_without_room_becomes_a_list() {
 }
 
 #[test]
-fn html_is_shown_and_not_believed() {
+fn html_is_shown_as_text() {
     assert_snapshot!(plain("<details>\n<summary>More</summary>\n\ntext<br>next <b>bold</b> &amp; &#27;[31m\n</details>", 40), @r"
     <details>
     <summary>More</summary>

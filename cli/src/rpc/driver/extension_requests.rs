@@ -1,4 +1,4 @@
-//! What extensions are asked: they take their time, and everything else goes on.
+//! Requests to extensions, which run concurrently with everything else.
 
 use std::sync::Arc;
 
@@ -14,16 +14,17 @@ use super::{
     Driver,
 };
 
-/// So many commands may be under way; more could make an extension fall behind so far that it is disconnected.
-pub(super) const AT_ONCE: usize = 16;
-/// So many may be under way or wait.
-const MOST: usize = 1_000;
+/// Maximum number of concurrent commands. More could overflow an extension's queue, which would
+/// disconnect it.
+pub(super) const MAX_CONCURRENT: usize = 16;
+/// Maximum number of running and queued commands.
+const MAX_COMMANDS: usize = 1_000;
 
-/// Why something is not done any more.
-pub(super) const ENDING: &str = "zot is ending";
+/// The error for jobs that are dropped at shutdown.
+pub(super) const SHUTTING_DOWN: &str = "zot is shutting down";
 
-/// What came of it.
-pub(super) enum Asked {
+/// The result of a request.
+pub(super) enum ExtensionResult {
     Command {
         id: Option<RequestId>,
         extension: String,
@@ -36,26 +37,28 @@ pub(super) enum Asked {
 }
 
 impl Driver {
-    /// Runs a command of an extension.
+    /// Runs an extension's command.
     pub(super) fn run_command(&mut self, run: RunCommand) {
         let RunCommand { id, name, args, .. } = run;
         let name = name.strip_prefix('/').unwrap_or(&name).to_owned();
         if built_in::is(&name) {
-            let why = format!("`/{name}` is zot's own; run_command runs those of extensions");
+            let why = format!(
+                "`/{name}` is a built-in command; run_command runs only extension commands"
+            );
             return self.refuse(id, "run_command", why);
         }
-        if self.asked.len() >= MOST {
-            return self.refuse(id, "run_command", "too many commands are under way");
+        if self.requests.len() >= MAX_COMMANDS {
+            return self.refuse(id, "run_command", "too many commands are running");
         }
-        let (runtime, turns) = (self.runtime.clone(), Arc::clone(&self.turns));
+        let (runtime, permits) = (self.runtime.clone(), Arc::clone(&self.permits));
         let mut ending = self.ending.subscribe();
-        self.asked.spawn(async move {
-            let asking = ask(&runtime, &turns, &name, &args);
+        self.requests.spawn(async move {
+            let asking = ask(&runtime, &permits, &name, &args);
             let (extension, answer) = tokio::select! {
-                asked = asking => asked,
-                _ = ending.wait_for(|ending| *ending) => (String::new(), Err(ENDING.to_owned())),
+                result = asking => result,
+                _ = ending.wait_for(|ending| *ending) => (String::new(), Err(SHUTTING_DOWN.to_owned())),
             };
-            Asked::Command {
+            ExtensionResult::Command {
                 id,
                 extension,
                 answer,
@@ -63,36 +66,41 @@ impl Driver {
         });
     }
 
-    /// Ends all extensions and starts them anew. Meanwhile prompts wait.
-    pub(super) fn ask_for_reload(&mut self, id: Option<RequestId>) {
+    /// Reloads all extensions. Prompts wait meanwhile.
+    pub(super) fn reload_extensions(&mut self, id: Option<RequestId>) {
         self.reloading = true;
         let runtime = self.runtime.clone();
-        self.asked.spawn(async move {
+        self.requests.spawn(async move {
             let stats = runtime.reload_extensions().await;
             let stats = stats.map_err(|busy| busy.to_string());
-            Asked::Reload { id, stats }
+            ExtensionResult::Reload { id, stats }
         });
     }
 
-    /// Answers for an extension that has.
-    pub(super) fn asked(&mut self, asked: Asked) {
-        match asked {
-            Asked::Reload { id, stats } => {
+    /// Handles the result of a request.
+    pub(super) fn extension_result(&mut self, result: ExtensionResult) {
+        match result {
+            ExtensionResult::Reload { id, stats } => {
                 self.reloading = false;
                 self.respond(id, "reload_ext", stats.map(Data::ReloadExt));
             }
-            Asked::Command {
+            ExtensionResult::Command {
                 id,
                 extension,
                 answer,
             } => match answer {
-                Ok(data) => self.answered(id, extension, data),
+                Ok(data) => self.command_result(id, extension, data),
                 Err(why) => self.refuse(id, "run_command", why),
             },
         }
     }
 
-    fn answered(&mut self, id: Option<RequestId>, extension: String, data: Box<RunCommandData>) {
+    fn command_result(
+        &mut self,
+        id: Option<RequestId>,
+        extension: String,
+        data: Box<RunCommandData>,
+    ) {
         if let Some(text) = &data.prompt {
             let prompt = Prompt::text(text);
             return self.queue(Job::Command(id, data, prompt));
@@ -100,22 +108,22 @@ impl Driver {
         let display = data.display.clone();
         self.respond(id, "run_command", Ok(Data::RunCommand(*data)));
         if let Some(text) = display {
-            self.outlet
-                .put(Event::from(ExtDisplay::new(extension, text)));
+            self.output
+                .push(Event::from(ExtDisplay::new(extension, text)));
         }
     }
 }
 
-/// The extension, and what it answers.
+/// Runs a command, and returns its extension and the result.
 async fn ask(
     runtime: &Runtime,
-    turns: &Semaphore,
+    permits: &Semaphore,
     name: &str,
     args: &str,
 ) -> (String, Result<Box<RunCommandData>, String>) {
-    // Before, nobody has a command.
+    // Before the extensions have started, no command is registered.
     runtime.started().await;
-    let _turn = turns.acquire().await;
+    let _permit = permits.acquire().await;
     let host = runtime.host();
     let registry = host.registry();
     let extension = registry.command(name).map(|entry| entry.extension.clone());
@@ -126,7 +134,7 @@ async fn ask(
     )
 }
 
-/// The action and its field, or the error that stands in its place.
+/// Returns the action with its field, or the extension's error.
 fn data_of(response: CommandResponse) -> Result<Box<RunCommandData>, String> {
     let CommandResponse {
         action,
@@ -142,7 +150,7 @@ fn data_of(response: CommandResponse) -> Result<Box<RunCommandData>, String> {
     }
     let mut data = Box::new(RunCommandData::new(action.unwrap_or_default()));
     match data.action {
-        // A blank one does nothing.
+        // A blank prompt does nothing.
         Action::Prompt => data.prompt = prompt.filter(|text| !text.trim().is_empty()),
         Action::Insert => data.insert = Some(insert.unwrap_or_default()),
         Action::Display => data.display = Some(display.unwrap_or_default()),
