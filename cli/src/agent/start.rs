@@ -60,7 +60,7 @@ impl Start {
     pub(crate) fn of(flags: &Flags, mode: Mode) -> anyhow::Result<Self> {
         if flags.no_yolo && mode != Mode::Interactive {
             return Err(Usage::new(
-                "--no-yolo asks before each tool call and needs the interactive mode\nhint: remove --no-yolo, or use the interactive mode",
+                "--no-yolo requires the interactive mode\nhint: remove it, or run zot without -p, --json or rpc",
             )
             .into());
         }

@@ -35,6 +35,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     }
     let title = match (title, messages.len()) {
         (_, 0) => title.to_owned(),
+        (title, 1) => format!("{title} · 1 message"),
         (title, count) if from == 0 => format!("{title} · {count} messages"),
         (title, count) => format!("{title} · last {} of {count} messages", count - from),
     };

@@ -27,13 +27,16 @@ pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
     let now = SystemTime::now();
     let choices = listed.sessions.into_iter().map(|entry| {
         let title = entry.title.unwrap_or_else(|| "(empty session)".to_owned());
+        let messages = match entry.messages {
+            1 => "1 message".to_owned(),
+            count => format!("{count} messages"),
+        };
         let age = now.duration_since(entry.updated).unwrap_or_default();
         Choice {
             label: clean::line(&title),
             detail: format!(
-                "{} ago · {} messages · {}",
+                "{} ago · {messages} · {}",
                 shown_age(age),
-                entry.messages,
                 clean::line(&entry.head.model)
             ),
             picked: Picked::Session(entry.path),

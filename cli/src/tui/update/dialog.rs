@@ -14,7 +14,12 @@ use crate::{
 };
 
 /// The answers to a tool confirmation, in display order.
-pub(crate) const ANSWERS: [&str; 4] = ["yes", "always this tool", "always", "no"];
+pub(crate) const ANSWERS: [&str; 4] = [
+    "yes",
+    "always allow this tool",
+    "always allow all tools",
+    "no",
+];
 
 /// Asks about a tool call, unless the user has already allowed it.
 pub(super) fn asked(

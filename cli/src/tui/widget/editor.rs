@@ -6,7 +6,7 @@ use super::rule;
 use crate::tui::{editor::Editor, theme::Theme};
 
 /// The placeholder of an empty editor.
-const HINT: &str = "ask zot, / for commands, @ for files";
+const HINT: &str = "ask, / for commands, @ for files";
 const MARK: &str = "› ";
 
 /// Returns the lines and the cursor position in them (column, row).

@@ -41,7 +41,7 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
         parts.push(("jailed".to_owned(), theme.accent));
     }
     if status.asks {
-        parts.push(("asks".to_owned(), theme.accent));
+        parts.push(("confirm".to_owned(), theme.accent));
     }
     joined(parts, width, theme)
 }

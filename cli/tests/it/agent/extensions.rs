@@ -185,7 +185,7 @@ fn what_passes_is_recorded_as_a_transcript() {
     let again = demo(&world, &args);
     assert_eq!(again.code, Some(2));
     assert!(
-        again.err.contains("is there already\nhint: "),
+        again.err.contains("already exists\nhint: "),
         "{}",
         again.err
     );

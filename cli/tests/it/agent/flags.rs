@@ -177,9 +177,9 @@ fn the_jail_holds_files_and_commands() {
 fn what_cannot_be_meant_is_a_usage_error() {
     let world = World::new();
     for (args, why) in [
-        (&["--no-yolo", "-p", "x"][..], "nobody to answer"),
-        (&["--no-yolo", "--json", "x"], "nobody to answer"),
-        (&["--resume", "-p", "x"], "nobody to do so"),
+        (&["--no-yolo", "-p", "x"][..], "requires the interactive mode"),
+        (&["--no-yolo", "--json", "x"], "requires the interactive mode"),
+        (&["--resume", "-p", "x"], "requires the interactive mode"),
         (&["--cwd", "nosuch", "-p", "x"], "--cwd: `nosuch`"),
         (&["--provider", "nosuch", "-p", "x"], "nosuch"),
         (&["--max-steps", "0", "-p", "x"], "--max-steps"),

@@ -60,7 +60,7 @@ fn no_prompt_is_a_usage_error() {
     let ran = demo(&world, &["-p"]);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.err.starts_with("error: there is no prompt\nhint: "),
+        ran.err.starts_with("error: no prompt given\nhint: "),
         "{}",
         ran.err
     );

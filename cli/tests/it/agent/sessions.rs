@@ -65,7 +65,7 @@ fn one_is_resumed_by_the_beginning_of_its_id() {
     assert_eq!(sent[0], "one");
     let ran = demo(&world, &["--resume=nosuch", "-p", "x"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.err.contains("begins with `nosuch`"), "{}", ran.err);
+    assert!(ran.err.contains("starting with `nosuch`"), "{}", ran.err);
 }
 
 #[test]

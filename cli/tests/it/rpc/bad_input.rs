@@ -135,7 +135,7 @@ fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
     line.insert(MOST - 3, b'x');
     zot.raw(&line);
     let refused = zot.next().expect("an answer");
-    let why = "a line has more than 16 MiB; it was skipped";
+    let why = "line is longer than 16 MiB and was skipped";
     assert_eq!(
         refused,
         json!({"type": "response", "command": "", "success": false, "error": why})

@@ -86,7 +86,7 @@ fn a_client_fails_where_its_command_does() {
         let said = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{language}: {ran:?}");
         assert_eq!(
-            said, "error: /message: blank, and there are no images\n",
+            said, "error: /message: must not be blank without images\n",
             "{language}"
         );
     }

@@ -218,7 +218,7 @@ fn a_signal_aborts_tells_and_ends() {
         .iter()
         .find(|line| line["id"] == "2")
         .expect("answered");
-    assert_eq!(queued["error"], "zot is ending");
+    assert_eq!(queued["error"], "zot is shutting down");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_command_answers_with_its_action() {
     let own = zot.error(&json!({"id": "o", "type": "run_command", "name": "clear"}));
     assert_eq!(
         own,
-        "`/clear` is zot's own; run_command runs those of extensions"
+        "`/clear` is a built-in command; run_command runs only extension commands"
     );
     assert_eq!(
         zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],

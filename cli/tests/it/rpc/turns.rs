@@ -200,11 +200,11 @@ fn images_come_with_a_prompt() {
     for (image, why) in [
         (
             json!({"mime_type": "text/plain", "data": data}),
-            "/images/0/mime_type: not one of image/png",
+            "/images/0/mime_type: unsupported image type; expected one of: image/png",
         ),
         (
             json!({"mime_type": "image/png", "data": "no"}),
-            "/images/0/data: not base64",
+            "/images/0/data: invalid base64",
         ),
         (json!({"mime_type": "image/png"}), "/images/0/data: missing"),
     ] {
@@ -212,7 +212,7 @@ fn images_come_with_a_prompt() {
         assert!(error.starts_with(why), "{error}");
     }
     let blank = zot.error(&json!({"id": "3", "type": "prompt", "message": " \n"}));
-    assert_eq!(blank, "/message: blank, and there are no images");
+    assert_eq!(blank, "/message: must not be blank without images");
     // None of these was a turn.
     assert_eq!(
         zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],

@@ -67,7 +67,7 @@ fn an_unknown_command_is_said_and_kept() {
     let world = World::new();
     let mut screen = stage(&world);
     screen.send("/shwo me");
-    screen.wait_for("✗ there is no command /shwo");
+    screen.wait_for("✗ unknown command /shwo");
     screen.wait_for("› /shwo me");
     screen.keys(CTRL_C);
     screen.wait_idle();

@@ -33,7 +33,7 @@ fn the_editor_is_there_beside_an_extension_that_never_says_hello() {
 fn without_a_key_the_demo_answers_and_says_so() {
     let world = World::new();
     let mut screen = Screen::start(&world, (80, 24), &[]);
-    screen.wait_for("there is no key, so the demo model answers");
+    screen.wait_for("no API key found; using the demo model");
     screen.wait_for("/login anthropic");
     screen.wait_for("demo · ");
     screen.send("hello");
@@ -78,7 +78,7 @@ fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
     screen.wait_for("shown by a command");
     // Esc puts the list away, and keeps what was typed.
     screen.keys("/he");
-    screen.wait_for("keys and commands");
+    screen.wait_for("show keys and commands");
     screen.keys(ESC);
     screen.wait_until("the list is gone", |text| {
         text.contains("› /he") && !text.contains("/help   ")
@@ -102,7 +102,7 @@ fn help_lists_the_commands_of_extensions_too() {
     let mut screen = Screen::start(&world, (100, 60), &["--provider", "demo"]);
     screen.wait_for("ext 1/1");
     screen.send("/help");
-    screen.wait_for("Commands of puppet");
+    screen.wait_for("Commands from puppet");
     for name in ["/reload-ext", "/unjail", "/show", "ctrl+o"] {
         assert!(screen.all().contains(name), "{name}");
     }

@@ -67,10 +67,10 @@ fn answers(screen: &Screen) -> usize {
 fn a_flood_of_submits_runs_ten_turns_and_leaves_the_keyboard_alone() {
     let (_world, mut screen) = start(Model::Quick);
     screen.wait_until("a warning", |_| {
-        let warning = "flood submits too many prompts: at most 10 wait";
+        let warning = "flood submits too many prompts; at most 10 are queued";
         screen.all().contains(warning)
     });
-    screen.wait_until("the turns are over", |text| !text.contains("esc cancels"));
+    screen.wait_until("the turns are over", |text| !text.contains("esc to cancel"));
     // While it goes on submitting, each key is seen at once.
     for word in ["one", " two", " three"] {
         let pressed = Instant::now();
@@ -82,7 +82,7 @@ fn a_flood_of_submits_runs_ten_turns_and_leaves_the_keyboard_alone() {
     // The user's prompt comes first, and lets ten more run.
     screen.keys("\r");
     screen.wait_until("the user's prompt and ten more", |_| answers(&screen) == 21);
-    screen.wait_until("the turns are over", |text| !text.contains("esc cancels"));
+    screen.wait_until("the turns are over", |text| !text.contains("esc to cancel"));
     assert_eq!(answers(&screen), 21, "{}", screen.all());
     screen.leave_by_force();
 }

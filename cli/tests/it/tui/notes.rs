@@ -31,7 +31,7 @@ fn notes_go_with_the_next_prompt_with_esc_and_with_clear() {
     screen.wait_for("· [puppet] by the way");
     screen.send("/clear");
     screen.wait_without("by the way");
-    screen.wait_for("a new conversation");
+    screen.wait_for("new conversation");
 
     screen.send("/note info taken back");
     screen.wait_for("taken back");
@@ -50,7 +50,7 @@ fn of_many_notes_the_last_are_seen_and_the_rest_counted() {
     screen.wait_for("ext 1/1");
     screen.send("/notes 1000");
     screen.wait_for("[puppet] note 999");
-    screen.wait_for("980 before");
+    screen.wait_for("980 earlier");
     screen.wait_for("[puppet] note 980");
     assert!(!screen.text().contains("note 979"));
     screen.leave();

@@ -60,7 +60,7 @@ fn after_leaving_twice_over() {
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys(CTRL_C);
-    screen.wait_for("ctrl+c again leaves");
+    screen.wait_for("press ctrl+c again to exit");
     screen.keys(CTRL_C);
     assert_eq!(screen.ended(), 0);
     screen.assert_restored();

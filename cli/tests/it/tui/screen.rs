@@ -264,7 +264,7 @@ impl Screen {
     /// Waits until it is idle: the editor is there, and nothing turns.
     pub(crate) fn wait_idle(&self) {
         self.wait_until("idle", |screen| {
-            screen.contains("› ask, / for commands") && !screen.contains("esc cancels")
+            screen.contains("› ask, / for commands") && !screen.contains("esc to cancel")
         });
     }
 
@@ -353,7 +353,7 @@ impl Screen {
     /// Leaves, whatever is in the editor.
     pub(crate) fn leave_by_force(&mut self) {
         self.keys(CTRL_C);
-        self.wait_for("ctrl+c again leaves");
+        self.wait_for("press ctrl+c again to exit");
         self.keys(CTRL_C);
         assert_eq!(self.ended(), 0, "{}", self.text());
         self.assert_restored();

@@ -39,7 +39,7 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.wait_idle();
 
     screen.send("/session fork 1");
-    screen.wait_for("forked · 1 messages");
+    screen.wait_for("forked · 1 message");
     screen.wait_idle();
     screen.send("/session export out.md");
     screen.wait_for("✓ exported to");
@@ -49,7 +49,7 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.wait_for("out.jsonl");
     screen.wait_until("twice", |text| text.matches("✓ exported to").count() == 2);
     screen.send("/session import out.jsonl");
-    screen.wait_for("imported · 1 messages");
+    screen.wait_for("imported · 1 message");
     screen.wait_idle();
     // It does nothing by itself.
     screen.send("/session");
@@ -66,7 +66,7 @@ fn the_last_session_is_gone_on_with() {
     screen.wait_for("continued · 2 messages");
     screen.wait_for("› remember this");
     screen.send("/clear");
-    screen.wait_for("a new conversation");
+    screen.wait_for("new conversation");
     screen.wait_idle();
     screen.send("/sessions");
     screen.wait_for("── Session ──");
@@ -156,7 +156,7 @@ fn ext_shows_how_they_fare() {
     screen.wait_for("2/2 ready");
     screen.wait_for("› ✓ guard");
     screen.wait_for("intercepts");
-    screen.wait_for("asked 1");
+    screen.wait_for("requests 1");
     screen.wait_for("median");
     screen.keys(DOWN);
     screen.wait_for("› ✓ puppet");
@@ -185,17 +185,17 @@ fn a_key_is_not_echoed_and_kept_once_it_was_tried() {
     );
     screen.wait_idle();
     screen.send("/login openai");
-    screen.wait_for("── Key of openai ──");
+    screen.wait_for("── API key for openai ──");
     screen.keys("sk-wrong");
     screen.wait_for("••••••••");
     screen.keys(ENTER);
-    screen.wait_for("✗ the key was not kept");
+    screen.wait_for("✗ API key not saved");
     screen.keys("sk-canary-1234");
     screen.wait_for("••••");
     screen.keys(ENTER);
-    screen.wait_for("✓ kept the key of openai");
+    screen.wait_for("✓ saved API key for openai");
     screen.send("/logout openai");
-    screen.wait_for("✓ forgot the key of openai");
+    screen.wait_for("✓ removed API key for openai");
     screen.leave();
     screen.assert_never("sk-");
     screen.assert_never("canary");

@@ -54,7 +54,7 @@ fn while_text_streams() {
     // A frame that was on its way while the window shrank may stay above the live area.
     screen.wait_until("idle", |text| {
         let live: Vec<&str> = text.lines().rev().take(5).collect();
-        !live.join("\n").contains("esc cancels")
+        !live.join("\n").contains("esc to cancel")
     });
     // Nothing of it is lost, whatever the windows were.
     let all = written(&screen);

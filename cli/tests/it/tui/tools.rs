@@ -23,7 +23,7 @@ fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
     ));
     screen.wait_for("│ step 3 of 3");
     screen.wait_for("working · ");
-    screen.wait_for("step 1 · esc cancels");
+    screen.wait_for("step 1 · esc to cancel");
     fs::write(&go, "").expect("written");
     screen.wait_for("✓ steps [puppet]");
     screen.wait_for("│ all done");
@@ -100,7 +100,7 @@ fn an_edit_is_a_diff() {
 fn each_call_is_asked_about_until_the_user_has_had_enough() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &["--no-yolo"]);
-    screen.wait_for(" · asks");
+    screen.wait_for(" · confirm");
     let call = |word: &str| format!("/call bash {{\"command\": \"echo {word} > {word}.txt\"}}");
     let made = |word: &str| world.work().join(format!("{word}.txt")).exists();
 
@@ -124,7 +124,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.send(&call("three"));
     screen.wait_for("── Run bash? ──");
     screen.keys(DOWN);
-    screen.wait_for("› t  always this tool");
+    screen.wait_for("› t  always allow this tool");
     screen.keys(ENTER);
     screen.wait_for("✓ bash  echo three");
     screen.wait_idle();
@@ -138,11 +138,11 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.wait_for("    b");
     screen.keys("a");
     screen.wait_for("✓ write  x.txt");
-    screen.wait_without(" · asks");
+    screen.wait_without(" · confirm");
     screen.wait_idle();
 
     screen.send("/yolo");
-    screen.wait_for("✓ each tool call is asked about");
+    screen.wait_for("✓ zot asks before each tool call");
     screen.send(&call("five"));
     screen.wait_for("── Run bash? ──");
     screen.keys(ESC);
@@ -180,13 +180,13 @@ fn the_jail_is_closed_and_opened() {
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send("/jail");
-    screen.wait_for("✓ the tools are confined");
+    screen.wait_for("✓ tools are confined");
     screen.wait_for(" · jailed");
     screen.send("/call read {\"path\": \"../outside.txt\"}");
     screen.wait_for("✗ read failed");
     screen.wait_idle();
     screen.send("/unjail");
-    screen.wait_for("✓ the tools may leave");
+    screen.wait_for("✓ tools can access files outside");
     screen.wait_without(" · jailed");
     screen.leave();
 }

@@ -31,7 +31,7 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
     screen.wait_for("python3 puppet.py");
     screen.wait_for("it declares no permissions");
     assert!(!screen.ever("ext 1/1"));
-    screen.wait_for("y  yes, start it from now on");
+    screen.wait_for("y  yes, always start it");
     screen.keys("y");
     screen.wait_for("ext 1/1");
     screen.leave();
@@ -72,7 +72,7 @@ fn esc_is_no_answer_and_a_reload_asks_again() {
     screen.wait_idle();
     screen.send("/reload-ext");
     screen.wait_for("── Start the extension puppet? ──");
-    screen.wait_for("y  yes, start it from now on");
+    screen.wait_for("y  yes, always start it");
     screen.keys("y");
     screen.wait_for("✓ extensions: 0 stopped, 1 started, 1 ready");
     screen.wait_for("ext 1/1");
@@ -88,7 +88,7 @@ fn who_types_ahead_agrees_to_nothing() {
     screen.keys("y");
     screen.keys("\r");
     screen.wait_for("── Start the extension puppet? ──");
-    screen.wait_for("y  yes, start it from now on");
+    screen.wait_for("y  yes, always start it");
     screen.keys(ESC);
     screen.wait_until("no extension", |text| {
         text.contains("demo · ") && !text.contains("Start the extension")

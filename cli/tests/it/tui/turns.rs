@@ -122,7 +122,7 @@ fn a_reload_while_busy_waits_and_says_so() {
     screen.send(&format!("/call wait {{\"until\": \"{}\"}}", text(&go)));
     screen.wait_for("working · ");
     screen.send("/reload-ext");
-    screen.wait_for("– /reload-ext waits for the turn to end");
+    screen.wait_for("– /reload-ext will run when the turn ends");
     assert!(!screen.text().contains("1 stopped"));
     fs::write(&go, "").expect("written");
     screen.wait_for("✓ extensions: 1 stopped, 1 started, 1 ready");
