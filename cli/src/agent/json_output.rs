@@ -161,7 +161,7 @@ impl JsonOutput {
                 continue;
             }
             if !is_ready(&stdout, PollFlags::OUT | CLOSED) {
-                // Bound the buffer for a reader that is always a little queued.
+                // Bound the buffer for a reader that is always a little behind.
                 if self.written >= BATCH {
                     self.current.drain(..self.written);
                     self.written = 0;

@@ -1,5 +1,5 @@
 //! The main loop: every event becomes a message, the message updates the state, and the state is
-//! last_drawn at most sixty times a second.
+//! drawn at most sixty times a second.
 
 mod effects;
 mod models;
@@ -54,7 +54,7 @@ struct App {
     state: State,
     terminal: Terminal,
     bridge: Arc<Bridge>,
-    app_config: Arc<AppConfig>,
+    options: Arc<AppOptions>,
     messages: mpsc::Sender<Message>,
     /// The configuration for the agent, until the agent is started.
     config: Option<Box<RuntimeConfig>>,
@@ -78,7 +78,7 @@ struct App {
 }
 
 /// Settings that do not change while the app runs.
-struct AppConfig {
+struct AppOptions {
     home: Home,
     catalogue: Arc<Catalogue>,
     wanted: Wanted,
@@ -192,7 +192,7 @@ impl App {
             state,
             terminal,
             bridge,
-            app_config: Arc::new(AppConfig {
+            options: Arc::new(AppOptions {
                 home: config.home.clone(),
                 catalogue: Arc::clone(&config.catalogue),
                 wanted,

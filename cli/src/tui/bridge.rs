@@ -265,8 +265,8 @@ impl Hooks for Bridge {
             let mut queue = self.queue();
             queue.retain(|message| match message {
                 HostMessage::Note { extension: by, .. }
-                | HostMessage::Skipped { extension: by, .. } => by != extension,
-                HostMessage::ClearNotes(by) => by != extension,
+                | HostMessage::Skipped { extension: by, .. }
+                | HostMessage::ClearNotes(by) => by != extension,
                 _ => true,
             });
         }

@@ -78,7 +78,7 @@ impl Editor {
         let goal = self.goal.take();
         match action {
             EditorAction::Write(char) => {
-                self.buffer.insert(&sanitise(char.encode_utf8(&mut [0; 4])))
+                self.buffer.insert(&sanitise(char.encode_utf8(&mut [0; 4])));
             }
             EditorAction::Enter => return self.enter(),
             EditorAction::NewLine if self.is_secret => return Outcome::Ignored,

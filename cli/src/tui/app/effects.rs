@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zot_host::{Busy, Confirmed, Prompt, Runtime};
 use zot_protocol::rpc::ReloadStats;
 
-use super::{App, AppConfig, End};
+use super::{App, AppOptions, End};
 use crate::{
     logs,
     tui::{
@@ -43,7 +43,7 @@ impl App {
     }
 
     fn perform_with(&mut self, runtime: &Runtime, effect: Effect) {
-        let app_config = Arc::clone(&self.app_config);
+        let options = Arc::clone(&self.options);
         match effect {
             Effect::Prompt(text) => {
                 let stream = runtime.prompt(Prompt::text(text));
@@ -72,10 +72,10 @@ impl App {
                 Ok(EffectResult::Conversation(Box::new(new)))
             }),
             Effect::ListModels => {
-                self.spawn(runtime, |runtime| super::models::list(runtime, app_config));
+                self.spawn(runtime, |runtime| super::models::list(runtime, options));
             }
             Effect::SetModel { provider, id } => self.spawn(runtime, |runtime| {
-                super::models::set(runtime, app_config, provider, id)
+                super::models::set(runtime, options, provider, id)
             }),
             Effect::ListSessions => self.spawn(runtime, super::sessions::list),
             Effect::OpenSession(path) => {
@@ -103,11 +103,11 @@ impl App {
             Effect::Login { provider, key } => {
                 let (messages, runtime) = (self.messages.clone(), runtime.clone());
                 tokio::spawn(async move {
-                    super::models::login(runtime, app_config, provider, key, messages).await;
+                    super::models::login(runtime, options, provider, key, messages).await;
                 });
             }
             Effect::Logout(provider) => self.spawn(runtime, |_| async move {
-                super::models::logout(&app_config, &provider)
+                super::models::logout(&options, &provider)
             }),
             Effect::Suspend
             | Effect::Redraw
@@ -180,9 +180,9 @@ impl App {
 
     fn inspect(&self, runtime: &Runtime) {
         let (runtime, messages) = (runtime.clone(), self.messages.clone());
-        let app_config = Arc::clone(&self.app_config);
+        let options = Arc::clone(&self.options);
         tokio::task::spawn_blocking(move || {
-            let views = views(&runtime, &app_config);
+            let views = views(&runtime, &options);
             // If the channel is full, the next refresh delivers newer data.
             let _ = messages.try_send(Message::Inspected(views));
         });
@@ -249,7 +249,7 @@ impl App {
     }
 
     pub(super) fn keep_history(&mut self) {
-        let path = super::history(&self.app_config.home);
+        let path = super::history(&self.options.home);
         // Failing to save the history is not worth an error message.
         let _ = self.state.editor.history.store(&path);
     }
@@ -290,7 +290,7 @@ fn skills(rows: Vec<(String, String)>) -> Item {
     }
 }
 
-fn views(runtime: &Runtime, app_config: &AppConfig) -> Vec<ExtensionView> {
+fn views(runtime: &Runtime, options: &AppOptions) -> Vec<ExtensionView> {
     let stats = runtime.host().stats();
     let of = |info: zot_protocol::rpc::ExtensionInfo| {
         let mut own = stats.iter().filter(|(name, _)| *name == info.name);
@@ -298,7 +298,7 @@ fn views(runtime: &Runtime, app_config: &AppConfig) -> Vec<ExtensionView> {
             .next()
             .map(|(_, stats)| stats.clone())
             .unwrap_or_default();
-        let log = logs::last(&app_config.home.log_of(&info.name), LOG);
+        let log = logs::last(&options.home.log_of(&info.name), LOG);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
         ExtensionView {
             asked: own.asked(),

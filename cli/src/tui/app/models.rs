@@ -12,7 +12,7 @@ use zot_host::{
     settings::Settings,
 };
 
-use super::{AppConfig, effects::busy};
+use super::{AppOptions, effects::busy};
 use crate::{
     clean,
     tui::{
@@ -24,10 +24,10 @@ use crate::{
 /// Lists the models that can be used now, including the current one.
 pub(super) async fn list(
     runtime: Runtime,
-    app_config: Arc<AppConfig>,
+    options: Arc<AppOptions>,
 ) -> Result<EffectResult, String> {
     let current = runtime.model().await;
-    let known = app_config.catalogue.models().iter();
+    let known = options.catalogue.models().iter();
     let mut providers: Vec<(&str, bool)> = Vec::new();
     let mut models: Vec<_> = known
         .filter(|model| {
@@ -35,7 +35,7 @@ pub(super) async fn list(
             if let Some((_, there)) = providers.iter().find(|(known, _)| *known == name) {
                 return *there;
             }
-            let there = name == current.provider || app_config.resolve(name, &model.id).is_ok();
+            let there = name == current.provider || options.resolve(name, &model.id).is_ok();
             providers.push((name, there));
             there
         })
@@ -72,20 +72,20 @@ pub(super) async fn list(
 /// Switches to another model.
 pub(super) async fn set(
     runtime: Runtime,
-    app_config: Arc<AppConfig>,
+    options: Arc<AppOptions>,
     provider: Option<String>,
     id: String,
 ) -> Result<EffectResult, String> {
     let current = runtime.model().await;
     let provider = provider
-        .or_else(|| app_config.catalogue.provider_of(&id).map(str::to_owned))
+        .or_else(|| options.catalogue.provider_of(&id).map(str::to_owned))
         .unwrap_or_else(|| current.provider.clone());
     if provider == current.provider {
         let model = runtime.set_model(&id).await;
         let model = model.map_err(|error| error.to_string())?;
         return Ok(EffectResult::Model(named(&model)));
     }
-    let resolved = app_config.resolve(&provider, &id)?;
+    let resolved = options.resolve(&provider, &id)?;
     let model = named(&resolved.model);
     runtime.set_provider(resolved).await.map_err(busy)?;
     Ok(EffectResult::Model(model))
@@ -99,7 +99,7 @@ fn named(model: &zot_host::provider::Model) -> Model {
     }
 }
 
-impl AppConfig {
+impl AppOptions {
     fn resolve(&self, provider: &str, id: &str) -> Result<Resolved, String> {
         let wanted = Wanted {
             model: Some(id.to_owned()),
@@ -135,19 +135,19 @@ impl AppConfig {
 /// Checks and saves a key. If the demo model is only a fallback, switches to the key's provider.
 pub(super) async fn login(
     runtime: Runtime,
-    app_config: Arc<AppConfig>,
+    options: Arc<AppOptions>,
     provider: String,
     key: ApiKey,
     messages: mpsc::Sender<Message>,
 ) {
-    let kept = keep(&app_config, &provider, key).await;
+    let kept = keep(&options, &provider, key).await;
     let is_kept = kept.is_ok();
     let _ = messages.send(Message::Login(kept)).await;
-    if !is_kept || !app_config.fell_back || runtime.model().await.provider != demo::NAME {
+    if !is_kept || !options.fell_back || runtime.model().await.provider != demo::NAME {
         return;
     }
-    let wanted = app_config.wanted_of(&provider);
-    let result = match app_config.resolve_wanted(&wanted) {
+    let wanted = options.wanted_of(&provider);
+    let result = match options.resolve_wanted(&wanted) {
         Ok(resolved) => {
             let model = named(&resolved.model);
             // A running turn finishes with the provider that started it.
@@ -162,8 +162,8 @@ pub(super) async fn login(
     let _ = messages.send(Message::EffectDone(result)).await;
 }
 
-async fn keep(app_config: &AppConfig, provider: &str, key: ApiKey) -> Result<String, String> {
-    let wanted = app_config.wanted_of(provider);
+async fn keep(options: &AppOptions, provider: &str, key: ApiKey) -> Result<String, String> {
+    let wanted = options.wanted_of(provider);
     let base = wanted.base_url.as_deref().unwrap_or(base_url(provider));
     let endpoint = Endpoint::new(base, Some(key.clone())).map_err(|error| error.to_string())?;
     if let Err(error) = check_key(provider, endpoint).await {
@@ -171,13 +171,13 @@ async fn keep(app_config: &AppConfig, provider: &str, key: ApiKey) -> Result<Str
         let (why, _) = error.split_once("\nhint:").unwrap_or((&error, ""));
         return Err(format!("API key not saved: {why}"));
     }
-    let kept = Credentials::of(&app_config.home).set(provider, &key);
+    let kept = Credentials::of(&options.home).set(provider, &key);
     kept.map_err(|error| error.to_string())?;
     Ok(format!("saved API key for {provider}"))
 }
 
-pub(super) fn logout(app_config: &AppConfig, provider: &str) -> Result<EffectResult, String> {
-    let removed = Credentials::of(&app_config.home).remove(provider);
+pub(super) fn logout(options: &AppOptions, provider: &str) -> Result<EffectResult, String> {
+    let removed = Credentials::of(&options.home).remove(provider);
     let mut text = if removed.map_err(|error| error.to_string())? {
         format!("removed API key for {provider}")
     } else {

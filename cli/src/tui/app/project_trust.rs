@@ -21,11 +21,11 @@ impl App {
     /// because it reads and hashes all their files.
     pub(super) fn find_untrusted(&mut self, then: AfterTrust) {
         let search = Search {
-            home: self.app_config.home.clone(),
+            home: self.options.home.clone(),
             cwd: self.state.root.clone(),
             // Extensions named on the command line need no trust decision.
             explicit: Vec::new(),
-            no_ext: self.app_config.no_ext,
+            no_ext: self.options.no_ext,
             trust: self.trust.clone(),
         };
         let none = search.no_ext
@@ -46,7 +46,7 @@ impl App {
         for (extension, allowed) in answers {
             let (dir, digest) = &extension.trust_key;
             let trust = Trust::new(digest.clone(), *allowed);
-            if let Err(error) = settings::set_trust(&self.app_config.home, dir, &trust) {
+            if let Err(error) = settings::set_trust(&self.options.home, dir, &trust) {
                 let text =
                     format!("cannot save this answer, it applies to this session only: {error}");
                 self.state.notify(Level::Warning, crate::clean::text(&text));

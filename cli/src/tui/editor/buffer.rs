@@ -36,7 +36,7 @@ pub(super) enum Motion {
     Right,
     WordLeft,
     WordRight,
-    /// Motion the previous whitespace, as in a shell.
+    /// To the previous whitespace, as in a shell.
     SpaceLeft,
     LineStart,
     LineEnd,

@@ -1,7 +1,7 @@
 //! The prompt history: in memory, and in a file that all sessions share.
 //!
 //! The file has one JSON string per line and is only appended to, under a lock, until it exceeds
-//! twice its maximum length. AfterTrust it is replaced with a file of the newest entries. Invalid lines
+//! twice its maximum length. Then it is replaced with a file of the newest entries. Invalid lines
 //! are ignored.
 
 use std::{

@@ -40,7 +40,7 @@ fn code_is_marked_without_colours() {
       f();
 
 
-    AfterTrust `**`.
+    Then `**`.
     ");
 }
 

@@ -88,7 +88,7 @@ fn now(state: &mut State, change: impl FnOnce(&mut Turn)) {
     }
 }
 
-/// Ends the streaming text and prints label is left of it.
+/// Ends the streaming text and prints what is left of it.
 fn end_text(state: &mut State) {
     let Some(turn) = &mut state.turn else {
         return;

@@ -48,7 +48,7 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
         }),
         HostMessage::ClearNotes(extension) => state.notes.clear_of(&clean::line(&extension)),
         HostMessage::OpenPanel(extension, open) => {
-            self::open(state, extension, &open.panel, effects)
+            self::open(state, extension, &open.panel, effects);
         }
         HostMessage::RenderPanel(extension, render) => {
             let mut panels = state.panels.iter_mut();

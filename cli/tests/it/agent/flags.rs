@@ -177,8 +177,14 @@ fn the_jail_holds_files_and_commands() {
 fn what_cannot_be_meant_is_a_usage_error() {
     let world = World::new();
     for (args, why) in [
-        (&["--no-yolo", "-p", "x"][..], "requires the interactive mode"),
-        (&["--no-yolo", "--json", "x"], "requires the interactive mode"),
+        (
+            &["--no-yolo", "-p", "x"][..],
+            "requires the interactive mode",
+        ),
+        (
+            &["--no-yolo", "--json", "x"],
+            "requires the interactive mode",
+        ),
         (&["--resume", "-p", "x"], "requires the interactive mode"),
         (&["--cwd", "nosuch", "-p", "x"], "--cwd: `nosuch`"),
         (&["--provider", "nosuch", "-p", "x"], "nosuch"),
