@@ -60,10 +60,10 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
         driver.stop_listening();
     }
     let ended = agent.end().await;
-    let told = match outcome {
+    let flushed = match outcome {
         Ok(()) => driver.finish().await,
         Err(OutputClosed) => Err(OutputClosed),
     };
     ended?;
-    told.map_err(|OutputClosed| Exit(Exit::BROKEN_PIPE).into())
+    flushed.map_err(|OutputClosed| Exit(Exit::BROKEN_PIPE).into())
 }

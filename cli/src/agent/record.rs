@@ -20,12 +20,12 @@ use zot_host::{
 use crate::exit::Usage;
 
 /// The file extension of transcripts.
-const ENDING: &str = ".zt.ndjson";
+const SUFFIX: &str = ".zt.ndjson";
 
 /// Records frames until it is finished.
 pub(crate) struct Record {
     path: PathBuf,
-    begun: Instant,
+    started: Instant,
     /// By extension, one recorder per start.
     recorders: Mutex<BTreeMap<String, Vec<Recorder>>>,
 }
@@ -49,7 +49,7 @@ impl Record {
         }
         Ok(Self {
             path: std::path::absolute(path).context("the working directory does not exist")?,
-            begun: Instant::now(),
+            started: Instant::now(),
             recorders: Mutex::default(),
         })
     }
@@ -68,7 +68,7 @@ impl Record {
             of_extension.push(recorder(extension));
         }
         if let Some(recorder) = of_extension.last_mut() {
-            recorder.frame(who, &frame, self.begun.elapsed());
+            recorder.frame(who, &frame, self.started.elapsed());
         }
     }
 
@@ -109,12 +109,12 @@ impl Record {
 
     fn named(&self, extension: &str) -> PathBuf {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let (stem, ending) = match file.strip_suffix(ENDING) {
-            Some(stem) => (stem, ENDING),
+        let (stem, suffix) = match file.strip_suffix(SUFFIX) {
+            Some(stem) => (stem, SUFFIX),
             None => file.rfind('.').map_or((&*file, ""), |at| file.split_at(at)),
         };
         self.path
-            .with_file_name(format!("{stem}-{extension}{ending}"))
+            .with_file_name(format!("{stem}-{extension}{suffix}"))
     }
 }
 

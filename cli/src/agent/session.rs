@@ -39,9 +39,9 @@ pub(super) fn choose(
 
 fn by_id(id: &str, sessions: &Sessions) -> anyhow::Result<Choice> {
     let listed = sessions.list().sessions;
-    let mut meant = listed.iter().filter(|entry| entry.head.id.starts_with(id));
+    let mut matching = listed.iter().filter(|entry| entry.head.id.starts_with(id));
     let id = id.escape_debug();
-    match (meant.next(), meant.next()) {
+    match (matching.next(), matching.next()) {
         (Some(entry), None) => Ok(Choice::File(entry.path.clone())),
         (None, _) => bail!("no session in this directory has an ID starting with `{id}`"),
         (Some(_), Some(_)) => bail!("more than one session has an ID starting with `{id}`"),

@@ -80,7 +80,7 @@ impl Start {
             Err(error) if error.is_no_key() && mode == Mode::Interactive => {
                 (demo_model(&catalogue), true)
             }
-            Err(error) => return Err(explained(error)),
+            Err(error) => return Err(usage_error(error)),
         };
         let (session, pick_session) = session::choose(flags, mode, &home, &cwd)?;
         let skills = skills(flags, &cwd, &home);
@@ -157,7 +157,7 @@ fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
 }
 
 /// Turns errors about flags into usage errors.
-fn explained(error: ResolveError) -> anyhow::Error {
+fn usage_error(error: ResolveError) -> anyhow::Error {
     match error {
         ResolveError::Provider(_) | ResolveError::BaseUrl(_) | ResolveError::Flag { .. } => {
             Usage::new(error.to_string()).into()

@@ -29,7 +29,7 @@ pub(super) fn commands() -> impl Iterator<Item = CommandInfo> {
 }
 
 /// Reports whether a built-in command has this name, ignoring case.
-pub(super) fn is(name: &str) -> bool {
+pub(super) fn is_built_in(name: &str) -> bool {
     COMMANDS.iter().any(|(it, _)| it.eq_ignore_ascii_case(name))
 }
 

@@ -95,7 +95,7 @@ impl Driver {
                 return Ok(());
             }
             let reads = !self.read_all && self.output.waiting() < UNREAD_BYTES;
-            let tells = !self.output.is_full();
+            let sends = !self.output.is_full();
             tokio::select! {
                 worked = self.output.work() => worked?,
                 received = self.input.next(), if reads => {
@@ -106,8 +106,8 @@ impl Driver {
                         self.output.write_now()?;
                     }
                 }
-                event = next(&mut self.active), if tells => self.event(event),
-                note = self.notes.next(), if tells => self.note(note),
+                event = next(&mut self.active), if sends => self.event(event),
+                note = self.notes.next(), if sends => self.note(note),
                 Some(result) = self.requests.join_next() => {
                     self.extension_result(result.expect("a request task does not panic"));
                 }
@@ -140,8 +140,8 @@ impl Driver {
     }
 
     fn is_over(&self) -> bool {
-        let is_told = self.output.waiting() == 0;
-        self.read_all && is_told && !self.is_busy() && self.requests.is_empty()
+        let is_flushed = self.output.waiting() == 0;
+        self.read_all && is_flushed && !self.is_busy() && self.requests.is_empty()
     }
 
     /// Handles a signal, which has aborted the running job: no other job starts.

@@ -10,7 +10,7 @@ use zot_protocol::{
 use super::stdin::Stdin;
 
 /// Longer command names are not repeated in responses.
-const NAME_BYTES: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// A line of input.
 pub(super) enum Received {
@@ -78,5 +78,9 @@ fn refused(mut refusal: Refusal) -> Response {
 }
 
 fn name(name: &str) -> &str {
-    if name.len() <= NAME_BYTES { name } else { "" }
+    if name.len() <= MAX_NAME_BYTES {
+        name
+    } else {
+        ""
+    }
 }

@@ -274,7 +274,7 @@ impl App {
         } else {
             far
         };
-        let tick = if self.state.is_moving() {
+        let tick = if self.state.is_animated() {
             self.last_tick + TICK
         } else {
             far

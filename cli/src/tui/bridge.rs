@@ -20,11 +20,11 @@ use zot_protocol::{
 use super::state::Panel;
 
 /// Number of notes that are shown per extension.
-pub(crate) const NOTES: usize = 20;
+pub(crate) const MAX_NOTES: usize = 20;
 /// Maximum number of queued notices from the host itself.
-const NOTICES: usize = 100;
+const MAX_NOTICES: usize = 100;
 /// Limits for queued panel messages per extension: messages, and bytes.
-const PANELS: (usize, usize) = (100, 2 << 20);
+const MAX_PANEL_MESSAGES: (usize, usize) = (100, 2 << 20);
 
 /// A message from an extension, or from the host about an extension, for the screen.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ impl Bridge {
                 };
                 count += 1;
                 bytes += size;
-                if count > PANELS.0 || (bytes > PANELS.1 && count > 1) {
+                if count > MAX_PANEL_MESSAGES.0 || (bytes > MAX_PANEL_MESSAGES.1 && count > 1) {
                     queue.remove(at);
                 }
             }
@@ -180,7 +180,7 @@ impl Bridge {
         {
             let mut queue = self.queue();
             let same = |it: &HostMessage| it.is_bounded() && it.extension() == Some(extension);
-            if queue.iter().filter(|it| same(it)).count() >= NOTES
+            if queue.iter().filter(|it| same(it)).count() >= MAX_NOTES
                 && let Some(oldest) = queue.iter().position(same)
             {
                 queue.remove(oldest);
@@ -251,7 +251,7 @@ impl Hooks for Bridge {
         let is_notice = |message: &HostMessage| matches!(message, HostMessage::Notice(..));
         {
             let mut queue = self.queue();
-            if queue.iter().filter(|message| is_notice(message)).count() >= NOTICES
+            if queue.iter().filter(|message| is_notice(message)).count() >= MAX_NOTICES
                 && let Some(oldest) = queue.iter().position(is_notice)
             {
                 queue.remove(oldest);
@@ -393,13 +393,15 @@ mod tests {
             bridge.note("noisy", NoteLevel::Info, &number.to_string());
         }
         bridge.note("other", NoteLevel::Info, "here");
-        let message = bridge.take();
-        assert_eq!(message.len(), NOTES + 2);
+        let messages = bridge.take();
+        assert_eq!(messages.len(), MAX_NOTES + 2);
         assert!(matches!(
-            &message[0],
+            &messages[0],
             HostMessage::Skipped { count: 9_980, .. }
         ));
-        assert!(matches!(&message[NOTES], HostMessage::Note { message, .. } if message == "9999"));
+        assert!(
+            matches!(&messages[MAX_NOTES], HostMessage::Note { message, .. } if message == "9999")
+        );
     }
 
     #[test]
@@ -409,11 +411,11 @@ mod tests {
             bridge.submit("noisy", "again");
         }
         bridge.submit("other", "me too");
-        let message = bridge.take();
-        assert_eq!(message.len(), limits::SUBMITS + 2);
+        let messages = bridge.take();
+        assert_eq!(messages.len(), limits::SUBMITS + 2);
         let dropped = |message: &HostMessage, name: &str| matches!(message, HostMessage::SubmitsDropped(by) if by == name);
-        assert!(dropped(&message[limits::SUBMITS], "noisy"));
-        assert!(dropped(&message[limits::SUBMITS + 1], "other"));
+        assert!(dropped(&messages[limits::SUBMITS], "noisy"));
+        assert!(dropped(&messages[limits::SUBMITS + 1], "other"));
         bridge.submit("noisy", &"x".repeat(limits::SUBMIT_BYTES + 1));
         assert!(dropped(&bridge.take()[0], "noisy"));
     }
@@ -433,14 +435,18 @@ mod tests {
             }
         }
         bridge.open_panel("other", OpenPanel::new(zot_protocol::Panel::new("1")));
-        let message = bridge.take();
-        assert!(message.len() <= PANELS.0 + 1, "{}", message.len());
-        let bytes: usize = message
+        let messages = bridge.take();
+        assert!(
+            messages.len() <= MAX_PANEL_MESSAGES.0 + 1,
+            "{}",
+            messages.len()
+        );
+        let bytes: usize = messages
             .iter()
             .filter_map(|it| it.panel_bytes("noisy"))
             .sum();
-        assert!(bytes <= PANELS.1, "{bytes}");
-        assert!(message.iter().any(|it| it.panel_bytes("other").is_some()));
+        assert!(bytes <= MAX_PANEL_MESSAGES.1, "{bytes}");
+        assert!(messages.iter().any(|it| it.panel_bytes("other").is_some()));
         bridge.open_panel("noisy", OpenPanel::new(zot_protocol::Panel::new("1")));
         bridge.gone("noisy");
         assert_eq!(
@@ -456,9 +462,9 @@ mod tests {
         bridge.note("a", NoteLevel::Info, "1");
         bridge.note("b", NoteLevel::Info, "2");
         bridge.clear_notes("a");
-        let message = bridge.take();
-        assert!(matches!(&message[0], HostMessage::Note { extension, .. } if extension == "b"));
-        assert!(matches!(&message[1], HostMessage::ClearNotes(by) if by == "a"));
-        assert_eq!(message.len(), 2);
+        let messages = bridge.take();
+        assert!(matches!(&messages[0], HostMessage::Note { extension, .. } if extension == "b"));
+        assert!(matches!(&messages[1], HostMessage::ClearNotes(by) if by == "a"));
+        assert_eq!(messages.len(), 2);
     }
 }

@@ -36,7 +36,7 @@ const EXIT_WINDOW: Duration = Duration::from_secs(2);
 /// but Esc.
 const ANSWER_DELAY: Duration = Duration::from_millis(700);
 /// Number of folded results that can still be unfolded.
-const FOLDED: usize = 20;
+const MAX_FOLDED: usize = 20;
 
 /// The state that the screen is drawn from.
 pub(crate) struct State {
@@ -341,12 +341,12 @@ impl State {
     }
 
     /// Reports whether a dialog is open that needs the agent to stay idle.
-    pub(crate) fn is_choosing(&self) -> bool {
+    pub(crate) fn has_blocking_dialog(&self) -> bool {
         matches!(self.dialog, Some(Dialog::Picker(_) | Dialog::Trust(_)))
     }
 
     /// Reports whether the screen changes without input.
-    pub(crate) fn is_moving(&self) -> bool {
+    pub(crate) fn is_animated(&self) -> bool {
         self.turn.is_some()
             || self.activity.is_some()
             || self.command.is_some()
@@ -423,7 +423,7 @@ impl State {
 
     /// Keeps a folded result so that it can be unfolded later.
     pub(crate) fn fold(&mut self, call: FinishedCall) {
-        if self.folded.len() == FOLDED {
+        if self.folded.len() == MAX_FOLDED {
             self.folded.remove(0);
         }
         self.folded.push(call);

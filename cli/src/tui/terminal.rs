@@ -28,7 +28,7 @@ use encode::{ScreenRow, row};
 use writer::ScreenWriter;
 
 /// The assumed size when the terminal does not report one, as on a serial line.
-const USUAL: Size = Size {
+const DEFAULT_SIZE: Size = Size {
     width: 80,
     height: 24,
 };
@@ -40,7 +40,7 @@ const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 /// Disables line wrapping for the live area, so that a line wider than computed is cut off.
 /// Finished lines may wrap, so that nothing of them is lost.
-const CUT: &str = "\x1b[?7l";
+const NO_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 
 /// The terminal in raw mode.
@@ -59,7 +59,7 @@ impl Terminal {
     pub(crate) fn enter(written: Arc<Notify>) -> io::Result<Self> {
         let raw = Raw::enter()?;
         Ok(Self {
-            size: mode::size().unwrap_or(USUAL),
+            size: mode::size().unwrap_or(DEFAULT_SIZE),
             shown: Vec::new(),
             stale: false,
             writer: ScreenWriter::new(written)?,
@@ -74,7 +74,7 @@ impl Terminal {
 
     /// Reads the new size. The next frame is drawn in full.
     pub(crate) fn resized(&mut self) {
-        self.size = mode::size().unwrap_or(USUAL);
+        self.size = mode::size().unwrap_or(DEFAULT_SIZE);
         self.stale = true;
     }
 
@@ -118,7 +118,7 @@ impl Terminal {
             row(&line, 0).write(width, frame);
             frame.push_str("\r\n");
         }
-        frame.push_str(CUT);
+        frame.push_str(NO_WRAP);
         for (at, row) in rows.iter().enumerate() {
             if at > 0 {
                 frame.push_str("\r\n");
@@ -129,7 +129,7 @@ impl Terminal {
             row.write(width, frame);
         }
         frame.push_str(WRAP);
-        park(rows.len().saturating_sub(1), frame);
+        move_to_top(rows.len().saturating_sub(1), frame);
     }
 
     fn draw_changes(&self, rows: &[ScreenRow], frame: &mut String) {
@@ -141,7 +141,7 @@ impl Terminal {
                 continue;
             }
             if frame.is_empty() {
-                frame.push_str(CUT);
+                frame.push_str(NO_WRAP);
             }
             down(at - below, frame);
             below = at;
@@ -153,7 +153,7 @@ impl Terminal {
         }
         if !frame.is_empty() {
             frame.push_str(WRAP);
-            park(below, frame);
+            move_to_top(below, frame);
         }
     }
 
@@ -179,7 +179,7 @@ impl Terminal {
 }
 
 /// Moves the cursor to the top left of the live area, from `below` rows down.
-fn park(below: usize, frame: &mut String) {
+fn move_to_top(below: usize, frame: &mut String) {
     frame.push('\r');
     if below > 0 {
         frame.push_str(&format!("\x1b[{below}A"));

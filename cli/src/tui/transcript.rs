@@ -11,7 +11,7 @@ use zot_protocol::{
 use super::{
     message::{Conversation, Model},
     state::{FinishedCall, Item},
-    update::shown,
+    update::block_text,
 };
 use crate::clean;
 
@@ -23,7 +23,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     let messages = runtime.messages().await;
     let model = runtime.model().await;
     let context = runtime.context().await;
-    let from = beginning(&messages);
+    let from = first_shown(&messages);
     let mut items = Vec::new();
     if !messages.is_empty() {
         // Wait for the extensions: those that intercept answers must filter them again.
@@ -53,12 +53,12 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
 }
 
 /// Returns the index of the first message to show, which is one of the user's.
-fn beginning(messages: &[Message]) -> usize {
+fn first_shown(messages: &[Message]) -> usize {
     let from = messages.len().saturating_sub(MAX_MESSAGES);
-    let said = messages[from..]
+    let offset = messages[from..]
         .iter()
         .position(|message| message.role == Role::User);
-    from + said.unwrap_or(0)
+    from + offset.unwrap_or(0)
 }
 
 /// Tool calls whose results have not been seen yet.
@@ -94,7 +94,7 @@ async fn add<'m>(
                         continue;
                     };
                     let (_, name, args) = calls.remove(at);
-                    let (text, images) = shown(&shown_content(content));
+                    let (text, images) = block_text(&shown_content(content));
                     items.push(Item::Tool(FinishedCall {
                         name: clean::line(name),
                         args: args.clone(),

@@ -6,7 +6,7 @@ mod dialog;
 mod host;
 mod keys;
 
-pub(crate) use agent::shown;
+pub(crate) use agent::block_text;
 pub(crate) use dialog::ANSWERS;
 
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
 
 /// Starts queued work while the agent is idle.
 fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
-    while !state.is_busy() && !state.is_choosing() {
+    while !state.is_busy() && !state.has_blocking_dialog() {
         match state.queue.pop_front() {
             Some(Queued::Prompt(text)) => {
                 state.submits = Submits::default();

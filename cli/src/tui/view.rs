@@ -16,9 +16,9 @@ use super::{
 };
 
 /// Minimum height for blank lines between the parts.
-const ROOMY: u16 = 12;
+const MIN_HEIGHT_FOR_GAPS: u16 = 12;
 /// Minimum height for the status bar.
-const BAR: u16 = 4;
+const MIN_HEIGHT_FOR_BAR: u16 = 4;
 
 /// Takes the finished items out of the state and returns them as lines for the scrollback.
 pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
@@ -78,7 +78,7 @@ pub(crate) fn live(state: &State) -> Buffer {
 /// Returns the part above the input: the running turn, the queue and the notes.
 fn top(state: &State, room: usize) -> Vec<Line<'static>> {
     let (width, theme) = (state.size.width, &state.theme);
-    let roomy = state.size.height >= ROOMY;
+    let roomy = state.size.height >= MIN_HEIGHT_FOR_GAPS;
     let mut parts: Vec<Vec<Line<'static>>> = Vec::new();
     let mut joins = false;
     if let Some(turn) = &state.turn {
@@ -127,7 +127,7 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
 fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
     let (size, theme) = (state.size, &state.theme);
     let width = size.width;
-    let bar = size.height >= BAR;
+    let bar = size.height >= MIN_HEIGHT_FOR_BAR;
     let room = size.height.saturating_sub(u16::from(bar)).max(1);
     let rows = usize::from(room);
     let (mut lines, cursor) = match (state.focus(), &state.dialog) {

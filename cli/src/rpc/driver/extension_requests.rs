@@ -41,7 +41,7 @@ impl Driver {
     pub(super) fn run_command(&mut self, run: RunCommand) {
         let RunCommand { id, name, args, .. } = run;
         let name = name.strip_prefix('/').unwrap_or(&name).to_owned();
-        if built_in::is(&name) {
+        if built_in::is_built_in(&name) {
             let why = format!(
                 "`/{name}` is a built-in command; run_command runs only extension commands"
             );

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Number of log lines that `/ext` shows.
-const LOG: usize = 5;
+const LOG_LINES: usize = 5;
 
 impl App {
     pub(super) fn perform(&mut self, effect: Effect) {
@@ -48,7 +48,7 @@ impl App {
             Effect::Prompt(text) => {
                 let stream = runtime.prompt(Prompt::text(text));
                 self.follow(stream);
-                self.keep_history();
+                self.store_history();
             }
             Effect::Compact => self.follow(runtime.compact()),
             Effect::Cancel => runtime.cancel(),
@@ -248,7 +248,7 @@ impl App {
         }
     }
 
-    pub(super) fn keep_history(&mut self) {
+    pub(super) fn store_history(&mut self) {
         let path = super::history(&self.options.home);
         // Failing to save the history is not worth an error message.
         let _ = self.state.editor.history.store(&path);
@@ -298,7 +298,7 @@ fn views(runtime: &Runtime, options: &AppOptions) -> Vec<ExtensionView> {
             .next()
             .map(|(_, stats)| stats.clone())
             .unwrap_or_default();
-        let log = logs::last(&options.home.log_of(&info.name), LOG);
+        let log = logs::last(&options.home.log_of(&info.name), LOG_LINES);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
         ExtensionView {
             asked: own.asked(),

@@ -32,12 +32,12 @@ pub(super) async fn list(
     let mut models: Vec<_> = known
         .filter(|model| {
             let name = model.provider.as_str();
-            if let Some((_, there)) = providers.iter().find(|(known, _)| *known == name) {
-                return *there;
+            if let Some((_, is_usable)) = providers.iter().find(|(known, _)| *known == name) {
+                return *is_usable;
             }
-            let there = name == current.provider || options.resolve(name, &model.id).is_ok();
-            providers.push((name, there));
-            there
+            let is_usable = name == current.provider || options.resolve(name, &model.id).is_ok();
+            providers.push((name, is_usable));
+            is_usable
         })
         .cloned()
         .collect();
@@ -140,10 +140,10 @@ pub(super) async fn login(
     key: ApiKey,
     messages: mpsc::Sender<Message>,
 ) {
-    let kept = keep(&options, &provider, key).await;
-    let is_kept = kept.is_ok();
-    let _ = messages.send(Message::Login(kept)).await;
-    if !is_kept || !options.fell_back || runtime.model().await.provider != demo::NAME {
+    let saved = check_and_save(&options, &provider, key).await;
+    let is_saved = saved.is_ok();
+    let _ = messages.send(Message::Login(saved)).await;
+    if !is_saved || !options.fell_back || runtime.model().await.provider != demo::NAME {
         return;
     }
     let wanted = options.wanted_of(&provider);
@@ -162,7 +162,11 @@ pub(super) async fn login(
     let _ = messages.send(Message::EffectDone(result)).await;
 }
 
-async fn keep(options: &AppOptions, provider: &str, key: ApiKey) -> Result<String, String> {
+async fn check_and_save(
+    options: &AppOptions,
+    provider: &str,
+    key: ApiKey,
+) -> Result<String, String> {
     let wanted = options.wanted_of(provider);
     let base = wanted.base_url.as_deref().unwrap_or(base_url(provider));
     let endpoint = Endpoint::new(base, Some(key.clone())).map_err(|error| error.to_string())?;
@@ -171,8 +175,8 @@ async fn keep(options: &AppOptions, provider: &str, key: ApiKey) -> Result<Strin
         let (why, _) = error.split_once("\nhint:").unwrap_or((&error, ""));
         return Err(format!("API key not saved: {why}"));
     }
-    let kept = Credentials::of(&options.home).set(provider, &key);
-    kept.map_err(|error| error.to_string())?;
+    let saved = Credentials::of(&options.home).set(provider, &key);
+    saved.map_err(|error| error.to_string())?;
     Ok(format!("saved API key for {provider}"))
 }
 

@@ -108,11 +108,12 @@ mod tests {
     use super::*;
 
     fn project(paths: &[&str]) -> (tempfile::TempDir, Files) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
         for path in paths {
             let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            fs::write(path, "target/\n").expect("written");
+            fs::create_dir_all(path.parent().expect("no parent"))
+                .expect("failed to create directory");
+            fs::write(path, "target/\n").expect("failed to write");
         }
         let files = Files::of(folder.path());
         (folder, files)
@@ -159,38 +160,39 @@ mod tests {
         );
         assert_eq!(files.find("READ", 1)[0].hits, [0, 1, 2, 3]);
 
-        fs::write(folder.path().join("new.txt"), "").expect("written");
+        fs::write(folder.path().join("new.txt"), "").expect("failed to write");
         files.refresh();
         assert_eq!(files.all("new"), ["new.txt"]);
     }
 
     #[test]
     fn links_and_special_and_large_ignore_files_are_skipped() {
-        let outside = tempfile::tempdir().expect("a folder");
-        fs::write(outside.path().join("patterns"), "*.txt\n").expect("written");
+        let outside = tempfile::tempdir().expect("failed to create a temporary directory");
+        fs::write(outside.path().join("patterns"), "*.txt\n").expect("failed to write");
         for kind in ["fifo", "link", "device", "large"] {
-            let folder = tempfile::tempdir().expect("a folder");
+            let folder = tempfile::tempdir().expect("failed to create a temporary directory");
             let root = folder.path();
-            fs::create_dir(root.join("sub")).expect("made");
+            fs::create_dir(root.join("sub")).expect("failed to create directory");
             for name in [".gitignore", ".ignore", "sub/.gitignore"] {
                 let path = root.join(name);
                 match kind {
                     "fifo" => {
                         let made = std::process::Command::new("mkfifo").arg(path).status();
-                        assert!(made.expect("mkfifo starts").success());
+                        assert!(made.expect("failed to start mkfifo").success());
                     }
                     "link" => {
                         let target = outside.path().join("patterns");
-                        std::os::unix::fs::symlink(target, path).expect("linked");
+                        std::os::unix::fs::symlink(target, path).expect("failed to create symlink");
                     }
                     "device" => {
-                        std::os::unix::fs::symlink("/dev/full", path).expect("linked");
+                        std::os::unix::fs::symlink("/dev/full", path)
+                            .expect("failed to create symlink");
                     }
-                    _ => fs::write(path, "*.txt\n".repeat(20_000)).expect("written"),
+                    _ => fs::write(path, "*.txt\n".repeat(20_000)).expect("failed to write"),
                 }
             }
-            fs::write(root.join("a.txt"), "").expect("written");
-            fs::write(root.join("sub/b.txt"), "").expect("written");
+            fs::write(root.join("a.txt"), "").expect("failed to write");
+            fs::write(root.join("sub/b.txt"), "").expect("failed to write");
             let mut files = Files::of(root);
             assert_eq!(files.all("txt"), ["a.txt", "sub/b.txt"], "{kind}");
         }
@@ -200,9 +202,9 @@ mod tests {
     fn the_innermost_ignore_file_wins() {
         let (folder, _) = project(&["sub/deep/kept.log", "sub/deep/lost.txt", "lost.log"]);
         let write = |path: &str, text: &str| {
-            fs::write(folder.path().join(path), text).expect("written");
+            fs::write(folder.path().join(path), text).expect("failed to write");
         };
-        fs::create_dir_all(folder.path().join(".git/info")).expect("made");
+        fs::create_dir_all(folder.path().join(".git/info")).expect("failed to create directory");
         write(".git/info/exclude", "excluded\n");
         write("excluded", "");
         write(".gitignore", "*.log\n/sub/deep/lost.txt\n");

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEventKind, KeyModifiers};
 
 use super::*;
-use crate::tui::text::{tests::foreign, width};
+use crate::tui::text::{tests::untrusted_text, width};
 
 /// Returns a key by name: `a`, `ctrl+a`, `alt+enter`, `up`.
 fn key(name: &str) -> KeyEvent {
@@ -26,7 +26,7 @@ fn key(name: &str) -> KeyEvent {
         "delete" => KeyCode::Delete,
         "tab" => KeyCode::Tab,
         "esc" => KeyCode::Esc,
-        name => KeyCode::Char(name.chars().next().expect("a character")),
+        name => KeyCode::Char(name.chars().next().expect("empty name")),
     };
     KeyEvent::new(code, modifiers)
 }
@@ -267,7 +267,7 @@ fn completing_a_file_replaces_its_token() {
     let mut editor = editor("see @ma and");
     assert_eq!(editor.file_token(), None);
     editor.keys("left left left left");
-    let token = editor.file_token().expect("a token");
+    let token = editor.file_token().expect("no token");
     assert_eq!(token.query, "ma");
     editor.complete_file(&token, "src/main.rs");
     assert_eq!(editor.seen(), "see @src/main.rs | and");
@@ -284,7 +284,7 @@ proptest! {
 
     #[test]
     fn the_cursor_is_always_on_the_screen(
-        pastes in proptest::collection::vec((foreign(), proptest::collection::vec(any_key(), 0..20)), 0..4),
+        pastes in proptest::collection::vec((untrusted_text(), proptest::collection::vec(any_key(), 0..20)), 0..4),
         columns in 0u16..40,
         height in 0u16..6,
     ) {

@@ -2,7 +2,7 @@
 
 use zot_protocol::NoteLevel;
 
-use crate::tui::bridge::NOTES;
+use crate::tui::bridge::MAX_NOTES;
 
 /// A note from an extension, or from the host about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Notes {
     /// Adds a note. Over the limit, drops and counts the extension's oldest note.
     pub(crate) fn add(&mut self, note: Note) {
         let same = |it: &&Note| it.extension == note.extension;
-        if self.shown.iter().filter(same).count() >= NOTES {
+        if self.shown.iter().filter(same).count() >= MAX_NOTES {
             let oldest = self.shown.iter().position(|it| same(&it));
             if let Some(oldest) = oldest {
                 self.shown.remove(oldest);
@@ -85,7 +85,7 @@ mod tests {
         for number in 0..25 {
             notes.add(note("noisy", number));
         }
-        assert_eq!(notes.shown().len(), NOTES + 1);
+        assert_eq!(notes.shown().len(), MAX_NOTES + 1);
         assert_eq!(notes.shown()[1], note("noisy", 5));
         assert_eq!(notes.skipped(), [("noisy".to_owned(), 5)]);
         notes.clear_of("noisy");

@@ -7,7 +7,7 @@ use crate::tui::{
 };
 
 /// Number of files offered.
-const FILES: usize = 8;
+const MAX_FILES: usize = 8;
 
 /// The popup below the editor.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl PopupRow {
     }
 
     /// Reports whether this is the command called `typed`.
-    fn is(&self, typed: &str) -> bool {
+    fn is_named(&self, typed: &str) -> bool {
         match self {
             Self::Builtin(builtin) => builtin.name().eq_ignore_ascii_case(typed),
             Self::Command { name, .. } => name.eq_ignore_ascii_case(typed),
@@ -107,7 +107,7 @@ impl State {
         if rows != self.popup.rows || text != self.popup.text {
             // An exact match is selected first.
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
-            let whole = command.and_then(|typed| chosen.position(|row| row.is(typed)));
+            let whole = command.and_then(|typed| chosen.position(|row| row.is_named(typed)));
             self.popup.selected = whole.unwrap_or(0);
             self.popup.rows = rows;
         }
@@ -123,7 +123,7 @@ impl State {
         };
         // Read this before searching: files found in between show up on the next refresh.
         self.popup.is_searching = files.is_searching();
-        let found = files.find(&token.query, FILES);
+        let found = files.find(&token.query, MAX_FILES);
         self.popup.token = Some(token);
         found.into_iter().map(PopupRow::File).collect()
     }

@@ -7,9 +7,9 @@ use zot_protocol::{Object, ToolId};
 use crate::tui::text::Stream;
 
 /// Number of progress lines shown per tool call.
-const PROGRESS: usize = 3;
+const MAX_PROGRESS_LINES: usize = 3;
 /// Maximum number of bytes kept of arguments that the model is still writing.
-const DRAFT: usize = 4 * 1024;
+const MAX_DRAFT_BYTES: usize = 4 * 1024;
 
 /// The running prompt.
 pub(crate) struct Turn {
@@ -72,15 +72,15 @@ impl Call {
 
     /// Appends to the arguments that the model is writing.
     pub(crate) fn write(&mut self, delta: &str) {
-        if self.draft.len() < DRAFT {
+        if self.draft.len() < MAX_DRAFT_BYTES {
             self.draft.push_str(delta);
         }
     }
 
     /// Adds lines of progress.
-    pub(crate) fn progressed(&mut self, text: &str) {
+    pub(crate) fn add_progress(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            if self.progress.len() == PROGRESS {
+            if self.progress.len() == MAX_PROGRESS_LINES {
                 self.progress.pop_front();
             }
             self.progress.push_back(line.to_owned());

@@ -5,9 +5,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::input::Input;
 
 /// Longer pastes are truncated.
-const PASTE: usize = 16 * 1024 * 1024;
+const MAX_PASTE: usize = 16 * 1024 * 1024;
 /// Longer escape sequences are discarded.
-const SEQUENCE: usize = 64;
+const MAX_SEQUENCE: usize = 64;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// The decoder.
@@ -84,7 +84,7 @@ impl Keys {
         // The end marker may be split between two reads.
         let keep = self.pending.len().saturating_sub(PASTE_END.len() - 1);
         let count = end.unwrap_or(keep);
-        let room = PASTE.saturating_sub(paste.len());
+        let room = MAX_PASTE.saturating_sub(paste.len());
         paste.extend_from_slice(&self.pending[..count.min(room)]);
         let skip = if end.is_some() { PASTE_END.len() } else { 0 };
         self.pending.drain(..count + skip);
@@ -172,7 +172,7 @@ fn typed(char: char) -> KeyEvent {
 fn control_sequence(bytes: &[u8]) -> First {
     let is_final = |byte: &u8| (0x40..=0x7e).contains(byte);
     let Some(end) = bytes[2..].iter().position(is_final).map(|at| at + 2) else {
-        return if bytes.len() < SEQUENCE {
+        return if bytes.len() < MAX_SEQUENCE {
             First::Part
         } else {
             First::Whole(None, bytes.len())

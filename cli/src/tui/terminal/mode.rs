@@ -17,7 +17,7 @@ const ENTER: &str = "\x1b[?2004h\x1b[?25l";
 const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
 
 /// The original modes, while raw mode is active.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+static SAVED_MODES: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Messages of panics on other threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -57,10 +57,10 @@ impl Raw {
     /// Enters raw mode again, saving the current modes.
     #[expect(clippy::unused_self, reason = "proves that raw mode was entered")]
     pub(super) fn resume(&self) -> io::Result<()> {
-        let before = tcgetattr(io::stdin())?;
-        let mut raw = before.clone();
+        let saved = tcgetattr(io::stdin())?;
+        let mut raw = saved.clone();
         raw.make_raw();
-        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        *SAVED_MODES.lock().unwrap_or_else(PoisonError::into_inner) = Some(saved);
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         write(ENTER)
     }
@@ -74,10 +74,13 @@ impl Drop for Raw {
 
 /// Restores the terminal if raw mode is active. Errors are ignored: the terminal may be gone.
 pub(crate) fn leave() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(before) = before {
+    let saved = SAVED_MODES
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(saved) = saved {
         let _ = write(LEAVE);
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &saved);
     }
 }
 
@@ -88,25 +91,25 @@ fn write(text: &str) -> io::Result<()> {
 }
 
 /// Installs a panic hook. A panic on the drawing thread restores the terminal before it is printed.
-/// A panic on another thread is kept and shown on the screen.
+/// A panic on another thread is saved and shown on the screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let draws = thread::current().id();
-        let say = panic::take_hook();
+        let drawing_thread = thread::current().id();
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |panicked| {
-            if thread::current().id() == draws {
+            if thread::current().id() == drawing_thread {
                 leave();
             }
-            let is_ours = BEFORE
+            let is_raw = SAVED_MODES
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .is_some();
-            if is_ours {
-                let mut kept = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.push(panicked.to_string());
+            if is_raw {
+                let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+                panics.push(panicked.to_string());
             } else {
-                say(panicked);
+                default_hook(panicked);
             }
         }));
     });

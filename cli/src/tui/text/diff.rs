@@ -84,7 +84,7 @@ impl DiffWriter<'_> {
         if let Some(next) = Hunk::of(line).filter(|_| !self.hunk.is_open()) {
             self.flush();
             // A mark for the lines omitted between two hunks.
-            if self.hunk.is_one() {
+            if self.hunk.has_started() {
                 let digits = self.digits;
                 self.lines.push(Line::from(Span::styled(
                     format!("{:>digits$}", "⋮"),
@@ -164,7 +164,7 @@ impl DiffWriter<'_> {
         let differs = differs.unwrap_or(0..0);
         let spans = vec![
             Span::styled(&text[..differs.start], style),
-            Span::styled(&text[differs.clone()], standing_out(style)),
+            Span::styled(&text[differs.clone()], highlighted(style)),
             Span::styled(&text[differs.end..], style),
         ];
         self.lines
@@ -172,7 +172,7 @@ impl DiffWriter<'_> {
     }
 }
 
-fn standing_out(style: Style) -> Style {
+fn highlighted(style: Style) -> Style {
     style.add_modifier(Modifier::REVERSED)
 }
 
@@ -226,7 +226,7 @@ impl Hunk {
     }
 
     /// Reports whether there was a hunk at all.
-    fn is_one(self) -> bool {
+    fn has_started(self) -> bool {
         (self.old, self.new) != (0, 0)
     }
 

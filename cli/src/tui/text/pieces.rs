@@ -17,10 +17,10 @@ pub(super) const CODE_INDENT: &str = "  ";
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
     /// Whether something has been drawn already.
-    begun: bool,
+    has_content: bool,
     /// Whether the last piece contained blank lines, so that another is needed to show where it
     /// ends.
-    was_apart: bool,
+    had_blank_lines: bool,
     /// The highlighter of the open code block.
     tokenizer: Tokenizer,
 }
@@ -69,12 +69,12 @@ impl Pieces {
     }
 
     /// Adds the lines of a block, with a blank line before them if needed.
-    fn below(&mut self, drawn: Vec<Line<'static>>, apart: bool, lines: &mut Vec<Line<'static>>) {
-        if self.begun && (apart || self.was_apart) {
+    fn below(&mut self, drawn: Vec<Line<'static>>, separate: bool, lines: &mut Vec<Line<'static>>) {
+        if self.has_content && (separate || self.had_blank_lines) {
             lines.push(Line::default());
         }
-        self.begun = true;
-        self.was_apart = drawn.iter().any(|line| line.spans.is_empty());
+        self.has_content = true;
+        self.had_blank_lines = drawn.iter().any(|line| line.spans.is_empty());
         lines.extend(drawn);
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn code(source: &str, language: &str, width: u16, theme: &Theme) -> V
 }
 
 /// Generates text that a model or an attacker might write.
-pub(crate) fn foreign() -> impl Strategy<Value = String> {
+pub(crate) fn untrusted_text() -> impl Strategy<Value = String> {
     let parts = prop_oneof![
         4 => "[a-z]{1,9}".boxed(),
         3 => Just(" ".to_owned()).boxed(),
@@ -71,7 +71,7 @@ pub(crate) fn foreign() -> impl Strategy<Value = String> {
     proptest::collection::vec(parts, 0..40).prop_map(|parts| parts.concat())
 }
 
-fn is_fit(lines: &[Line<'_>], columns: u16) -> Result<(), TestCaseError> {
+fn assert_fits(lines: &[Line<'_>], columns: u16) -> Result<(), TestCaseError> {
     for line in lines {
         for span in &line.spans {
             prop_assert!(
@@ -94,24 +94,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn output_is_sanitised_and_fits_the_width(source in foreign(), columns in 0u16..50) {
+    fn output_is_sanitised_and_fits_the_width(source in untrusted_text(), columns in 0u16..50) {
         let theme = Theme::dark();
-        is_fit(&markdown(&source, columns, &theme), columns)?;
-        is_fit(&plain(&source, columns, theme.text), columns)?;
-        is_fit(&diff(&source, columns, &theme), columns)?;
-        is_fit(&diff(&format!("@@ -1,9 +1,9 @@\n{source}"), columns, &theme), columns)?;
-        is_fit(&code(&source, "rust", columns, &theme), columns)?;
-        is_fit(&code(&source, "html", columns, &theme), columns)?;
-        is_fit(&wrap(&Line::from(source.as_str()), columns), columns)?;
-        is_fit(&[Line::from(fit(&source, columns))], columns)?;
-        is_fit(&[fit_line(&Line::from(vec![source.as_str().into(), source.as_str().into()]), columns)], columns)?;
+        assert_fits(&markdown(&source, columns, &theme), columns)?;
+        assert_fits(&plain(&source, columns, theme.text), columns)?;
+        assert_fits(&diff(&source, columns, &theme), columns)?;
+        assert_fits(&diff(&format!("@@ -1,9 +1,9 @@\n{source}"), columns, &theme), columns)?;
+        assert_fits(&code(&source, "rust", columns, &theme), columns)?;
+        assert_fits(&code(&source, "html", columns, &theme), columns)?;
+        assert_fits(&wrap(&Line::from(source.as_str()), columns), columns)?;
+        assert_fits(&[Line::from(fit(&source, columns))], columns)?;
+        assert_fits(&[fit_line(&Line::from(vec![source.as_str().into(), source.as_str().into()]), columns)], columns)?;
         let mut stream = Stream::default();
         stream.push(&source);
-        is_fit(&stream.open(columns, &theme), columns)?;
+        assert_fits(&stream.open(columns, &theme), columns)?;
     }
 
     #[test]
-    fn rendering_does_not_depend_on_how_a_text_arrives(source in foreign(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
+    fn rendering_does_not_depend_on_how_a_text_arrives(source in untrusted_text(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
         let theme = Theme::dark();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|at| source.floor_char_boundary(at)).collect();
         cuts.sort_unstable();

@@ -9,7 +9,7 @@ const PART: &str = "## A part\n\nSome *words* with `code`, a [link](https://a.ex
 of the screen.\n\n- one\n- two\n  - inner\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {\n    let x = \"text\"; // remark\n}\n```\n\n";
 
 fn print_timing(what: &str, bytes: usize, took: Duration) {
-    let rate = f64::from(u32::try_from(bytes).expect("small")) / 1e6 / took.as_secs_f64();
+    let rate = f64::from(u32::try_from(bytes).expect("should fit")) / 1e6 / took.as_secs_f64();
     println!("{what}: {took:.1?}, {rate:.1} MB/s");
 }
 
@@ -30,7 +30,7 @@ fn timings() {
     let deltas: Vec<&str> = source
         .as_bytes()
         .chunks(10)
-        .map(|it| std::str::from_utf8(it).expect("ASCII"))
+        .map(|it| std::str::from_utf8(it).expect("should be ASCII"))
         .collect();
     let start = Instant::now();
     let mut stream = Stream::default();
@@ -50,7 +50,7 @@ fn timings() {
         source.len(),
         took,
     );
-    let second = took / u32::try_from(deltas.len() / 2000).expect("small");
+    let second = took / u32::try_from(deltas.len() / 2000).expect("should fit");
     println!("per second, at 2,000 deltas/s: {second:.1?}");
 
     for (what, line) in [

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Maximum number of bytes of a result that are shown.
-const RESULT: usize = 256 * 1024;
+const MAX_RESULT_BYTES: usize = 256 * 1024;
 
 /// Applies one event of the running prompt.
 pub(super) fn event(state: &mut State, event: rpc::Event) {
@@ -20,7 +20,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
             if let Some(turn) = &mut state.turn {
                 turn.prompt = None;
             }
-            let (text, images) = shown(&message.content);
+            let (text, images) = block_text(&message.content);
             let lines: Vec<String> = Some(text)
                 .into_iter()
                 .filter(|text| !text.is_empty())
@@ -59,7 +59,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
         }),
         rpc::Event::ToolProgress(progress) => now(state, |turn| {
             if let Some(call) = turn.call(&progress.id) {
-                call.progressed(&clean::text(&progress.text));
+                call.add_progress(&clean::text(&progress.text));
             }
         }),
         rpc::Event::ToolResult(result) => self::result(state, result),
@@ -109,7 +109,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
         return;
     };
     let call = turn.calls.remove(at);
-    let (text, images) = shown(&result.content);
+    let (text, images) = block_text(&result.content);
     let status = result.status.unwrap_or(if result.is_error {
         ToolStatus::Failed
     } else {
@@ -163,7 +163,7 @@ pub(super) fn ended(state: &mut State) {
 }
 
 /// Returns the text of the blocks and one line per image.
-pub(crate) fn shown(blocks: &[rpc::Block]) -> (String, Vec<String>) {
+pub(crate) fn block_text(blocks: &[rpc::Block]) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut images = Vec::new();
     for block in blocks {
@@ -173,8 +173,8 @@ pub(crate) fn shown(blocks: &[rpc::Block]) -> (String, Vec<String>) {
                     text.push('\n');
                 }
                 text.push_str(&block.text);
-                if text.len() > RESULT {
-                    text.truncate(text.floor_char_boundary(RESULT));
+                if text.len() > MAX_RESULT_BYTES {
+                    text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES));
                     text.push_str("\n…");
                 }
             }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Maximum number of open panels per extension.
-const PANELS: usize = 4;
+const MAX_PANELS: usize = 4;
 
 pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec<Effect>) {
     match message {
@@ -84,7 +84,7 @@ fn open(
     let same = |it: &Panel| it.extension == panel.extension && it.id == panel.id;
     state.panels.retain(|it| !same(it));
     let of_extension = |it: &Panel| it.extension == panel.extension;
-    if state.panels.iter().filter(|it| of_extension(it)).count() >= PANELS
+    if state.panels.iter().filter(|it| of_extension(it)).count() >= MAX_PANELS
         && let Some(oldest) = state.panels.iter().position(of_extension)
     {
         let closed = state.panels.remove(oldest);

@@ -13,7 +13,7 @@ use crate::{
 
 const KEYS: &str = "↑↓ move · esc close";
 /// Number of log lines shown.
-const LOG: usize = 5;
+const LOG_LINES: usize = 5;
 
 pub(crate) fn lines(
     views: &[ExtensionView],
@@ -106,7 +106,7 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
         );
         add("latency", text, theme.text);
     }
-    let log = &view.log[view.log.len().saturating_sub(LOG)..];
+    let log = &view.log[view.log.len().saturating_sub(LOG_LINES)..];
     for (at, line) in log.iter().enumerate() {
         let label = if at == 0 { "log" } else { "" };
         add(label, line.clone(), theme.muted);

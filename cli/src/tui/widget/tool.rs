@@ -21,7 +21,7 @@ const EDGE: &str = "  │ ";
 /// Maximum number of bytes of the arguments in the summary line.
 const MAX_BYTES: usize = 1024;
 /// Maximum number of lines of an unfolded result.
-const UNFOLDED: usize = 2_000;
+const MAX_UNFOLDED_LINES: usize = 2_000;
 
 /// Draws a call without a result: the model is writing it, or it is queued or running.
 pub(crate) fn running(
@@ -41,7 +41,11 @@ pub(crate) fn running(
         None => clean::line(&call.draft[..call.draft.floor_char_boundary(MAX_BYTES)]),
     };
     let mut lines = vec![head(mark, style, &call.name, &about, "", width, theme)];
-    lines.extend(call.progress.iter().map(|line| edged(line, width, theme)));
+    lines.extend(
+        call.progress
+            .iter()
+            .map(|line| output_line(line, width, theme)),
+    );
     lines
 }
 
@@ -52,7 +56,11 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
     if let Some(diff) = diff_of(call) {
         let body = text::diff(diff, width.saturating_sub(4).max(1), theme);
         let hidden = body.len().saturating_sub(limit);
-        lines.extend(body.into_iter().take(limit).map(|line| within(line, theme)));
+        lines.extend(
+            body.into_iter()
+                .take(limit)
+                .map(|line| with_edge(line, theme)),
+        );
         lines.extend(more(hidden, width, theme));
         return lines;
     }
@@ -60,8 +68,12 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
     // For a file, the number of lines says more than its first line.
     let shown = if limit == 1 && count > 1 { 0 } else { limit };
     let body = call.text.lines().take(shown);
-    lines.extend(body.map(|line| edged(line, width, theme)));
-    lines.extend(call.images.iter().map(|line| edged(line, width, theme)));
+    lines.extend(body.map(|line| output_line(line, width, theme)));
+    lines.extend(
+        call.images
+            .iter()
+            .map(|line| output_line(line, width, theme)),
+    );
     lines.extend(more(count.saturating_sub(shown), width, theme));
     lines
 }
@@ -74,11 +86,11 @@ pub(crate) fn unfolded(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
         Some(diff) => text::diff(diff, inner, theme),
         None => text::plain(&call.text, inner, theme.muted),
     };
-    let hidden = body.len().saturating_sub(UNFOLDED);
+    let hidden = body.len().saturating_sub(MAX_UNFOLDED_LINES);
     lines.extend(
         body.into_iter()
-            .take(UNFOLDED)
-            .map(|line| within(line, theme)),
+            .take(MAX_UNFOLDED_LINES)
+            .map(|line| with_edge(line, theme)),
     );
     if hidden > 0 {
         let text = text::fit(&format!("{EDGE}… {hidden} more lines"), width);
@@ -131,12 +143,12 @@ fn head(
     text::fit_line(&Line::from(spans), width)
 }
 
-fn edged(line: &str, width: u16, theme: &Theme) -> Line<'static> {
+fn output_line(line: &str, width: u16, theme: &Theme) -> Line<'static> {
     let line = line.replace('\t', "    ");
     Line::styled(text::fit(&format!("{EDGE}{line}"), width), theme.muted)
 }
 
-fn within(line: Line<'static>, theme: &Theme) -> Line<'static> {
+fn with_edge(line: Line<'static>, theme: &Theme) -> Line<'static> {
     let mut spans = vec![Span::styled(EDGE, theme.muted)];
     spans.extend(line.spans);
     Line::from(spans).style(line.style)

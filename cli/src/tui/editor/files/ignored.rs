@@ -13,11 +13,11 @@ use ignore::{
 use zot_host::{context::repository, untrusted};
 
 /// Maximum size of a pattern file.
-const FILE_BYTES: usize = 64 << 10;
+const MAX_FILE_BYTES: usize = 64 << 10;
 /// Maximum total size of the patterns that apply to a directory, including those of its parents.
-const ALL_BYTES: usize = 256 << 10;
+const MAX_TOTAL_BYTES: usize = 256 << 10;
 /// Maximum number of patterns per file.
-const LINES: usize = 2_000;
+const MAX_PATTERNS: usize = 2_000;
 /// In order of increasing precedence.
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 
@@ -75,14 +75,14 @@ impl Ignored {
         let Ok(rest) = path.strip_prefix(&self.root) else {
             return;
         };
-        let most = FILE_BYTES.min(ALL_BYTES - self.bytes);
+        let most = MAX_FILE_BYTES.min(MAX_TOTAL_BYTES - self.bytes);
         let Ok(bytes) = untrusted::read_whole(Some(&self.root), rest, most) else {
             return;
         };
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut builder = GitignoreBuilder::new(folder);
-        for line in text.lines().take(LINES) {
+        for line in text.lines().take(MAX_PATTERNS) {
             // Invalid patterns are skipped, as git does.
             let _ = builder.add_line(None, line);
         }

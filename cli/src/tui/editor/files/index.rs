@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 64;
 /// Maximum number of entries read per directory.
 const MAX_ENTRIES: usize = 50_000;
 /// Directories of version control systems, which are skipped.
-const CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+const VCS_DIRS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 /// Indexing stops after this time, for slow disks.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Paths are published in batches, to take the lock less often.
@@ -119,7 +119,7 @@ impl Walk<'_> {
                 return;
             }
             let path = folder.join(&name);
-            if CONTROL.iter().any(|it| name == *it) || ignored.ignores(&path, is_dir) {
+            if VCS_DIRS.iter().any(|it| name == *it) || ignored.ignores(&path, is_dir) {
                 continue;
             }
             self.add(&path, is_dir);

@@ -75,7 +75,7 @@ mod tests {
 
     /// Returns the range and the query of the token at the `|`.
     fn token(text: &str) -> Option<(String, String)> {
-        let cursor = text.find('|').expect("a cursor");
+        let cursor = text.find('|').expect("no cursor");
         let text = text.replace('|', "");
         let token = Token::at(&text, cursor)?;
         Some((text[token.range].to_owned(), token.query))
