@@ -14,7 +14,6 @@ const MAX_NAME_BYTES: usize = 256;
 
 /// A line of input.
 pub(super) enum Received {
-    /// A command.
     Command(Command),
     /// An invalid line, with the response to send.
     Refused(Response),

@@ -64,7 +64,6 @@ impl JobQueue {
         Ok(())
     }
 
-    /// Removes the next job.
     pub(super) fn pop(&mut self) -> Option<Job> {
         let job = self.jobs.pop_front()?;
         self.bytes -= job.bytes();

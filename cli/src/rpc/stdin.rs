@@ -18,7 +18,6 @@ use crate::agent::descriptor::{CLOSED, NonblockingRead, is_ready, read_nonblocki
 /// Maximum number of bytes per read.
 const CHUNK: usize = 16 * 1024;
 
-/// Standard input.
 #[derive(Debug)]
 pub(super) struct Stdin {
     /// `None` for a regular file, which is always readable.

@@ -49,7 +49,6 @@ const MESSAGES: usize = 64;
 /// Inputs or events handled in one batch before the loop polls its other sources.
 const BATCH: usize = 256;
 
-/// The interactive agent.
 struct App {
     state: State,
     terminal: Terminal,

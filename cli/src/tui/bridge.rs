@@ -54,7 +54,7 @@ pub(crate) enum HostMessage {
         extension: String,
         text: String,
     },
-    /// Prompts of an extension were dropped because they were too many or too large.
+    /// Prompts from an extension were dropped because they were too many or too large.
     SubmitsDropped(String),
     Confirm(ConfirmRequest),
     /// The question with this number no longer needs an answer.

@@ -1,6 +1,5 @@
 //! The built-in slash commands.
 
-/// A built-in slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Builtin {
     Help,

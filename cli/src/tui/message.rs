@@ -36,7 +36,6 @@ pub(crate) enum Message {
     },
     /// Project extensions that the user has not decided about.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
-    /// The agent has started.
     Started(Box<Conversation>),
     /// The available commands and extensions have changed.
     RegistryChanged {
@@ -74,7 +73,6 @@ pub(crate) enum EffectResult {
     Print(Item),
 }
 
-/// The model in use.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) provider: String,

@@ -47,7 +47,6 @@ pub(crate) struct State {
     pub(crate) editor: Editor,
     pub(crate) popup: Popup,
     pub(crate) files: Option<Files>,
-    /// The working directory.
     pub(crate) root: PathBuf,
     /// Finished items that are not yet in the scrollback.
     pub(crate) output: Vec<Item>,
@@ -58,11 +57,9 @@ pub(crate) struct State {
     pub(crate) folded: Vec<FinishedCall>,
     /// Whether the agent has been started.
     pub(crate) ready: bool,
-    /// The running prompt.
     pub(crate) turn: Option<Turn>,
     /// Another activity that keeps the agent busy.
     pub(crate) activity: Option<Activity>,
-    /// The running extension command.
     pub(crate) command: Option<Activity>,
     /// Prompts and commands that wait until the agent is idle.
     pub(crate) queue: VecDeque<Queued>,
@@ -76,7 +73,7 @@ pub(crate) struct State {
     pub(crate) granted: Vec<ToolGrant>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
-    /// The commands of extensions.
+    /// The commands that extensions provide.
     pub(crate) commands: Vec<Command>,
     pub(crate) extensions: Vec<ExtensionInfo>,
     /// When ctrl+c was last pressed. A second press soon after exits.
@@ -93,9 +90,9 @@ pub(crate) struct Activity {
 /// A prompt or command that waits until the agent is idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Queued {
-    /// A prompt of the user.
+    /// A prompt from the user.
     Prompt(String),
-    /// A prompt of an extension.
+    /// A prompt from an extension.
     Submitted {
         extension: String,
         text: String,
@@ -374,7 +371,7 @@ impl State {
             .is_some_and(|at| self.now.duration_since(at) < EXIT_WINDOW)
     }
 
-    /// Queues a prompt of the user, ahead of those from extensions.
+    /// Queues a prompt from the user, ahead of those from extensions.
     pub(crate) fn queue_prompt(&mut self, text: String) {
         let is_submitted = |it: &Queued| matches!(it, Queued::Submitted { .. });
         let at = self.queue.iter().position(is_submitted);
@@ -382,7 +379,7 @@ impl State {
         self.queue.insert(at, Queued::Prompt(text));
     }
 
-    /// Queues a prompt of an extension, unless too many are queued.
+    /// Queues a prompt from an extension, unless too many are queued.
     pub(crate) fn queue_submitted(&mut self, extension: String, text: String) {
         let is_submitted = |it: &&Queued| matches!(it, Queued::Submitted { .. });
         if self.queue.iter().filter(is_submitted).count() >= limits::SUBMITS {
@@ -391,7 +388,7 @@ impl State {
         self.queue.push_back(Queued::Submitted { extension, text });
     }
 
-    /// Reports dropped prompts of an extension, once between two prompts of the user.
+    /// Reports dropped prompts from an extension, once between two prompts from the user.
     pub(crate) fn submit_dropped(&mut self, extension: &str) {
         if self.submits.noted.insert(extension.to_owned()) {
             let most = limits::SUBMITS;

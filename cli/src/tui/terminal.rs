@@ -39,7 +39,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 /// Disables line wrapping for the live area, so that a line wider than computed is cut off.
-/// Finished lines may wrap, so that nothing of them is lost.
+/// Finished lines may wrap, so that no text is lost.
 const NO_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 

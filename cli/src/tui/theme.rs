@@ -17,7 +17,6 @@ pub(crate) struct Theme {
     pub(crate) accent: Style,
     /// Secondary text: frames, counts, hints.
     pub(crate) muted: Style,
-    /// Errors.
     pub(crate) error: Style,
     /// Headings and emphasis.
     pub(crate) strong: Style,

@@ -12,7 +12,6 @@ use zot_protocol::{NoteLevel, rpc};
 /// Maximum number of queued notes; further ones are dropped and counted.
 const CAPACITY: usize = 1_000;
 
-/// A queued note.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum QueuedNote {
     /// A note from an extension, as the event that clients receive.
@@ -21,7 +20,6 @@ pub(crate) enum QueuedNote {
     Notice(NoteLevel, String),
 }
 
-/// The queue.
 #[derive(Debug, Default)]
 pub(crate) struct NoteQueue {
     queue: Mutex<Pending>,

@@ -1,4 +1,4 @@
-//! A large line, serialised piece by piece, so that it is never in memory as a whole.
+//! A large line, serialised piece by piece, so that its JSON is never in memory as a whole.
 
 use std::io::{self, BufWriter, Write};
 
@@ -7,12 +7,10 @@ use tokio::sync::mpsc;
 
 use crate::clean;
 
-/// Size of a piece.
 const PIECE: usize = 64 * 1024;
 /// Number of pieces serialised ahead.
 const CAPACITY: usize = 2;
 
-/// A large line.
 #[derive(Debug)]
 pub(super) struct LargeLine(mpsc::Receiver<Vec<u8>>);
 

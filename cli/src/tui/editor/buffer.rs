@@ -126,7 +126,6 @@ impl TextBuffer {
         mem::take(&mut self.text)
     }
 
-    /// Undoes the last change.
     pub(super) fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo_steps.pop() {
             self.text = text;

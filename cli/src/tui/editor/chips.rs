@@ -107,7 +107,7 @@ pub(super) fn sanitise(text: &str) -> String {
     clean::text(text).replace(is_chip, "")
 }
 
-/// Normalises line ends. Terminals send a paste's line ends as carriage returns.
+/// Normalises line endings. Terminals send a paste's line endings as carriage returns.
 pub(super) fn normalise_line_ends(paste: &str) -> String {
     paste.replace("\r\n", "\n").replace('\r', "\n")
 }

@@ -11,7 +11,6 @@ use std::{
     path::Path,
 };
 
-/// Maximum number of entries.
 const MAX_ENTRIES: usize = 1000;
 /// Maximum number of bytes that are read. The file may grow to twice this size.
 const MAX_BYTES: u64 = 1024 * 1024;

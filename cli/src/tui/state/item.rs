@@ -8,7 +8,7 @@ use zot_protocol::{Object, ToolStatus};
 pub(crate) enum Item {
     /// The first lines of the program.
     Banner(Vec<String>),
-    /// A prompt of the user.
+    /// A prompt from the user.
     User(String),
     /// A complete text of the model.
     Answer(String),

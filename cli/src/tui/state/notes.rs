@@ -14,7 +14,6 @@ pub(crate) struct Note {
     pub(crate) message: String,
 }
 
-/// The visible notes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
     shown: Vec<Note>,

@@ -11,7 +11,6 @@ const MAX_PROGRESS_LINES: usize = 3;
 /// Maximum number of bytes kept of arguments that the model is still writing.
 const MAX_DRAFT_BYTES: usize = 4 * 1024;
 
-/// The running prompt.
 pub(crate) struct Turn {
     pub(crate) since: Instant,
     /// The user's prompt, until the agent has accepted it.

@@ -10,7 +10,7 @@ const MAX_PASTE: usize = 16 * 1024 * 1024;
 const MAX_SEQUENCE: usize = 64;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// The decoder.
+/// Decodes keys and pastes incrementally.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     /// Bytes that are not decoded yet.
@@ -35,7 +35,6 @@ impl Keys {
         self.paste.is_none() && !self.pending.is_empty()
     }
 
-    /// Decodes bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
         self.pending.extend_from_slice(bytes);
         let mut inputs = Vec::new();

@@ -17,7 +17,6 @@ pub(super) enum Piece {
     Item(ListItem),
     /// The start of a code block, with its info string.
     Fence(String),
-    /// A line of code.
     Code(String),
 }
 
@@ -294,7 +293,7 @@ impl Marker {
     }
 }
 
-/// Reports whether a line ends an open paragraph. A number other than 1 is part of a sentence.
+/// Reports whether a line endings an open paragraph. A number other than 1 is part of a sentence.
 fn ends_paragraph(line: &str) -> bool {
     let item = Marker::of(line)
         .is_some_and(|marker| !marker.is_empty && matches!(marker.number, None | Some(1)));

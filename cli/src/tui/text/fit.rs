@@ -4,7 +4,6 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The ellipsis.
 pub(super) const MORE: &str = "…";
 
 /// Returns the number of columns that a text takes.

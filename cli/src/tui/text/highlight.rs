@@ -15,7 +15,7 @@ pub(super) use self::tokenizer::Tokenizer;
 use super::wrap::wrap_between;
 use crate::tui::theme::Theme;
 
-/// Highlights and wraps one line of code, behind an indent. The line must be tidy.
+/// Highlights and wraps one line of code, after an indent. The line must be tidy.
 pub(super) fn code_line(
     tokenizer: &mut Tokenizer,
     line: &str,

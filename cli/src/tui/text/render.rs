@@ -395,7 +395,7 @@ impl MarkdownWriter<'_> {
         self.gap = true;
     }
 
-    /// Writes a line behind the prefixes of all containers.
+    /// Writes a line after the prefixes of all containers.
     fn write(&mut self, line: &Line<'_>) {
         let mut first = Vec::new();
         let mut rest = Vec::new();

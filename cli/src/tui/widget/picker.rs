@@ -5,7 +5,6 @@ use ratatui::text::{Line, Span};
 use super::{rule, window};
 use crate::tui::{state::Picker, text, theme::Theme};
 
-/// Maximum number of rows.
 const MAX_ROWS: usize = 12;
 const KEYS: &str = "↑↓ move · enter select · type to filter · esc close";
 

@@ -6,7 +6,6 @@ use ratatui::text::Line;
 
 use crate::tui::{state::Queued, text, theme::Theme};
 
-/// Number of entries shown.
 const MAX_SHOWN: usize = 5;
 
 pub(crate) fn lines(queue: &VecDeque<Queued>, width: u16, theme: &Theme) -> Vec<Line<'static>> {

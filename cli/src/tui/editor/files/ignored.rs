@@ -1,4 +1,4 @@
-//! Ignore patterns of a project, which may contain files from untrusted authors.
+//! Ignore patterns of a project, whose files may come from untrusted authors.
 //!
 //! The `ignore` crate would open `.gitignore` files itself, even a link to `/dev/zero` or to a
 //! private file. So it is used only for matching, and the files are read with the checks that apply

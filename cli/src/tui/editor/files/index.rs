@@ -15,9 +15,7 @@ use std::{
 use super::ignored::Ignored;
 use crate::clean;
 
-/// Maximum number of paths.
 const MAX_PATHS: usize = 50_000;
-/// Maximum directory depth.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of entries read per directory.
 const MAX_ENTRIES: usize = 50_000;

@@ -5,7 +5,6 @@ use std::{collections::HashSet, sync::LazyLock};
 /// Words separated by spaces.
 pub(super) type Words = &'static str;
 
-/// A language.
 #[derive(Debug)]
 pub(super) struct Language {
     /// Its names in code blocks, and its file extensions.
@@ -19,7 +18,6 @@ pub(super) struct Language {
     pub(super) keywords: Words,
     /// Built-in types in lower case.
     pub(super) kinds: Words,
-    /// How names are classified.
     pub(super) name_style: NameStyle,
 }
 
@@ -49,7 +47,6 @@ pub(super) enum NameStyle {
     Colon,
     /// A word before an equals sign is a key, and a line in brackets is a section.
     Equals,
-    /// Tags.
     Markup,
     /// A line is classified by its first character.
     Diff,
