@@ -153,7 +153,7 @@ impl App {
             window: model.as_ref().map_or(0, |it| it.context_window),
             model: model.map(|it| it.id).unwrap_or_default(),
             cwd: shown_cwd(&config.cwd),
-            asks: confirm,
+            confirm,
             jailed: config.jail,
             ..Status::default()
         };
@@ -319,7 +319,7 @@ impl App {
         for message in self.bridge.take() {
             if let HostMessage::Confirm(question) = message {
                 self.questions.insert(question.number, question.answer);
-                self.dispatch(Message::Asked {
+                self.dispatch(Message::ConfirmTool {
                     number: question.number,
                     caller: question.caller,
                     tool: question.tool,

@@ -100,22 +100,22 @@ pub(crate) struct Bridge {
     queue: Mutex<VecDeque<HostMessage>>,
     arrived: Notify,
     /// Whether tool calls need confirmation.
-    asks: AtomicBool,
+    confirm: AtomicBool,
     questions: AtomicU64,
 }
 
 impl Bridge {
-    /// Creates a bridge. `asks` is whether tool calls need confirmation.
-    pub(crate) fn new(asks: bool) -> Self {
+    /// Creates a bridge. `confirm` is whether tool calls need confirmation.
+    pub(crate) fn new(confirm: bool) -> Self {
         Self {
-            asks: AtomicBool::new(asks),
+            confirm: AtomicBool::new(confirm),
             ..Self::default()
         }
     }
 
     /// Sets whether tool calls need confirmation from now on.
-    pub(crate) fn set_asks(&self, asks: bool) {
-        self.asks.store(asks, Ordering::SeqCst);
+    pub(crate) fn set_confirm(&self, confirm: bool) {
+        self.confirm.store(confirm, Ordering::SeqCst);
     }
 
     /// Waits until a message has been queued.
@@ -347,7 +347,7 @@ impl Hooks for Bridge {
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        if !self.asks.load(Ordering::SeqCst) {
+        if !self.confirm.load(Ordering::SeqCst) {
             return Box::pin(std::future::ready(Confirmed::Yes));
         }
         Box::pin(async move {

@@ -28,7 +28,7 @@ pub(crate) enum Message {
     /// A message from an extension, or from the host about one.
     Host(HostMessage),
     /// A tool call needs confirmation.
-    Asked {
+    ConfirmTool {
         number: u64,
         caller: Option<String>,
         tool: String,
@@ -43,7 +43,7 @@ pub(crate) enum Message {
         extensions: Vec<ExtensionInfo>,
     },
     /// An extension has answered a command, or the command failed.
-    Answered {
+    CommandResponse {
         extension: String,
         answer: Result<CommandResponse, String>,
     },
@@ -116,7 +116,7 @@ pub(crate) enum Effect {
     /// Answers the confirmation with this number.
     Answer(u64, bool),
     /// Sets whether tool calls need confirmation.
-    SetAsks(bool),
+    SetConfirm(bool),
     /// Stores the trust decisions, then continues.
     Trust(Vec<(UntrustedExtension, bool)>, AfterTrust),
     FindUntrusted(AfterTrust),

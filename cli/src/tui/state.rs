@@ -120,7 +120,7 @@ pub(crate) struct Submits {
     /// Whether the running turn is a submitted prompt.
     pub(crate) running: bool,
     /// Extensions whose dropped prompts have been reported; each is reported once.
-    pub(crate) noted: BTreeSet<String>,
+    pub(crate) reported: BTreeSet<String>,
 }
 
 /// A command of an extension.
@@ -143,7 +143,7 @@ pub(crate) struct Status {
     pub(crate) cwd: String,
     pub(crate) jailed: bool,
     /// Whether tool calls need confirmation.
-    pub(crate) asks: bool,
+    pub(crate) confirm: bool,
 }
 
 /// A tool and its caller. Allowing the model to call a tool allows no extension to call it.
@@ -245,7 +245,7 @@ pub(crate) struct UntrustedExtension {
 #[derive(Debug, Clone)]
 pub(crate) struct ExtensionView {
     pub(crate) info: ExtensionInfo,
-    pub(crate) asked: u64,
+    pub(crate) requests: u64,
     pub(crate) blocked: u64,
     pub(crate) rewritten: u64,
     pub(crate) failed: u64,
@@ -390,7 +390,7 @@ impl State {
 
     /// Reports dropped prompts from an extension, once between two prompts from the user.
     pub(crate) fn submit_dropped(&mut self, extension: &str) {
-        if self.submits.noted.insert(extension.to_owned()) {
+        if self.submits.reported.insert(extension.to_owned()) {
             let most = limits::SUBMITS;
             // Not a note: the extension could push a note off the screen with its own.
             self.notify(

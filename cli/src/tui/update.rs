@@ -37,12 +37,12 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Event(event) => agent::event(state, event),
         Message::Ended => agent::ended(state),
         Message::Host(said) => host::message(state, said, &mut effects),
-        Message::Asked {
+        Message::ConfirmTool {
             number,
             caller,
             tool,
             args,
-        } => dialog::asked(
+        } => dialog::confirm_tool(
             state,
             number,
             ToolGrant { caller, tool },
@@ -68,7 +68,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             state.extensions = extensions;
             state.refresh_popup();
         }
-        Message::Answered { extension, answer } => {
+        Message::CommandResponse { extension, answer } => {
             host::command_response(state, extension, answer, &mut effects);
         }
         Message::EffectDone(result) => {

@@ -31,7 +31,7 @@ impl App {
                     let _ = answer.send(confirmed);
                 }
             }
-            Effect::SetAsks(asks) => self.bridge.set_asks(asks),
+            Effect::SetConfirm(confirm) => self.bridge.set_confirm(confirm),
             Effect::FindUntrusted(then) => self.find_untrusted(then),
             Effect::Trust(answers, then) => self.trust(&answers, then),
             effect => {
@@ -113,7 +113,7 @@ impl App {
             | Effect::Redraw
             | Effect::Exit
             | Effect::Answer(..)
-            | Effect::SetAsks(_)
+            | Effect::SetConfirm(_)
             | Effect::FindUntrusted(_)
             | Effect::Trust(..) => unreachable!("handled by `perform`"),
         }
@@ -155,7 +155,9 @@ impl App {
             let extension = entry.map(|entry| entry.extension).unwrap_or_default();
             let answer = host.command(&name, &args).await;
             let answer = answer.map_err(|error| error.to_string());
-            let _ = messages.send(Message::Answered { extension, answer }).await;
+            let _ = messages
+                .send(Message::CommandResponse { extension, answer })
+                .await;
         });
         self.command = Some(task.abort_handle());
     }
@@ -301,7 +303,7 @@ fn views(runtime: &Runtime, options: &AppOptions) -> Vec<ExtensionView> {
         let log = logs::last(&options.home.log_of(&info.name), LOG_LINES);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
         ExtensionView {
-            asked: own.asked(),
+            requests: own.asked(),
             blocked: own.blocked(),
             rewritten: own.rewritten(),
             failed: own.failed(),

@@ -270,11 +270,11 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
 }
 
 fn yolo(state: &mut State, effects: &mut Vec<Effect>) {
-    let asks = !state.status.asks;
-    state.status.asks = asks;
+    let confirm = !state.status.confirm;
+    state.status.confirm = confirm;
     state.granted.clear();
-    effects.push(Effect::SetAsks(asks));
-    let text = if asks {
+    effects.push(Effect::SetConfirm(confirm));
+    let text = if confirm {
         "zot asks before each tool call"
     } else {
         "tools run without asking"

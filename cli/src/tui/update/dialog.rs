@@ -22,14 +22,14 @@ pub(crate) const ANSWERS: [&str; 4] = [
 ];
 
 /// Asks about a tool call, unless the user has already allowed it.
-pub(super) fn asked(
+pub(super) fn confirm_tool(
     state: &mut State,
     number: u64,
     grant: ToolGrant,
     args: Object,
     effects: &mut Vec<Effect>,
 ) {
-    if !state.status.asks || state.granted.contains(&grant) {
+    if !state.status.confirm || state.granted.contains(&grant) {
         return effects.push(Effect::Answer(number, true));
     }
     let answerable_from = state.answerable_from();
@@ -74,15 +74,15 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
     match answer {
         1 => state.granted.push(question.grant),
         2 => {
-            state.status.asks = false;
-            effects.push(Effect::SetAsks(false));
+            state.status.confirm = false;
+            effects.push(Effect::SetConfirm(false));
         }
         _ => {}
     }
     // The answer may also allow other queued questions.
-    let (asks, granted) = (state.status.asks, &state.granted);
+    let (confirm, granted) = (state.status.confirm, &state.granted);
     state.questions.retain(|it| {
-        let open = asks && !granted.contains(&it.grant);
+        let open = confirm && !granted.contains(&it.grant);
         if !open {
             effects.push(Effect::Answer(it.number, true));
         }

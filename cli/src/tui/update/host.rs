@@ -69,7 +69,7 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
         }
         HostMessage::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
         HostMessage::Withdrawn(number) => state.questions.retain(|it| it.number != number),
-        // The main loop turns it into `Message::Asked`, because it owns the reply channel.
+        // The main loop turns it into `Message::ConfirmTool`, because it owns the reply channel.
         HostMessage::Confirm(_) => {}
     }
 }

@@ -99,7 +99,7 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
             "median {} · worst {} · requests {} · blocked {} · rewritten {} · failed {}",
             time(median),
             time(view.worst),
-            view.asked,
+            view.requests,
             view.blocked,
             view.rewritten,
             view.failed

@@ -40,7 +40,7 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     if status.jailed {
         parts.push(("jailed".to_owned(), theme.accent));
     }
-    if status.asks {
+    if status.confirm {
         parts.push(("confirm".to_owned(), theme.accent));
     }
     joined(parts, width, theme)
