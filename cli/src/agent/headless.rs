@@ -43,7 +43,7 @@ impl Headless {
         // a tool.
         let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
         for notice in &start.notices {
-            log(start.log_level, LogLevel::Warn, notice);
+            log_message(start.log_level, LogLevel::Warn, notice);
         }
         Ok(Self {
             runtime: Runtime::new(start.config)?,
@@ -97,7 +97,7 @@ impl Headless {
         if let Some(record) = &self.record {
             for path in record.finish()? {
                 let path = zot_host::extension::discover::shown::path(&path);
-                log(
+                log_message(
                     self.log_level,
                     LogLevel::Info,
                     &format!("recorded `{path}`"),
@@ -142,7 +142,7 @@ pub(crate) fn level_of(level: NoteLevel) -> LogLevel {
 }
 
 /// Prints a message to standard error if `wanted` includes `level`.
-pub(crate) fn log(wanted: LogLevel, level: LogLevel, message: &str) {
+pub(crate) fn log_message(wanted: LogLevel, level: LogLevel, message: &str) {
     if wanted < level {
         return;
     }

@@ -8,7 +8,7 @@ use zot_host::{EventStream, Prompt};
 use crate::{
     agent::{
         JsonOutput, Mode, OutputClosed, Start,
-        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log, read_prompt},
+        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log_message, read_prompt},
     },
     args::{Agent, LogLevel},
     clean,
@@ -60,7 +60,7 @@ async fn follow(
             () = output.closed() => return Err(OutputClosed),
             note = notes.next() => match note {
                 QueuedNote::Event(event) => output.send(event).await?,
-                QueuedNote::Notice(level, message) => log(log_level, level_of(level), &message),
+                QueuedNote::Notice(level, message) => log_message(log_level, level_of(level), &message),
             },
             event = agent.next(&mut events) => match event {
                 Some(event) => {

@@ -3,7 +3,7 @@
 use zot_host::{home::Home, provider::Catalogue};
 
 use crate::{
-    agent::headless::log,
+    agent::headless::log_message,
     args::{Flags, LogLevel},
     clean, output,
 };
@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
     let (catalogue, faults) = Catalogue::load(&Home::from_env()?);
     for fault in &faults {
-        log(flags.log_level, LogLevel::Warn, fault);
+        log_message(flags.log_level, LogLevel::Warn, fault);
     }
     let wanted = |provider: &str| flags.provider.as_deref().is_none_or(|it| it == provider);
     let rows: Vec<[String; 5]> = catalogue

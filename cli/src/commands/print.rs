@@ -9,7 +9,7 @@ use zot_protocol::{StopReason, rpc};
 use crate::{
     agent::{
         Mode, Start,
-        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log, read_prompt},
+        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log_message, read_prompt},
     },
     args::{Agent, LogLevel},
     clean, output, running,
@@ -85,7 +85,7 @@ impl Watcher {
             rpc::Event::AssistantMessage(message) => self.message = text_of(&message.content),
             rpc::Event::ToolCall(call) => {
                 let args = clean::json(&serde_json::Value::Object(call.args.clone()));
-                log(
+                log_message(
                     self.log_level,
                     LogLevel::Debug,
                     &format!("{} {args}", call.name),
@@ -94,7 +94,7 @@ impl Watcher {
             }
             rpc::Event::ToolResult(result) => {
                 let status = result.status.as_ref().map_or("", |status| status.as_str());
-                log(
+                log_message(
                     self.log_level,
                     LogLevel::Debug,
                     &format!("{}: {status}", result.id),
@@ -102,10 +102,10 @@ impl Watcher {
             }
             rpc::Event::TurnEnd(end) if end.stop == StopReason::Length => {
                 let message = "the answer ends where the model's limit was reached";
-                log(self.log_level, LogLevel::Warn, message);
+                log_message(self.log_level, LogLevel::Warn, message);
             }
             rpc::Event::CompactDone(_) => {
-                log(
+                log_message(
                     self.log_level,
                     LogLevel::Info,
                     "the conversation was compacted",
@@ -144,14 +144,14 @@ fn tell(wanted: LogLevel, note: QueuedNote) {
     match note {
         QueuedNote::Event(rpc::Event::ExtNotify(note)) => {
             let message = format!("[{}] {}", note.extension, note.message);
-            log(wanted, level_of(note.level), &message);
+            log_message(wanted, level_of(note.level), &message);
         }
         QueuedNote::Event(rpc::Event::ExtToolCall(call)) => {
             let args = serde_json::Value::Object(call.args);
             let message = format!("[{}] runs {}: {args}", call.extension, call.name);
-            log(wanted, LogLevel::Info, &message);
+            log_message(wanted, LogLevel::Info, &message);
         }
         QueuedNote::Event(_) => {}
-        QueuedNote::Notice(level, message) => log(wanted, level_of(level), &message),
+        QueuedNote::Notice(level, message) => log_message(wanted, level_of(level), &message),
     }
 }

@@ -19,7 +19,7 @@ use zot_protocol::{
 use crate::{
     agent::{
         JsonOutput, OutputClosed, descriptor,
-        headless::{Headless, NoteQueue, QueuedNote, level_of, log},
+        headless::{Headless, NoteQueue, QueuedNote, level_of, log_message},
     },
     args::LogLevel,
 };
@@ -263,7 +263,7 @@ fn send_note(note: QueuedNote, output: &mut JsonOutput, log_level: LogLevel) {
         QueuedNote::Notice(level, message)
             if descriptor::is_ready(&io::stderr(), PollFlags::OUT) =>
         {
-            log(log_level, level_of(level), &message);
+            log_message(log_level, level_of(level), &message);
         }
         QueuedNote::Notice(..) => {}
     }

@@ -14,7 +14,7 @@ use ratatui::{crossterm::event::KeyEvent, text::Line};
 
 use self::{
     buffer::{Motion, TextBuffer},
-    chips::{Chips, normalise_line_ends, sanitise},
+    chips::{Chips, normalise_line_endings, sanitise},
     files::Token,
     history::History,
     keys::EditorAction,
@@ -100,7 +100,7 @@ impl Editor {
 
     /// Inserts pasted text. A long paste becomes one chip.
     pub(crate) fn paste(&mut self, text: &str) {
-        let text = normalise_line_ends(text);
+        let text = normalise_line_endings(text);
         if self.is_secret {
             // A copied key often includes the line break.
             self.buffer

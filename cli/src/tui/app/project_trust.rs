@@ -48,7 +48,7 @@ impl App {
             let trust = Trust::new(digest.clone(), *allowed);
             if let Err(error) = settings::set_trust(&self.options.home, dir, &trust) {
                 let text =
-                    format!("cannot save this answer, it applies to this session only: {error}");
+                    format!("cannot save this answer; it applies to this session only: {error}");
                 self.state.notify(Level::Warning, crate::clean::text(&text));
             }
             if let TrustProject::Remembered(remembered) = &mut self.trust {
@@ -68,10 +68,10 @@ fn untrusted(search: &Search) -> Vec<UntrustedExtension> {
         }
         let seen = untrusted.seen.as_ref()?;
         let manifest = &extension.manifest;
-        let may: Vec<String> = may::lines(manifest)
+        let permissions: Vec<String> = may::lines(manifest)
             .into_iter()
             .map(|(kind, what)| match kind {
-                "may" => what,
+                "may" | "rights" => what,
                 kind => format!("{kind} {what}"),
             })
             .collect();
@@ -84,7 +84,7 @@ fn untrusted(search: &Search) -> Vec<UntrustedExtension> {
             description: manifest.description.clone().unwrap_or_default(),
             dir: extension.dir.clone(),
             command: command.join(" "),
-            permissions: may.join(" · "),
+            permissions: permissions.join(" · "),
             why: untrusted.to_string(),
             trust_key: (seen.dir.clone(), seen.digest.clone()),
         })

@@ -108,6 +108,6 @@ pub(super) fn sanitise(text: &str) -> String {
 }
 
 /// Normalises line endings. Terminals send a paste's line endings as carriage returns.
-pub(super) fn normalise_line_ends(paste: &str) -> String {
+pub(super) fn normalise_line_endings(paste: &str) -> String {
     paste.replace("\r\n", "\n").replace('\r', "\n")
 }

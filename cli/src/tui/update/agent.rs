@@ -143,7 +143,7 @@ fn turn_end(state: &mut State, end: rpc::TurnEnd) {
         StopReason::Length => {
             state.notify(
                 Level::Warning,
-                "the answer was cut off at the model's output limit",
+                "the answer was truncated at the model's output limit",
             );
         }
         _ => {}

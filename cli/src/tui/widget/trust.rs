@@ -41,7 +41,7 @@ pub(crate) fn lines(
             theme.muted,
         ),
         (
-            format!("may     {}", clean::line(&extension.permissions)),
+            format!("access  {}", clean::line(&extension.permissions)),
             theme.muted,
         ),
         (
