@@ -24,16 +24,16 @@ use crate::{
     exit::Exit,
 };
 
-use auth::{Admission, Token};
+use auth::{Admission, RpcToken};
 use driver::Driver;
-use input::{Input, Received};
+use input::{CommandReader, Received};
 
 /// Runs until the client has closed its end and all work is done.
 pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
-    let mut input = Input::new();
+    let mut input = CommandReader::new();
     let mut output = JsonOutput::new();
     // Authenticate before anything is started.
-    let first = match Token::from_env() {
+    let first = match RpcToken::from_env() {
         None => None,
         Some(token) => match token.admit(&mut input).await {
             Admission::Granted(hello) => Some(hello),

@@ -8,14 +8,14 @@ use zot_protocol::{
     rpc::{Command, Hello, Response},
 };
 
-use super::input::{Input, Received};
+use super::input::{CommandReader, Received};
 
 /// One message for every failure, without any part of the client's input.
 const REFUSED: &str =
     "not authenticated: the first line must be `hello` with the `token` that zot was started with";
 
 /// The token. Its `Debug` output hides it.
-pub(super) struct Token(Vec<u8>);
+pub(super) struct RpcToken(Vec<u8>);
 
 /// The result of authentication.
 pub(super) enum Admission {
@@ -27,7 +27,7 @@ pub(super) enum Admission {
     Closed,
 }
 
-impl Token {
+impl RpcToken {
     /// Reads the token from the environment. `None` if authentication is not required.
     pub(super) fn from_env() -> Option<Self> {
         let token = env::var_os(RPC_TOKEN).filter(|token| !token.is_empty());
@@ -35,7 +35,7 @@ impl Token {
     }
 
     /// Reads and checks the first line.
-    pub(super) async fn admit(&self, input: &mut Input) -> Admission {
+    pub(super) async fn admit(&self, input: &mut CommandReader) -> Admission {
         let (id, command) = match input.next().await {
             Received::Command(Command::Hello(hello)) => {
                 if hello
@@ -65,9 +65,9 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for RpcToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(…)")
+        formatter.write_str("RpcToken(…)")
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn only_the_exact_token_matches() {
-        let token = Token(b"secret".to_vec());
+        let token = RpcToken(b"secret".to_vec());
         assert!(token.matches("secret"));
         for other in [
             "",
@@ -91,6 +91,6 @@ mod tests {
         ] {
             assert!(!token.matches(other), "{other:?}");
         }
-        assert_eq!(format!("{token:?}"), "Token(…)");
+        assert_eq!(format!("{token:?}"), "RpcToken(…)");
     }
 }

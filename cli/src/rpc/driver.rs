@@ -25,7 +25,7 @@ use crate::{
 };
 
 use super::{
-    input::{Input, Received},
+    input::{CommandReader, Received},
     queue::{Job, JobQueue},
 };
 use extension_requests::ExtensionResult;
@@ -41,7 +41,7 @@ const KEPT: u32 = 256;
 /// Connects a client to the agent.
 pub(super) struct Driver {
     runtime: Runtime,
-    input: Input,
+    input: CommandReader,
     output: JsonOutput,
     notes: Arc<NoteQueue>,
     log_level: LogLevel,
@@ -71,7 +71,7 @@ struct Active {
 impl Driver {
     pub(super) fn new(
         runtime: Runtime,
-        input: Input,
+        input: CommandReader,
         output: JsonOutput,
         notes: Arc<NoteQueue>,
         log_level: LogLevel,

@@ -22,9 +22,9 @@ pub(super) enum Received {
 }
 
 /// Reads commands from standard input.
-pub(super) struct Input(LineReader<Stdin>);
+pub(super) struct CommandReader(LineReader<Stdin>);
 
-impl Input {
+impl CommandReader {
     /// Must be called within a tokio runtime.
     pub(super) fn new() -> Self {
         Self(LineReader::new(Stdin::new(), limits::RPC_LINE_BYTES))

@@ -60,7 +60,7 @@ pub(crate) enum EffectResult {
     /// A notice for the user.
     Notice(Level, String),
     /// The model has changed.
-    Model(Model),
+    Model(CurrentModel),
     /// The conversation was replaced.
     Conversation(Box<Conversation>),
     /// Choices for a picker.
@@ -74,7 +74,7 @@ pub(crate) enum EffectResult {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Model {
+pub(crate) struct CurrentModel {
     pub(crate) provider: String,
     pub(crate) id: String,
     pub(crate) window: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Conversation {
     /// The text of the divider; empty for none.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
-    pub(crate) model: Model,
+    pub(crate) model: CurrentModel,
     pub(crate) used: u64,
     pub(crate) jailed: bool,
 }

@@ -168,9 +168,9 @@ pub(crate) struct Question {
 /// A dialog in place of the editor.
 pub(crate) enum Dialog {
     /// Asks whether to trust project extensions, one after the other.
-    Trust(Trust),
+    Trust(TrustDialog),
     Picker(Picker),
-    Login(Box<Login>),
+    Login(Box<LoginDialog>),
     Extensions {
         selected: usize,
         views: Vec<ExtensionView>,
@@ -180,7 +180,7 @@ pub(crate) enum Dialog {
 }
 
 /// The dialog that asks for a provider's API key.
-pub(crate) struct Login {
+pub(crate) struct LoginDialog {
     pub(crate) provider: String,
     pub(crate) key: Editor,
     /// When the check of the key started, while it runs.
@@ -190,7 +190,7 @@ pub(crate) struct Login {
 
 /// The dialog that asks whether to trust project extensions.
 #[derive(Debug, Clone)]
-pub(crate) struct Trust {
+pub(crate) struct TrustDialog {
     pub(crate) open: VecDeque<UntrustedExtension>,
     pub(crate) answers: Vec<(UntrustedExtension, bool)>,
     /// 0 is no, 1 is yes.
@@ -201,7 +201,7 @@ pub(crate) struct Trust {
     pub(crate) answerable_from: Instant,
 }
 
-impl Trust {
+impl TrustDialog {
     pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust, now: Instant) -> Self {
         Self {
             open: untrusted.into(),
@@ -216,7 +216,7 @@ impl Trust {
 impl Dialog {
     /// Creates a dialog that asks for a provider's API key.
     pub(crate) fn login(provider: String) -> Self {
-        Self::Login(Box::new(Login {
+        Self::Login(Box::new(LoginDialog {
             provider,
             key: Editor::secret(),
             trying: None,

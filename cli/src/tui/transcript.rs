@@ -9,7 +9,7 @@ use zot_protocol::{
 };
 
 use super::{
-    message::{Conversation, Model},
+    message::{Conversation, CurrentModel},
     state::{FinishedCall, Item},
     update::block_text,
 };
@@ -42,7 +42,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     Conversation {
         title,
         items,
-        model: Model {
+        model: CurrentModel {
             provider: model.provider,
             id: model.id,
             window: context.window,

@@ -15,9 +15,10 @@ use ratatui::layout::Size;
 use zot_protocol::{PanelResize, limits};
 
 use super::{
-    message::{Conversation, Effect, EffectResult, Message, Model},
+    message::{Conversation, CurrentModel, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, ToolGrant, Trust, Turn,
+        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, ToolGrant,
+        TrustDialog, Turn,
     },
 };
 use crate::clean;
@@ -53,7 +54,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
             } else {
-                state.dialog = Some(Dialog::Trust(Trust::new(untrusted, then, now)));
+                state.dialog = Some(Dialog::Trust(TrustDialog::new(untrusted, then, now)));
             }
         }
         Message::Started(conversation) => {
@@ -183,7 +184,7 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     state.status.jailed = jailed;
 }
 
-fn set_model(state: &mut State, model: Model) {
+fn set_model(state: &mut State, model: CurrentModel) {
     state.status.provider = model.provider;
     state.status.model = model.id;
     state.status.window = model.window;

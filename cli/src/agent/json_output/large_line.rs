@@ -18,7 +18,7 @@ impl LargeLine {
     pub(super) fn new(line: impl Serialize + Send + 'static) -> Self {
         let (to, pieces) = mpsc::channel(CAPACITY);
         tokio::task::spawn_blocking(move || {
-            let mut to = BufWriter::with_capacity(PIECE, Pieces(to));
+            let mut to = BufWriter::with_capacity(PIECE, PieceSender(to));
             // Fails when the receiver is dropped; then nobody needs the rest.
             let _ = clean::write_json(&mut to, &line)
                 .map_err(io::Error::from)
@@ -34,9 +34,9 @@ impl LargeLine {
     }
 }
 
-struct Pieces(mpsc::Sender<Vec<u8>>);
+struct PieceSender(mpsc::Sender<Vec<u8>>);
 
-impl Write for Pieces {
+impl Write for PieceSender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = &bytes[..bytes.len().min(PIECE)];
         match self.0.blocking_send(piece.to_vec()) {

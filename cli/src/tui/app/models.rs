@@ -16,7 +16,7 @@ use super::{AppOptions, effects::busy};
 use crate::{
     clean,
     tui::{
-        message::{EffectResult, Message, Model},
+        message::{CurrentModel, EffectResult, Message},
         state::{Choice, Level, Picked},
     },
 };
@@ -91,8 +91,8 @@ pub(super) async fn set(
     Ok(EffectResult::Model(model))
 }
 
-fn named(model: &zot_host::provider::Model) -> Model {
-    Model {
+fn named(model: &zot_host::provider::Model) -> CurrentModel {
+    CurrentModel {
         provider: model.provider.clone(),
         id: model.id.clone(),
         window: model.context_window,

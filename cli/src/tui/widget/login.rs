@@ -5,11 +5,11 @@ use std::time::Instant;
 use ratatui::text::{Line, Span};
 
 use super::{elapsed, rule, spinner};
-use crate::tui::{state::Login, text, theme::Theme};
+use crate::tui::{state::LoginDialog, text, theme::Theme};
 
 /// Returns the lines, and the cursor position in them while the key can be edited.
 pub(crate) fn lines(
-    login: &Login,
+    login: &LoginDialog,
     now: Instant,
     width: u16,
     theme: &Theme,

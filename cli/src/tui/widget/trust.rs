@@ -7,14 +7,14 @@ use ratatui::text::{Line, Span};
 use super::rule;
 use crate::{
     clean,
-    tui::{state::Trust, text, theme::Theme},
+    tui::{state::TrustDialog, text, theme::Theme},
 };
 
 const WARNING: &str = "It comes with this project and is a program that runs on your machine.";
 const ANSWERS: [&str; 2] = ["no, do not start it", "yes, always start it"];
 
 pub(crate) fn lines(
-    trust: &Trust,
+    trust: &TrustDialog,
     now: Instant,
     width: u16,
     room: usize,
