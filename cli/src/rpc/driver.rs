@@ -33,11 +33,6 @@ use extension_requests::ExtensionResult;
 /// No further command is read while this many bytes of output are unread.
 const UNREAD_BYTES: usize = 1024 * 1024;
 
-/// A core that was yielded is back within this time, if only the client wants it.
-const LONG: Duration = Duration::from_millis(1);
-/// Number of responses for which the core is kept if others want it.
-const KEPT: u32 = 256;
-
 /// Connects a client to the agent.
 pub(super) struct Driver {
     runtime: Runtime,
@@ -123,7 +118,6 @@ impl Driver {
             }
         }
     }
-
 
     /// Drops the running job's events. The output is closed, and the job would wait for us to read
     /// them.
