@@ -3,11 +3,11 @@
 //! [`Runtime`](crate::Runtime) is its door; here is what goes on behind it.
 
 mod answer;
-mod calls;
 mod compaction;
 mod events;
 mod state;
 mod system_prompt;
+mod tool_calls;
 mod turn;
 
 use std::{path::PathBuf, sync::Arc};

@@ -1,9 +1,11 @@
 //! The extension host: all extensions of a program, as one.
 
 mod call_tool;
+mod executor;
+mod invocation;
 mod lifecycle;
+mod outcome;
 mod slot;
-mod tool;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -34,7 +36,11 @@ use crate::{
 
 use slot::Slot;
 
-pub use tool::ToolOutcome;
+#[cfg(feature = "agent")]
+pub(crate) use executor::{Executor, ExtensionTools, Progress, Running};
+#[cfg(feature = "agent")]
+pub(crate) use invocation::{Invocation, Watcher};
+pub use outcome::ToolOutcome;
 
 /// How a host is set up.
 pub struct HostConfig {

@@ -11,7 +11,7 @@ use zot_protocol::{
     rpc,
 };
 
-use super::{Agent, answer::Answer, calls::Call, events::Events};
+use super::{Agent, answer::Answer, events::Events, tool_calls::Call};
 use crate::{
     clock,
     message::{Block, Message, Role, shown},

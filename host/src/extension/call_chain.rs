@@ -96,6 +96,15 @@ impl CallChain {
         Self::with(tool.into(), None, None, Flag::default())
     }
 
+    /// A call of `tool` by the model, which `cancel` cancels.
+    pub fn cancelled_by(tool: &str, cancel: &CancellationToken) -> Self {
+        let cancelled = Flag {
+            set: AtomicBool::new(false),
+            token: cancel.child_token().into(),
+        };
+        Self::with(tool.to_owned(), None, None, cancelled)
+    }
+
     /// A call of `tool` that an extension makes on its own account.
     pub(crate) fn by(caller: &Caller, tool: impl Into<String>) -> Self {
         Self::with(tool.into(), Some(caller.clone()), None, Flag::default())
@@ -180,6 +189,16 @@ impl CallChain {
     /// Whether the call, or one that it is made in, has been cancelled, or one that it is made in has its result.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_set()
+    }
+
+    /// Cancelled when the call [is cancelled](Self::is_cancelled).
+    pub fn token(&self) -> &CancellationToken {
+        let Flag { set, token } = &self.0.cancelled;
+        let token = token.get_or_init(CancellationToken::new);
+        if set.load(Ordering::SeqCst) {
+            token.cancel();
+        }
+        token
     }
 
     /// Resolves when it [is cancelled](Self::is_cancelled).

@@ -1,0 +1,243 @@
+//! The tool calls of an answer and those that extensions make: which tools there are, and what the
+//! driver, the transcript and the session file get of each call.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zot_protocol::{InterceptName, Object, StopReason, ToolId, rpc};
+
+use super::{Agent, events::Events};
+use crate::{
+    ToolOutcome, ToolRequest, clock,
+    extension::CallChain,
+    host::{Executor, ExtensionTools, Invocation, Progress, Running, Watcher},
+    message::{Block, Role, shown_content},
+    session::ExtensionCall,
+    tool::{self, Toolbox},
+};
+
+/// How many lines of progress may wait; further ones are dropped.
+const PROGRESS: usize = 16;
+/// The session file keeps no larger arguments of an extension's call.
+const KEPT_ARGS: usize = 4 * 1024;
+
+/// A tool call in a message.
+pub(super) struct Call {
+    id: ToolId,
+    name: String,
+    args: Object,
+}
+
+impl Call {
+    pub(super) fn of(block: &Block) -> Option<Self> {
+        let Block::ToolCall { id, name, args } = block else {
+            return None;
+        };
+        Some(Self {
+            id: id.clone(),
+            name: name.clone(),
+            args: args.clone(),
+        })
+    }
+
+    fn event(&self) -> rpc::ToolCall {
+        rpc::ToolCall::new(self.id.clone(), &*self.name, self.args.clone())
+    }
+}
+
+/// The built-in tools.
+struct BuiltinTools<'a>(&'a Toolbox);
+
+impl Executor for BuiltinTools<'_> {
+    fn check<'e>(
+        &'e self,
+        _: &'e CallChain,
+        args: Object,
+    ) -> Running<'e, Result<Object, ToolOutcome>> {
+        Box::pin(std::future::ready(Ok(args)))
+    }
+
+    fn execute<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: Object,
+        progress: Progress<'e>,
+    ) -> Running<'e, ToolOutcome> {
+        Box::pin(async move {
+            // A tool that is cancelled ends everything it has started before it returns.
+            let running = self.0.run(chain.tool(), args, progress, chain.token());
+            running.await.expect("the toolbox has what it names")
+        })
+    }
+}
+
+/// Watches a call of the model for the driver.
+struct ModelCall<'e> {
+    events: &'e Events,
+    /// The event of the call, until the driver has it.
+    event: Option<rpc::ToolCall>,
+    lines: mpsc::Sender<String>,
+    count: &'e AtomicU64,
+}
+
+impl Watcher for ModelCall<'_> {
+    async fn accepted(&mut self, _: &Object) {
+        if let Some(event) = self.event.take() {
+            self.events.tell(event).await;
+        }
+    }
+
+    fn progress(&mut self, line: String) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        // Lines are for a person to read: those that come too fast can be dropped.
+        let _ = self.lines.try_send(line);
+    }
+}
+
+/// Remembers the arguments of an extension's call that was executed.
+#[derive(Default)]
+struct Executed(Option<Object>);
+
+impl Watcher for Executed {
+    async fn accepted(&mut self, args: &Object) {
+        self.0 = Some(args.clone());
+    }
+}
+
+impl Agent {
+    /// Announces all calls of a message, ends the model's turn, and runs them in order. Each call gets
+    /// a result in the transcript, whatever happens.
+    pub(super) async fn run_calls(
+        &self,
+        calls: &[Call],
+        malformed: &[(ToolId, String)],
+        events: &Events,
+        cancel: &CancellationToken,
+    ) {
+        // Drivers see no arguments that an interceptor may change before it was asked.
+        let held = self.host.intercepts(&InterceptName::ToolCall);
+        let mut invocations = Vec::with_capacity(calls.len());
+        for call in calls {
+            let chain = CallChain::cancelled_by(&call.name, cancel);
+            let args = call.args.clone();
+            let mut invocation = Invocation::new(&self.host, call.id.clone(), chain, args);
+            invocation.announce();
+            invocations.push(invocation);
+            if !held {
+                events.tell(call.event()).await;
+            }
+        }
+        self.end_turn(StopReason::ToolUse, None, events).await;
+        for (call, invocation) in calls.iter().zip(invocations) {
+            let mut event = held.then(|| call.event());
+            let why = malformed.iter().find(|(id, _)| *id == call.id);
+            let outcome = match why {
+                Some((_, why)) => invocation.refuse(why),
+                None => self.run_call(call, invocation, &mut event, events).await,
+            };
+            if let Some(event) = event {
+                events.tell(event).await;
+            }
+            // Saved before it is shown: whatever the user saw is there after a crash.
+            let result = Block::ToolResult {
+                call_id: call.id.clone(),
+                is_error: outcome.is_error,
+                content: outcome.content.clone(),
+            };
+            self.append(Role::Tool, vec![result]).await;
+            let mut event = rpc::ToolResult::new(
+                call.id.clone(),
+                outcome.is_error,
+                shown_content(&outcome.content),
+            );
+            event.extension = outcome.extension;
+            event.status = Some(outcome.status);
+            events.tell(event).await;
+        }
+    }
+
+    /// Runs a call and forwards its progress. Takes `event` when the driver has it.
+    async fn run_call(
+        &self,
+        call: &Call,
+        invocation: Invocation<'_>,
+        event: &mut Option<rpc::ToolCall>,
+        events: &Events,
+    ) -> ToolOutcome {
+        let (to, mut lines) = mpsc::channel(PROGRESS);
+        let count = AtomicU64::new(0);
+        let mut watcher = ModelCall {
+            events,
+            event: event.take(),
+            lines: to,
+            count: &count,
+        };
+        let running = async {
+            let executor = self.executor(&call.name);
+            let outcome = invocation.run(executor.as_deref(), &mut watcher).await;
+            // Dropping the watcher ends the forwarding.
+            (outcome, watcher.event)
+        };
+        let forwarding = async {
+            while let Some(line) = lines.recv().await {
+                // The lines are part of a result that an interceptor may change.
+                let text = if self.host.intercepts(&InterceptName::ToolResult) {
+                    lines_so_far(count.load(Ordering::Relaxed))
+                } else {
+                    line
+                };
+                events
+                    .tell(rpc::ToolProgress::new(call.id.clone(), text))
+                    .await;
+            }
+        };
+        let ((outcome, unsent), ()) = tokio::join!(running, forwarding);
+        *event = unsent;
+        outcome
+    }
+
+    /// What runs the tool; `None` if this session has no such tool.
+    fn executor(&self, tool: &str) -> Option<Box<dyn Executor + '_>> {
+        if !self.settings.tools.has(tool) {
+            return None;
+        }
+        Some(if tool::NAMES.contains(&tool) {
+            Box::new(BuiltinTools(&self.toolbox))
+        } else {
+            Box::new(ExtensionTools(&self.host))
+        })
+    }
+
+    /// Runs a call that an extension makes, with every tool that the model has.
+    pub(crate) async fn run_nested(&self, request: ToolRequest) -> ToolOutcome {
+        let ToolRequest { chain, args, .. } = request;
+        let id = self.host.next_call_id();
+        let executor = self.executor(chain.tool());
+        let mut executed = Executed::default();
+        let call = Invocation::new(&self.host, id, chain.clone(), args);
+        let outcome = call.run(executor.as_deref(), &mut executed).await;
+        self.record_nested(&chain, executed.0, &outcome).await;
+        outcome
+    }
+
+    /// Records an extension's call in the session file.
+    async fn record_nested(&self, chain: &CallChain, args: Option<Object>, outcome: &ToolOutcome) {
+        let small =
+            |args: &Object| serde_json::to_string(args).is_ok_and(|args| args.len() <= KEPT_ARGS);
+        let call = ExtensionCall {
+            extension: chain.caller().unwrap_or_default().to_owned(),
+            tool: chain.tool().to_owned(),
+            args: args.filter(small),
+            status: outcome.status.clone(),
+            time: clock::now(),
+        };
+        let written = self.state.lock().await.session.extension_call(&call);
+        self.told(written);
+    }
+}
+
+fn lines_so_far(count: u64) -> String {
+    let lines = if count == 1 { "line" } else { "lines" };
+    format!("{count} {lines} of output so far")
+}

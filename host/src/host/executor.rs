@@ -1,0 +1,182 @@
+//! What runs a tool. Extensions have the implementation here, built-in tools have theirs in the agent.
+
+use std::{pin::Pin, sync::Arc};
+
+use serde_json::Value;
+use zot_protocol::{Content, Object, ToolResult, validate::ToolSchema};
+
+use super::{Host, HostError, ToolOutcome};
+use crate::extension::{CallChain, Tool};
+
+/// Receives the lines of progress of a running tool.
+pub(crate) type Progress<'p> = &'p mut (dyn FnMut(String) + Send);
+
+/// A future of a tool call.
+pub(crate) type Running<'e, T> = Pin<Box<dyn Future<Output = T> + Send + 'e>>;
+
+/// Runs tools of one kind.
+pub(crate) trait Executor: Send + Sync {
+    /// Checks a call before the user is asked to confirm it.
+    fn check<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: Object,
+    ) -> Running<'e, Result<Object, ToolOutcome>>;
+
+    /// Runs the tool until it ends or `chain` is cancelled.
+    fn execute<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: Object,
+        progress: Progress<'e>,
+    ) -> Running<'e, ToolOutcome>;
+}
+
+/// The tools of all extensions of a host.
+pub(crate) struct ExtensionTools<'h>(pub(crate) &'h Host);
+
+impl Executor for ExtensionTools<'_> {
+    fn check<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: Object,
+    ) -> Running<'e, Result<Object, ToolOutcome>> {
+        Box::pin(async { Ok(self.checked(chain.tool(), args).await?) })
+    }
+
+    fn execute<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: Object,
+        progress: Progress<'e>,
+    ) -> Running<'e, ToolOutcome> {
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                // Dropping the call tells the extension, if it has the capability.
+                () = chain.cancelled() => ToolOutcome::cancelled(),
+                called = self.call(chain, args, progress) => {
+                    called.map_or_else(ToolOutcome::from, ToolOutcome::from)
+                }
+            }
+        })
+    }
+}
+
+/// Why a tool was not called.
+pub(super) enum Refused {
+    /// The call gets this result instead.
+    Result(ToolResult),
+    Error(HostError),
+}
+
+impl From<Refused> for ToolOutcome {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Result(result) => result.into(),
+            Refused::Error(error) => error.into(),
+        }
+    }
+}
+
+impl ExtensionTools<'_> {
+    pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, Refused> {
+        self.0.members().await;
+        let tool = self.tool(name).map_err(Refused::Error)?;
+        if tool.frame.interactive && !self.0.0.shared.interactive {
+            return Err(Refused::Result(error_result(format!(
+                "`{name}` talks with the user, and there is none to talk with here"
+            ))));
+        }
+        if !tool.frame.strict {
+            return Ok(args);
+        }
+        let args = Value::Object(args);
+        match check(&tool, |tool| Some(&tool.arguments), args).await {
+            (Value::Object(args), None) => Ok(args),
+            (_, mismatch) => Err(Refused::Result(error_result(format!(
+                "the arguments do not fit the schema of `{name}`: {}",
+                mismatch.unwrap_or_default()
+            )))),
+        }
+    }
+
+    /// Calls a tool. A result that does not match its output schema becomes an error result, so that
+    /// the model sees where and why.
+    pub(super) async fn call(
+        &self,
+        chain: &CallChain,
+        args: Object,
+        progress: impl FnMut(String),
+    ) -> Result<ToolResult, HostError> {
+        let name = chain.tool();
+        let registry = self.0.registry();
+        let entry = registry.tool(name);
+        let entry = entry.ok_or_else(|| HostError::NoSuchTool(name.to_owned()))?;
+        let tool = &entry.tool;
+        let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
+        let connection = &entry.member.connection;
+        let answer = connection.tool(chain, args, deadline, progress).await;
+        let mut result = answer.map_err(|error| HostError::of(&entry.extension, error))?;
+        if tool.output.is_some()
+            && let Some(structured) = result.structured_content.take()
+        {
+            let (structured, mismatch) = check(tool, |tool| tool.output.as_ref(), structured).await;
+            if let Some(mismatch) = mismatch {
+                return Ok(error_result(format!(
+                    "the result of `{name}` does not fit its output schema: {mismatch}"
+                )));
+            }
+            result.structured_content = Some(structured);
+        }
+        Ok(result)
+    }
+
+    fn tool(&self, name: &str) -> Result<Arc<Tool>, HostError> {
+        let registry = self.0.registry();
+        let entry = registry.tool(name).map(|entry| Arc::clone(&entry.tool));
+        entry.ok_or_else(|| HostError::NoSuchTool(name.to_owned()))
+    }
+}
+
+/// Checks a value against a schema, and returns it with the mismatch if there is one. A large value
+/// is checked on a blocking thread.
+async fn check(
+    tool: &Arc<Tool>,
+    schema: fn(&Tool) -> Option<&ToolSchema>,
+    value: Value,
+) -> (Value, Option<String>) {
+    let mismatch = move |tool: &Tool, value: &Value| {
+        let checked = schema(tool)?.check(value);
+        checked.err().map(|mismatch| mismatch.to_string())
+    };
+    if size(&value) < LARGE {
+        let mismatch = mismatch(tool, &value);
+        return (value, mismatch);
+    }
+    let tool = Arc::clone(tool);
+    let checking = tokio::task::spawn_blocking(move || {
+        let mismatch = mismatch(&tool, &value);
+        (value, mismatch)
+    });
+    checking.await.expect("checking a value does not panic")
+}
+
+/// In units of [`size`]. Checking less takes microseconds, once the schema is compiled.
+const LARGE: usize = 4096;
+
+/// A rough measure of the work a value takes to check.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(size).sum::<usize>(),
+        Value::String(text) => 1 + text.len() / 16,
+        _ => 1,
+    }
+}
+
+fn error_result(text: String) -> ToolResult {
+    let mut result = ToolResult::new("", vec![Content::text(text)]);
+    result.is_error = true;
+    result
+}

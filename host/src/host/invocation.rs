@@ -1,0 +1,299 @@
+//! One tool call from its announcement to the report of its end: the only place that knows the order
+//! of announcing, intercepting, confirming, executing and reporting.
+
+use std::time::Duration;
+
+use tokio::sync::OwnedMutexGuard;
+use zot_protocol::{
+    Intercept, InterceptName, Object, ToolCallEvent, ToolCallIntercept, ToolId, ToolResult,
+    ToolResultEvent, ToolResultIntercept, ToolStatus, limits, rpc,
+};
+
+use super::{
+    Host, HostError, ToolOutcome,
+    executor::{Executor, ExtensionTools, Refused},
+    slot::Slot,
+};
+use crate::{
+    Confirmed,
+    extension::{CallChain, chain::Outcome, event::cut_content},
+};
+
+/// How long an extension's call waits for other extensions to read what they were sent.
+const CATCHING_UP: Duration = Duration::from_secs(1);
+
+/// What the caller wants to know about a call while it runs.
+pub(crate) trait Watcher: Send {
+    /// The interceptors let the call pass, and it runs next with these arguments.
+    fn accepted(&mut self, _args: &Object) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// The tool sent a line of progress.
+    fn progress(&mut self, _line: String) {}
+}
+
+impl<F: FnMut(String) + Send> Watcher for F {
+    fn progress(&mut self, line: String) {
+        self(line);
+    }
+}
+
+impl Host {
+    /// Calls a tool of an extension, without events and interception. `progress` receives lines of
+    /// progress. Arguments or results that do not match the tool's schema give an error result, which
+    /// tells the model where and why.
+    pub async fn tool(
+        &self,
+        name: &str,
+        args: Object,
+        progress: impl FnMut(String),
+    ) -> Result<ToolResult, HostError> {
+        let (chain, tools) = (CallChain::new(name), ExtensionTools(self));
+        let args = match tools.checked(name, args).await {
+            Ok(args) => args,
+            Err(Refused::Result(result)) => return Ok(result),
+            Err(Refused::Error(error)) => return Err(error),
+        };
+        self.confirm(&chain, &args).await?;
+        tools.call(&chain, args, progress).await
+    }
+
+    /// Runs a tool of an extension with everything that belongs to a call: events, interceptors,
+    /// confirmation. Ends at once when `chain` is cancelled.
+    pub async fn run_tool(
+        &self,
+        chain: CallChain,
+        args: Object,
+        mut progress: impl FnMut(String) + Send,
+    ) -> ToolOutcome {
+        let mut call = Invocation::new(self, self.next_call_id(), chain, args);
+        if call.chain.caller().is_none() {
+            call.announce();
+        }
+        let tools = ExtensionTools(self);
+        call.run(Some(&tools), &mut progress).await
+    }
+
+    /// An id for a call that no model has named.
+    pub(crate) fn next_call_id(&self) -> ToolId {
+        ToolId::from(format!("call-{}", self.0.shared.ids.next()))
+    }
+
+    /// Asks the program around this host whether to make a call.
+    async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
+        let (hooks, tool) = (&self.0.shared.hooks, chain.tool());
+        match hooks.confirm(chain.caller(), tool, args).await {
+            Confirmed::Yes => Ok(()),
+            Confirmed::No => Err(HostError::Declined(tool.to_owned())),
+        }
+    }
+
+    /// Waits until every extension has read what it was sent, but at most [`CATCHING_UP`]: a stuck
+    /// extension must not hold up calls of others.
+    async fn caught_up(&self) {
+        let slots = self.0.slots();
+        let all = async {
+            for slot in slots.iter() {
+                if let Slot::Started(member) = slot {
+                    member.connection.caught_up().await;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(CATCHING_UP, all).await;
+    }
+}
+
+/// A tool call. The chain names the tool and its caller, and cancels the call.
+pub(crate) struct Invocation<'h> {
+    host: &'h Host,
+    id: ToolId,
+    chain: CallChain,
+    /// The arguments, as rewritten by the interceptors asked so far.
+    args: Object,
+    /// Whether observers have seen the call.
+    announced: bool,
+    /// Whether the user has seen a call that an extension makes.
+    shown: bool,
+}
+
+impl<'h> Invocation<'h> {
+    pub(crate) fn new(host: &'h Host, id: ToolId, chain: CallChain, args: Object) -> Self {
+        Self {
+            host,
+            id,
+            chain,
+            args,
+            announced: false,
+            shown: false,
+        }
+    }
+
+    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of extensions.
+    pub(crate) fn announce(&mut self) {
+        let mut call = ToolCallEvent::new(self.chain.tool(), self.args.clone());
+        call.tool_id = Some(self.id.clone());
+        call.caller = self.chain.caller().map(str::to_owned);
+        self.host.tell(&call.into());
+        self.announced = true;
+    }
+
+    /// Ends a call that cannot be made.
+    #[cfg(feature = "agent")]
+    pub(crate) fn refuse(mut self, why: &str) -> ToolOutcome {
+        let outcome = ToolOutcome::error(ToolStatus::Failed, why);
+        self.report(&outcome);
+        outcome
+    }
+
+    /// Makes the call. Without an executor, there is no such tool.
+    pub(crate) async fn run(
+        mut self,
+        executor: Option<&dyn Executor>,
+        watcher: &mut impl Watcher,
+    ) -> ToolOutcome {
+        let (Ok(mut outcome) | Err(mut outcome)) = self.steps(executor, watcher).await;
+        let registry = self.host.registry();
+        let owner = registry.tool(self.chain.tool());
+        outcome.extension = owner.map(|entry| entry.extension.clone());
+        self.report(&outcome);
+        outcome
+    }
+
+    async fn steps(
+        &mut self,
+        executor: Option<&dyn Executor>,
+        watcher: &mut impl Watcher,
+    ) -> Result<ToolOutcome, ToolOutcome> {
+        let chain = self.chain.clone();
+        let args = tokio::select! {
+            biased;
+            () = chain.cancelled() => Err(ToolOutcome::cancelled()),
+            ready = self.prepare(executor, watcher) => ready,
+        }?;
+        let tool = chain.tool();
+        let executor = executor.ok_or_else(|| HostError::NoSuchTool(tool.to_owned()))?;
+        let mut progress = |line| watcher.progress(line);
+        let mut outcome = executor.execute(&chain, args, &mut progress).await;
+        if chain.caller().is_some() {
+            // An extension receives no more than this, so interceptors need not see more.
+            outcome.truncated = cut_content(&mut outcome.content, limits::CALL_TOOL_BYTES);
+        }
+        if !chain.is_cancelled() {
+            return tokio::select! {
+                biased;
+                reviewed = self.intercept_result(outcome) => reviewed,
+                () = chain.cancelled() => Err(ToolOutcome::cancelled()),
+            };
+        }
+        // Interceptors are not asked about a cancelled call, so its result must not be seen either.
+        if self.host.intercepts(&InterceptName::ToolResult) {
+            return Err(ToolOutcome::cancelled());
+        }
+        Ok(outcome)
+    }
+
+    /// Everything before the tool runs. Returns the arguments for the tool.
+    async fn prepare(
+        &mut self,
+        executor: Option<&dyn Executor>,
+        watcher: &mut impl Watcher,
+    ) -> Result<Object, ToolOutcome> {
+        self.intercept_call().await?;
+        self.show();
+        watcher.accepted(&self.args).await;
+        let Some(executor) = executor else {
+            return Ok(self.args.clone());
+        };
+        let args = executor.check(&self.chain, self.args.clone()).await?;
+        self.host.confirm(&self.chain, &args).await?;
+        Ok(args)
+    }
+
+    async fn intercept_call(&mut self) -> Result<(), ToolOutcome> {
+        let turn = self.chain.turn().await;
+        if turn.is_some() {
+            // A flood of calls waits for the slowest observer instead of overflowing its queue.
+            self.host.caught_up().await;
+            self.announce();
+        }
+        let mut call = ToolCallIntercept::new(self.chain.tool(), self.args.clone());
+        call.tool_id = Some(self.id.clone());
+        call.caller = self.chain.caller().map(str::to_owned);
+        match self.ask(turn, call.into()).await.result {
+            Ok(Intercept::ToolCall(call)) => {
+                self.args = call.tool_args;
+                Ok(())
+            }
+            Ok(_) => unreachable!("a chain keeps the type of its event"),
+            Err(block) => Err(ToolOutcome::error(ToolStatus::Blocked, block.reason)),
+        }
+    }
+
+    async fn intercept_result(&self, mut outcome: ToolOutcome) -> Result<ToolOutcome, ToolOutcome> {
+        let mut result = ToolResultIntercept::new(
+            self.id.clone(),
+            self.chain.tool(),
+            self.args.clone(),
+            outcome.content.clone(),
+            outcome.is_error,
+        );
+        result.caller = self.chain.caller().map(str::to_owned);
+        let turn = self.chain.turn().await;
+        match self.ask(turn, result.into()).await.result {
+            Ok(Intercept::ToolResult(result)) if result.content != outcome.content => {
+                outcome.content = result.content;
+                outcome.structured_content = None;
+                Ok(outcome)
+            }
+            Ok(_) => Ok(outcome),
+            Err(block) => Err(ToolOutcome::error(ToolStatus::Blocked, block.reason)),
+        }
+    }
+
+    /// Asks the interceptors. A question about an extension's call keeps that extension's turn until
+    /// it is answered or times out, even if the call is cancelled meanwhile. So an extension that
+    /// calls and cancels in a loop has at most one question open.
+    async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> Outcome {
+        let Some(turn) = turn else {
+            return self.host.intercept(event).await;
+        };
+        let host = self.host.clone();
+        let asking = tokio::spawn(async move {
+            let outcome = host.intercept(event).await;
+            drop(turn);
+            outcome
+        });
+        asking.await.expect("a chain does not panic")
+    }
+
+    /// Shows the user once that an extension runs a tool.
+    fn show(&mut self) {
+        if let Some(caller) = self.chain.caller()
+            && !std::mem::replace(&mut self.shown, true)
+        {
+            let (id, args) = (self.id.clone(), self.args.clone());
+            let call = rpc::ExtToolCall::new(caller, id, self.chain.tool(), args);
+            self.host.0.shared.hooks.extension_call(call);
+        }
+    }
+
+    /// Reports the end of a call to those who saw its beginning.
+    fn report(&mut self, outcome: &ToolOutcome) {
+        if !self.announced {
+            return;
+        }
+        let (content, status) = (outcome.content.clone(), outcome.status.clone());
+        let (id, args) = (self.id.clone(), self.args.clone());
+        let tool = self.chain.tool();
+        let mut end = ToolResultEvent::new(id, tool, args, status, content, outcome.is_error);
+        end.caller = self.chain.caller().map(str::to_owned);
+        self.host.tell(&end.into());
+        self.show();
+        if let Some(caller) = self.chain.caller() {
+            let (id, status) = (self.id.clone(), outcome.status.clone());
+            let result = rpc::ExtToolResult::new(caller, id, self.chain.tool(), status);
+            self.host.0.shared.hooks.extension_call_ended(result);
+        }
+    }
+}
