@@ -1,8 +1,8 @@
-//! A transcript that a provider takes: every call has its result right after it, and every result its call.
+//! Repairs a transcript, so that every call is followed by its result, and every result has a call.
 //!
-//! A process that was killed leaves calls without results; a damaged file, results without calls. Providers refuse both,
-//! and would refuse the session for ever. Nothing that was shown is left out: what lacks its counterpart is given one,
-//! or becomes text.
+//! A killed process leaves calls without results, and a damaged file results without calls.
+//! Providers reject both, and would reject the session forever. Nothing is dropped: a missing
+//! result is added, and a result without a call becomes text.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use zot_protocol::{Content, ToolId};
 
 use crate::message::{Block, Message, Role};
 
-/// What the model is told of a call whose result was never written.
-const CANCELLED: &str = "cancelled: zot ended before this call had a result";
-/// What the model is told where the beginning is lost.
-const NO_BEGINNING: &str = "(the beginning of this conversation is lost)";
+/// The result of a call whose result was never written.
+const CANCELLED: &str = "cancelled: zot exited before this call finished";
+/// Replaces a lost beginning.
+const NO_BEGINNING: &str = "(the start of this conversation is lost)";
 
-/// What the model is told before a result whose call is lost.
-const NO_CALL: &str = "(the result of a tool whose call is lost)";
+/// Precedes a result whose call is lost.
+const NO_CALL: &str = "(result of a tool call that is lost)";
 
-/// What had to be done.
+/// What was repaired.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mended {
     /// Calls that had no result.
@@ -27,11 +27,11 @@ pub(super) struct Mended {
     pub(super) results: usize,
 }
 
-/// Makes a transcript valid. One that is already is left as it is, and the same one always gives the same.
+/// Makes a transcript valid. Leaves a valid one unchanged, and is deterministic.
 pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
     let mut mended = Mended::default();
     let mut whole = Vec::with_capacity(messages.len());
-    // The calls that wait for their results.
+    // Calls that still need a result.
     let mut open: Vec<ToolId> = Vec::new();
     for mut message in messages.drain(..) {
         match message.role {
@@ -70,7 +70,7 @@ pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
     mended
 }
 
-/// Gives every open call a result.
+/// Adds a cancelled result for every open call.
 fn close(whole: &mut Vec<Message>, open: &mut Vec<ToolId>, mended: &mut Mended) {
     let Some(last) = whole.last().filter(|_| !open.is_empty()) else {
         return;
@@ -99,7 +99,8 @@ fn calls(message: &Message) -> Vec<ToolId> {
         .collect()
 }
 
-/// Takes out what is not the result of an open call, and closes the calls that have theirs here.
+/// Removes all blocks that are not the result of an open call, and closes the calls that have a
+/// result here.
 fn take_strangers(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
     let blocks = std::mem::take(&mut message.content);
     let (own, strangers) = blocks.into_iter().partition(|block| match block {
@@ -116,7 +117,7 @@ fn take_strangers(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
     strangers
 }
 
-/// Results without a call, as something the user says.
+/// Converts results without a call to a user message.
 fn as_text(time: &str, strangers: Vec<Block>) -> Message {
     let mut said = text(Role::User, NO_CALL, time);
     for block in strangers {
@@ -183,7 +184,7 @@ mod tests {
         text(Role::User, "go on", "t")
     }
 
-    /// `u`, `a`, `t` by message, and for the tools' one letter per result: `!` cancelled.
+    /// One word per message: `u`, `a`, and for tools one character per result, `!` if cancelled.
     fn shape(messages: &[Message]) -> String {
         let shape = |message: &Message| match message.role {
             Role::User => "u".to_owned(),
@@ -203,13 +204,13 @@ mod tests {
     fn mended(mut messages: Vec<Message>) -> (String, Mended) {
         let done = mend(&mut messages);
         let once = messages.clone();
-        assert_eq!(mend(&mut messages), Mended::default(), "valid afterwards");
-        assert_eq!(messages, once, "and left alone");
+        assert_eq!(mend(&mut messages), Mended::default(), "valid after the repair");
+        assert_eq!(messages, once, "unchanged by a second repair");
         (shape(&messages), done)
     }
 
     #[test]
-    fn a_valid_one_is_left_as_it_is() {
+    fn a_valid_transcript_is_unchanged() {
         let messages = vec![
             user(),
             calling(&["1", "2"]),
@@ -249,16 +250,16 @@ mod tests {
                 results: 1
             }
         );
-        // A second result of one call.
+        // A second result for one call.
         let (shape, _) = mended(vec![user(), calling(&["1"]), results(&["1", "1"])]);
         assert_eq!(shape, "u a . u");
-        // One that answers a call of long ago.
+        // A result for a call that is already closed.
         let (shape, _) = mended(vec![user(), calling(&["1"]), user(), results(&["1"])]);
         assert_eq!(shape, "u a ! u u");
     }
 
     #[test]
-    fn it_begins_with_the_user_and_has_no_empty_message() {
+    fn it_begins_with_the_user_and_has_no_empty_messages() {
         let mut empty = user();
         empty.content.clear();
         assert_eq!(mended(vec![empty, calling(&[])]).0, "");

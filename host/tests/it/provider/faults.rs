@@ -46,7 +46,7 @@ async fn a_key_that_is_not_accepted_is_told_with_what_to_do_and_asked_once() {
         let name = provider.name();
         assert_eq!(
             error.to_string(),
-            format!("{name} does not accept the key: invalid x-api-key\nhint: zot auth set {name}")
+            format!("{name} rejected the API key: invalid x-api-key\nhint: run `zot auth set {name}`")
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -75,7 +75,7 @@ async fn what_does_not_pass_is_one_error_after_two_more_attempts() {
         assert_eq!(deltas, []);
         assert_eq!(
             error.to_string(),
-            format!("{} answered 529: Overloaded", provider.name())
+            format!("{} returned HTTP 529: Overloaded", provider.name())
         );
         assert_eq!(server.got().len(), 3);
     }
@@ -102,7 +102,7 @@ async fn as_long_as_it_asks_to_be_left_alone_it_is() {
         assert_eq!(
             error.to_string(),
             format!(
-                "{} answered 429: slow down (it asks to wait 3600 s)",
+                "{} returned HTTP 429: slow down (retry after 3600 s)",
                 provider.name()
             )
         );
@@ -128,7 +128,7 @@ async fn five_hundred_for_ever_is_one_error_and_one_request() {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
-            format!("{} answered 500: oops", provider.name())
+            format!("{} returned HTTP 500: oops", provider.name())
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -391,7 +391,7 @@ async fn who_is_silent_for_too_long_is_given_up() {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
-            "anthropic could not be reached: nothing came for 1 s"
+            "cannot reach anthropic: no data received for 1 s"
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -409,7 +409,7 @@ async fn who_is_not_there_is_said_not_to_be() {
     let (_, error) = broken(anthropic(&url).stream(hi())).await;
     let said = error.to_string();
     assert!(
-        said.starts_with("anthropic could not be reached: "),
+        said.starts_with("cannot reach anthropic: "),
         "{said}"
     );
     assert!(said.ends_with("\nhint: is the server running?"), "{said}");

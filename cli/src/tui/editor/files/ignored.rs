@@ -9,7 +9,7 @@ use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
 };
-use zot_host::{context::repository, untrusted};
+use zot_host::{context_files::repository, untrusted};
 
 /// The largest file of patterns that is used.
 const FILE_BYTES: usize = 64 << 10;
