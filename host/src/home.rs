@@ -42,7 +42,7 @@ pub enum HomeError {
     /// The directory cannot be created, or its mode cannot be changed.
     #[error("cannot create `{}`: {source}", path.display())]
     Io {
-        /// The file.
+        /// The directory.
         path: PathBuf,
         /// The underlying error.
         source: io::Error,

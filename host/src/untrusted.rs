@@ -160,14 +160,14 @@ mod tests {
 
     #[test]
     fn reads_only_regular_files_inside_the_root_up_to_the_limit() {
-        let outer = tempfile::tempdir().expect("a folder");
+        let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("root");
-        fs::create_dir(&root).expect("made");
-        fs::write(outer.path().join("secret"), "secret").expect("written");
-        fs::write(root.join("file"), "0123456789").expect("written");
-        symlink("../secret", root.join("out")).expect("linked");
-        symlink("/dev/zero", root.join("zero")).expect("linked");
-        symlink("file", root.join("within")).expect("linked");
+        fs::create_dir(&root).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        fs::write(root.join("file"), "0123456789").unwrap();
+        symlink("../secret", root.join("out")).unwrap();
+        symlink("/dev/zero", root.join("zero")).unwrap();
+        symlink("file", root.join("within")).unwrap();
         rustix::fs::mknodat(
             rustix::fs::CWD,
             root.join("fifo"),
@@ -175,26 +175,26 @@ mod tests {
             Mode::RUSR | Mode::WUSR,
             0,
         )
-        .expect("made");
+        .unwrap();
         let read = |path: &str, most| super::read(Some(&root), Path::new(path), most);
         for name in ["file", "within"] {
-            let beginning = read(name, 4).expect("read");
+            let beginning = read(name, 4).unwrap();
             assert_eq!((&*beginning.bytes, beginning.cut), (&b"0123"[..], true));
-            assert!(!read(name, 10).expect("read").cut);
+            assert!(!read(name, 10).unwrap().cut);
         }
         for name in ["out", "zero"] {
-            assert!(leads_out(&read(name, 4).expect_err("refused")), "{name}");
+            assert!(leads_out(&read(name, 4).unwrap_err()), "{name}");
         }
         for name in [".", "fifo"] {
             assert!(
-                is_not_a_file(&read(name, 4).expect_err("refused")),
+                is_not_a_file(&read(name, 4).unwrap_err()),
                 "{name}"
             );
         }
-        let error = read_whole(Some(&root), Path::new("file"), 9).expect_err("refused");
+        let error = read_whole(Some(&root), Path::new("file"), 9).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(
-            list(Some(&root), Path::new(""), 5).expect("listed").len(),
+            list(Some(&root), Path::new(""), 5).unwrap().len(),
             5
         );
         assert!(list(Some(&root), Path::new(""), 4).is_err());

@@ -1,7 +1,8 @@
 //! Runs one prompt, from the user's message to `done`: calls the model, runs its tools, and repeats
 //! until the model stops or fails, the prompt is aborted, or the step limit is reached.
 //!
-//! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its result.
+//! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its
+//! result.
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;

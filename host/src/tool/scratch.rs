@@ -268,22 +268,22 @@ mod tests {
     use super::*;
 
     fn put(scratch: &Scratch, size: u64) -> (PathBuf, usize) {
-        let (mut file, path) = scratch.output().expect("a file");
+        let (mut file, path) = scratch.output().unwrap();
         let (room, removed) = scratch.room_for(size);
-        let bytes = vec![b'x'; usize::try_from(room).expect("small")];
-        file.write_all(&bytes).expect("written");
+        let bytes = vec![b'x'; usize::try_from(room).unwrap()];
+        file.write_all(&bytes).unwrap();
         scratch.close(&path);
         (path, removed)
     }
 
     #[test]
     fn the_oldest_outputs_make_room_for_new_ones() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::bounded(folder.path().join("s"), 100);
         let (first, _) = put(&scratch, 40);
         let old = SystemTime::now() - Duration::from_secs(60);
-        let file = File::options().write(true).open(&first).expect("opened");
-        file.set_modified(old).expect("set");
+        let file = File::options().write(true).open(&first).unwrap();
+        file.set_modified(old).unwrap();
         let (second, removed) = put(&scratch, 60);
         assert_eq!(removed, 0);
         let (third, removed) = put(&scratch, 30);
@@ -293,23 +293,23 @@ mod tests {
         let again = Scratch::bounded(folder.path().join("s"), 100);
         let (fourth, removed) = put(&again, 200);
         assert_eq!(removed, 2);
-        assert_eq!(fs::metadata(fourth).expect("there").len(), 100);
+        assert_eq!(fs::metadata(fourth).unwrap().len(), 100);
     }
 
     #[test]
     fn removes_folders_unused_for_a_week_except_locked_ones() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let (scratch, outside) = (folder.path().join("scratch"), folder.path().join("outside"));
-        fs::create_dir_all(outside.join("kept")).expect("made");
+        fs::create_dir_all(outside.join("kept")).unwrap();
         let old = SystemTime::now() - Duration::from_secs(8 * 24 * 60 * 60);
         let age = |name: &str| {
-            let opened = open_folder(&scratch.join(name)).expect("opened");
-            opened.set_modified(old).expect("set");
+            let opened = open_folder(&scratch.join(name)).unwrap();
+            opened.set_modified(old).unwrap();
         };
         for name in ["old", "new", "used"] {
-            fs::create_dir_all(scratch.join(name).join("output")).expect("made");
+            fs::create_dir_all(scratch.join(name).join("output")).unwrap();
         }
-        std::os::unix::fs::symlink(&outside, scratch.join("old/link")).expect("linked");
+        std::os::unix::fs::symlink(&outside, scratch.join("old/link")).unwrap();
         let used = Scratch::new(scratch.join("used"));
         age("old");
         age("used");

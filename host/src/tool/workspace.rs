@@ -435,27 +435,27 @@ mod tests {
 
     #[test]
     fn a_file_that_changed_since_it_was_read_is_not_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(folder.path().to_owned(), Vec::new());
         let at = folder.path().join("x");
         for jailed in [false, true] {
-            workspace.set_jail(jailed).expect("set");
+            workspace.set_jail(jailed).unwrap();
             let files = workspace.files();
             let changes: [&dyn Fn(); 3] = [
-                &|| fs::write(&at, "theirs").expect("written"),
+                &|| fs::write(&at, "theirs").unwrap(),
                 &|| {
-                    fs::write(folder.path().join("y"), "theirs").expect("written");
-                    fs::rename(folder.path().join("y"), &at).expect("renamed");
+                    fs::write(folder.path().join("y"), "theirs").unwrap();
+                    fs::rename(folder.path().join("y"), &at).unwrap();
                 },
-                &|| fs::remove_file(&at).expect("removed"),
+                &|| fs::remove_file(&at).unwrap(),
             ];
             for (number, change) in changes.iter().enumerate() {
-                fs::write(&at, "first!").expect("written");
+                fs::write(&at, "first!").unwrap();
                 let Ok(Opened::File(mut file, found)) = files.open("x") else {
                     panic!("a file");
                 };
                 let mut text = String::new();
-                file.read_to_string(&mut text).expect("text");
+                file.read_to_string(&mut text).unwrap();
                 // Longer than the resolution of the file system's timestamps.
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 change();
@@ -464,7 +464,7 @@ mod tests {
                 assert!(matches!(result, Err(FileError::Changed(_))), "{number}");
                 let now = fs::read_to_string(&at).unwrap_or_default();
                 assert!(now == "theirs" || now.is_empty(), "{now}");
-                let left = fs::read_dir(folder.path()).expect("a folder").count();
+                let left = fs::read_dir(folder.path()).unwrap().count();
                 assert!(left <= 1, "{left}");
             }
         }

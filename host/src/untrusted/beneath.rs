@@ -121,18 +121,18 @@ mod tests {
     fn text(opens: Opens, root: &File, path: &str) -> Result<String> {
         let opened = opens(root.as_fd(), Path::new(path), OFlags::RDONLY, Mode::empty())?;
         let mut text = String::new();
-        File::from(opened).read_to_string(&mut text).expect("text");
+        File::from(opened).read_to_string(&mut text).unwrap();
         Ok(text)
     }
 
     #[test]
     fn openat2_and_the_fallback_agree() {
-        let outer = tempfile::tempdir().expect("a folder");
+        let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("root");
-        fs::create_dir_all(root.join("a/b")).expect("made");
-        fs::write(outer.path().join("secret"), "secret").expect("written");
-        fs::write(root.join("top"), "top").expect("written");
-        fs::write(root.join("a/b/deep"), "deep").expect("written");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        fs::write(root.join("top"), "top").unwrap();
+        fs::write(root.join("a/b/deep"), "deep").unwrap();
         for (target, link) in [
             ("a/b", "to_b"),
             ("../top", "a/up"),
@@ -143,10 +143,10 @@ mod tests {
             ("nothing", "dangling"),
             ("/etc/hostname", "absolute"),
         ] {
-            symlink(target, root.join(link)).expect("linked");
+            symlink(target, root.join(link)).unwrap();
         }
-        symlink(root.join("top"), root.join("absolute_inside")).expect("linked");
-        let root = File::open(&root).expect("opened");
+        symlink(root.join("top"), root.join("absolute_inside")).unwrap();
+        let root = File::open(&root).unwrap();
         let cases = [
             ("top", Ok("top")),
             ("./a//b/./deep", Ok("deep")),
@@ -181,21 +181,21 @@ mod tests {
 
         use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-        let outer = tempfile::tempdir().expect("a folder");
+        let outer = tempfile::tempdir().unwrap();
         let at = |path: &str| outer.path().join(path);
         for folder in ["root/folder", "outside"] {
-            fs::create_dir_all(at(folder)).expect("made");
+            fs::create_dir_all(at(folder)).unwrap();
         }
-        fs::write(at("root/folder/file"), "own").expect("written");
-        fs::write(at("outside/file"), "secret").expect("written");
-        symlink("../outside", at("root/link")).expect("linked");
-        let root = File::open(at("root")).expect("opened");
+        fs::write(at("root/folder/file"), "own").unwrap();
+        fs::write(at("outside/file"), "secret").unwrap();
+        symlink("../outside", at("root/link")).unwrap();
+        let root = File::open(at("root")).unwrap();
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     let (a, b) = (at("root/folder"), at("root/link"));
-                    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
+                    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
                     std::thread::sleep(std::time::Duration::from_micros(1));
                 }
             });

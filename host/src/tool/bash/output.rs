@@ -204,7 +204,7 @@ mod tests {
     };
 
     fn run(pieces: &[&str], kept: OutputLimits) -> (String, Vec<String>) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let mut output = Output::new(scratch(&folder), kept);
         for piece in pieces {
             output.push(piece.as_bytes());
@@ -213,7 +213,7 @@ mod tests {
         let files = fs::read_dir(folder.path().join("output"))
             .map(|files| {
                 files
-                    .map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"))
+                    .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
                     .collect()
             })
             .unwrap_or_default();
@@ -247,12 +247,12 @@ mod tests {
 
     #[test]
     fn an_unreferenced_file_is_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let outputs = folder.path().join("output");
         let mut output = Output::new(scratch(&folder), SMALL);
         output.push(&[b'x'; 50]);
-        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 1);
+        assert_eq!(fs::read_dir(&outputs).unwrap().count(), 1);
         drop(output);
-        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 0);
+        assert_eq!(fs::read_dir(&outputs).unwrap().count(), 0);
     }
 }

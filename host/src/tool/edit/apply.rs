@@ -174,7 +174,7 @@ mod tests {
 
     fn applied(content: &str, edits: &[Edit]) -> Result<String, String> {
         let result = apply(content.as_bytes(), edits)?;
-        Ok(String::from_utf8(result).expect("text"))
+        Ok(String::from_utf8(result).unwrap())
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn invalid_utf_8_is_preserved() {
         let latin = b"caf\xe9 au lait";
-        let result = apply(latin, &[edit("lait", "rhum")]).expect("applied");
+        let result = apply(latin, &[edit("lait", "rhum")]).unwrap();
         assert_eq!(result, b"caf\xe9 au rhum");
         let error = apply(latin, &[edit("lait", "thé")]).unwrap_err();
         assert!(error.contains("not UTF-8"), "{error}");

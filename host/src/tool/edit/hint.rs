@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn reports_different_whitespace() {
-        let hint = near(FILE, b"    let a = 1;\n    let b = 2;").expect("a hint");
+        let hint = near(FILE, b"    let a = 1;\n    let b = 2;").unwrap();
         assert!(
             hint.starts_with("only the whitespace differs, at line 2:"),
             "{hint}"
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn reports_the_line_that_differs() {
-        let hint = near(FILE, b"let a = 1;\nlet b = 3;\n").expect("a hint");
+        let hint = near(FILE, b"let a = 1;\nlet b = 3;\n").unwrap();
         assert!(
             hint.contains("first 1 of 2 lines") && hint.contains("line 3 differs"),
             "{hint}"
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn finds_part_of_a_line_in_another_case() {
-        let hint = near(FILE, b"FN MAIN").expect("a hint");
+        let hint = near(FILE, b"FN MAIN").unwrap();
         assert!(hint.contains("line 1"), "{hint}");
         assert_eq!(near(FILE, b"struct"), None);
         assert_eq!(near(FILE, b" \n\n"), None);

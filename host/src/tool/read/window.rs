@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn window(bytes: &[u8], bounds: Bounds) -> Window {
-        Window::read(bytes, bounds, || true).expect("read")
+        Window::read(bytes, bounds, || true).unwrap()
     }
 
     #[test]
@@ -206,12 +206,12 @@ mod tests {
             lines in 1u64..5,
         ) {
             let bounds = Bounds { offset, lines, ..ALL };
-            let got = Window::read(Slow(text.as_bytes(), piece), bounds, || true).expect("read");
+            let got = Window::read(Slow(text.as_bytes(), piece), bounds, || true).unwrap();
             prop_assert_eq!(&got, &window(text.as_bytes(), bounds));
             let all: Vec<&str> = text.split_terminator('\n').collect();
-            let first = usize::try_from(offset - 1).expect("small");
+            let first = usize::try_from(offset - 1).unwrap();
             let expected: Vec<String> = (first..all.len())
-                .take(usize::try_from(lines).expect("small"))
+                .take(usize::try_from(lines).unwrap())
                 .map(|index| format!("{:>6}\t{}\n", index + 1, all[index]))
                 .collect();
             prop_assert_eq!(&got.text, &expected.concat());

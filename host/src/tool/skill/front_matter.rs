@@ -144,7 +144,7 @@ mod tests {
 
     fn value(head: &str) -> Option<String> {
         let text = format!("---\nname: x\n{head}\n---\nbody\n");
-        let (mut keys, body) = parse(&text).expect("parsed");
+        let (mut keys, body) = parse(&text).unwrap();
         assert_eq!(body, "body\n");
         assert_eq!(keys["name"], "x");
         keys.remove("d")
