@@ -32,8 +32,8 @@ pub enum HomeError {
     /// The name is not exactly one path component.
     #[error("invalid directory name `{}`", .0.escape_debug())]
     Name(String),
-    /// An extension's data directory is a symlink. Whoever created it would choose where the
-    /// extension writes.
+    /// An extension's data directory is a symlink. Following it would let someone else choose where
+    /// the extension writes.
     #[error("`{}` is a symlink, not a directory\nhint: remove it", .0.display())]
     Symlink(PathBuf),
     /// The path is something other than a directory.

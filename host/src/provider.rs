@@ -15,8 +15,8 @@ mod key;
 pub mod openai;
 mod resolve;
 mod retry;
-mod surrogates;
 pub mod sse;
+mod surrogates;
 
 pub use anthropic::Anthropic;
 pub use catalogue::{Catalogue, Model};

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The size limit of `config.json`.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// How long to wait for another process that writes the file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -160,7 +160,9 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     };
     // Do not write anything that cannot be read back.
     if validate::config(&after).0.trusted.get(dir) != Some(trust) {
-        return Err(failed(io::Error::other("cannot add the answer to the file")));
+        return Err(failed(io::Error::other(
+            "cannot add the answer to the file",
+        )));
     }
     // Keep the user's symlink and write to its target.
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -275,8 +277,8 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::other("larger than 4 MiB"));
     }
     Ok(Some(bytes))

@@ -186,17 +186,11 @@ mod tests {
             assert!(leads_out(&read(name, 4).unwrap_err()), "{name}");
         }
         for name in [".", "fifo"] {
-            assert!(
-                is_not_a_file(&read(name, 4).unwrap_err()),
-                "{name}"
-            );
+            assert!(is_not_a_file(&read(name, 4).unwrap_err()), "{name}");
         }
         let error = read_whole(Some(&root), Path::new("file"), 9).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(
-            list(Some(&root), Path::new(""), 5).unwrap().len(),
-            5
-        );
+        assert_eq!(list(Some(&root), Path::new(""), 5).unwrap().len(), 5);
         assert!(list(Some(&root), Path::new(""), 4).is_err());
     }
 }

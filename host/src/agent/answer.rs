@@ -45,7 +45,10 @@ impl Answer {
                 None
             }
             Delta::ThinkingSignature(signature) => {
-                self.last_thinking().1.get_or_insert_default().push_str(&signature);
+                self.last_thinking()
+                    .1
+                    .get_or_insert_default()
+                    .push_str(&signature);
                 None
             }
             Delta::ToolStart { id, name } => {
@@ -169,18 +172,18 @@ mod tests {
 
     fn answer(deltas: impl IntoIterator<Item = Delta>) -> (Answer, Vec<String>) {
         let mut answer = Answer::default();
-        let told = deltas
+        let events = deltas
             .into_iter()
             .filter_map(|delta| answer.take_in(delta))
             .map(|event| zot_protocol::Tagged::name(&event).to_owned())
             .collect();
-        (answer, told)
+        (answer, events)
     }
 
     #[test]
     fn deltas_become_blocks_in_order() {
         let id = ToolId::from("t1");
-        let (answer, told) = answer([
+        let (answer, events) = answer([
             Delta::Thinking("h".into()),
             Delta::Thinking("m".into()),
             Delta::ThinkingSignature("sig".into()),
@@ -202,7 +205,7 @@ mod tests {
             Delta::Stop(StopReason::ToolUse),
         ]);
         assert_eq!(
-            told,
+            events,
             [
                 "text_delta",
                 "text_delta",
@@ -277,13 +280,17 @@ mod tests {
         };
         let end = || Delta::ToolEnd { id: id.clone() };
         let large = std::iter::repeat_with(|| piece("x".repeat(100_000))).take(100);
-        let (large, told) = answer([start()].into_iter().chain(large).chain([end()]));
-        assert_eq!(told.len(), 12, "dropped arguments are not sent to drivers");
+        let (large, events) = answer([start()].into_iter().chain(large).chain([end()]));
+        assert_eq!(
+            events.len(),
+            12,
+            "dropped arguments are not sent to drivers"
+        );
         let nested = piece(format!(r#"{{"a":[[]{}]}}"#, ",[]".repeat(20_000)));
         let (nested, _) = answer([start(), nested, end()]);
         for (answer, why) in [(large, "1048576 bytes"), (nested, "100000 values")] {
-            let (_, said) = &answer.malformed[0];
-            assert!(said.contains(why), "{said}");
+            let (_, reason) = &answer.malformed[0];
+            assert!(reason.contains(why), "{reason}");
             let empty =
                 matches!(&answer.blocks[0], Block::ToolCall { args, .. } if args.is_empty());
             assert!(empty);

@@ -80,8 +80,8 @@ impl Agent {
                 return false;
             }
         };
-        let mut told = UserMessageEvent::new(&text);
-        told.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
+        let mut event = UserMessageEvent::new(&text);
+        event.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
         let image = |(mime_type, data)| Block::Image { mime_type, data };
         let mut content: Vec<Block> = images.into_iter().map(image).collect();
         if !text.is_empty() || content.is_empty() {
@@ -89,7 +89,7 @@ impl Agent {
         }
         let content_shown = shown(&content);
         let time = self.append(Role::User, content).await;
-        self.host.tell(&told.into());
+        self.host.tell(&event.into());
         events
             .tell(rpc::UserMessage::new(content_shown, time))
             .await;
@@ -301,9 +301,9 @@ impl Agent {
 
     /// Reports the end of a model call to extensions and drivers.
     pub(super) async fn end_turn(&self, stop: StopReason, error: Option<String>, events: &Events) {
-        let mut told = TurnEnd::new(stop.clone());
-        told.error.clone_from(&error);
-        self.host.tell(&told.into());
+        let mut event = TurnEnd::new(stop.clone());
+        event.error.clone_from(&error);
+        self.host.tell(&event.into());
         let mut event = rpc::TurnEnd::new(stop);
         event.error = error;
         events.tell(event).await;

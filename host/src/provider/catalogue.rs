@@ -15,8 +15,8 @@ use crate::{
 /// The built-in models.
 const EMBEDDED: &str = include_str!("models.json");
 /// The limits of `models.json`.
-const MOST_BYTES: u64 = 1024 * 1024;
-const MOST_MODELS: usize = 10_000;
+const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_MODELS: usize = 10_000;
 
 /// The known models: the built-in ones, changed and extended by the user's `models.json`.
 ///
@@ -161,7 +161,7 @@ impl Model {
     /// Returns the cost of a call in US dollars, or `None` if unknown.
     pub fn cost(&self, tokens: &Tokens) -> Option<f64> {
         let prices = self.prices?;
-        #[expect(clippy::cast_precision_loss, reason = "nobody pays for 2^53 tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "no call has 2^53 tokens")]
         let of = |count: u64, price: f64| count as f64 * price / 1e6;
         let sent = of(tokens.input, prices.input)
             + of(tokens.cache_read, prices.cache_read.unwrap_or(prices.input))
@@ -210,8 +210,8 @@ impl Catalogue {
             Ok(Some(bytes)) => catalogue.extend(&bytes, Source::File),
             Err(fault) => vec![fault],
         };
-        let told = |fault| format!("{}: {fault}", path.display());
-        (catalogue, faults.into_iter().map(told).collect())
+        let with_path = |fault| format!("{}: {fault}", path.display());
+        (catalogue, faults.into_iter().map(with_path).collect())
     }
 
     /// Returns all models, in the order of the files.
@@ -262,8 +262,8 @@ impl Catalogue {
             Ok(_) => return vec!["must be a JSON object".to_owned()],
             Err(error) => return vec![format!("invalid JSON: {error}")],
         };
-        if entries.len() > MOST_MODELS {
-            return vec![format!("more than {MOST_MODELS} models")];
+        if entries.len() > MAX_MODELS {
+            return vec![format!("more than {MAX_MODELS} models")];
         }
         let mut faults = Vec::new();
         for (number, entry) in entries.into_iter().enumerate() {
@@ -341,11 +341,11 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
         Err(error) => return Err(error.to_string()),
     };
     let mut bytes = Vec::new();
-    let mut file = file.take(MOST_BYTES + 1);
+    let mut file = file.take(MAX_BYTES + 1);
     file.read_to_end(&mut bytes)
         .map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("larger than {MOST_BYTES} bytes"));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("larger than {MAX_BYTES} bytes"));
     }
     Ok(Some(bytes))
 }

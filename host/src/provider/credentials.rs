@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The size limit of `auth.json`.
-const MOST_BYTES: u64 = 1024 * 1024;
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The providers with keys, and their environment variables.
 const PROVIDERS: [(&str, Option<&str>); 3] = [
@@ -212,9 +212,9 @@ impl Credentials {
             Err(error) => return Err(self.io(error)),
         };
         let mut bytes = Vec::new();
-        let read = (&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes);
+        let read = (&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.io(error))?;
-        if bytes.len() as u64 > MOST_BYTES {
+        if bytes.len() as u64 > MAX_BYTES {
             return Err(self.broken("file is too large"));
         }
         // Parse as a generic value, since errors about types would quote the contents.

@@ -93,10 +93,7 @@ struct Exchange<D, F> {
     error: Option<ProviderError>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per answer, and boxed"
-)]
+#[expect(clippy::large_enum_variant, reason = "one per answer, and boxed")]
 enum Phase<D> {
     Ask,
     Read {
@@ -181,7 +178,7 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
         }
         fed.map_err(|wrong| match wrong {
             DecodeError::Malformed(message) => {
-                Fault::permanent(self.http.malformed(self.http.said(&message)))
+                Fault::permanent(self.http.malformed(self.http.sanitise(&message)))
             }
             DecodeError::Failed { message, can_retry } => Fault {
                 error: self.http.failed(&message),

@@ -184,7 +184,7 @@ impl Http {
         // Some servers omit or misstate the content type of their stream. These two are never a
         // stream.
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
-            let message = format!("{}, not an event stream", self.said(kind));
+            let message = format!("{}, not an event stream", self.sanitise(kind));
             let text = error_text(&self.start_of(answer).await);
             return Err(Fault::permanent(match text {
                 Some(text) => self.failed(&text),
@@ -232,7 +232,7 @@ impl Http {
         }
         let body = self.start_of(answer).await;
         let message = error_text(&body).unwrap_or_else(|| plain_text(&body));
-        let message = self.said(&message);
+        let message = self.sanitise(&message);
         if status == 401 {
             return Fault::permanent(ProviderError::Unauthorized {
                 provider: self.provider.clone(),
@@ -287,7 +287,10 @@ impl Http {
             cause = inner.source();
         }
         if is_timeout {
-            message = format!("connection timed out after {} s", self.endpoint.connect.as_secs());
+            message = format!(
+                "connection timed out after {} s",
+                self.endpoint.connect.as_secs()
+            );
         }
         if is_connect && self.endpoint.is_local() {
             message.push_str("\nhint: is the server running?");
@@ -298,26 +301,26 @@ impl Http {
             can_retry: is_reset || (error.is_request() && !is_connect && !is_timeout),
             error: ProviderError::Network {
                 provider: self.provider.clone(),
-                message: self.said(&message),
+                message: self.sanitise(&message),
             },
         }
     }
 
     /// Prepares a server's text for display: removes the key and control characters, and truncates
     /// it.
-    pub(super) fn said(&self, text: &str) -> String {
+    pub(super) fn sanitise(&self, text: &str) -> String {
         let text = match &self.endpoint.key {
             Some(key) => key.scrub(text),
             None => text.into(),
         };
         let harmless = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
         let text: String = text.chars().take(4 * MESSAGE).map(harmless).collect();
-        let mut said: String = text.trim().chars().take(MESSAGE + 1).collect();
-        if said.chars().count() > MESSAGE {
-            said.pop();
-            said.push('…');
+        let mut message: String = text.trim().chars().take(MESSAGE + 1).collect();
+        if message.chars().count() > MESSAGE {
+            message.pop();
+            message.push('…');
         }
-        said
+        message
     }
 
     fn status(&self, status: u16, message: &str, retry_after: Option<Duration>) -> ProviderError {
@@ -352,7 +355,7 @@ impl Http {
     pub(super) fn failed(&self, message: &str) -> ProviderError {
         ProviderError::Failed {
             provider: self.provider.clone(),
-            message: self.said(message),
+            message: self.sanitise(message),
         }
     }
 }
@@ -441,7 +444,7 @@ mod tests {
     fn server_texts_are_sanitised_and_truncated() {
         let key = ApiKey::new("sk-canary").ok();
         let http = Http::new("p", Endpoint::new("http://h", key).unwrap());
-        assert_eq!(http.said("\u{1b}]0;x\u{7} sk-canary"), "]0;x  [key]");
-        assert_eq!(http.said(&"é".repeat(600)).chars().count(), MESSAGE + 1);
+        assert_eq!(http.sanitise("\u{1b}]0;x\u{7} sk-canary"), "]0;x  [key]");
+        assert_eq!(http.sanitise(&"é".repeat(600)).chars().count(), MESSAGE + 1);
     }
 }

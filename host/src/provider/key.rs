@@ -18,7 +18,7 @@ pub enum KeyError {
     #[error("API key is empty")]
     Empty,
     /// The text is too long for a header.
-    #[error("API key is longer than {MOST_BYTES} bytes")]
+    #[error("API key is longer than {MAX_BYTES} bytes")]
     TooLong,
     /// The text cannot be part of a header.
     #[error("API key has an invalid character at position {0}")]
@@ -26,7 +26,7 @@ pub enum KeyError {
 }
 
 /// The maximum length of a key.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 impl ApiKey {
     /// Parses a key. Surrounding whitespace is removed.
@@ -35,7 +35,7 @@ impl ApiKey {
         if text.is_empty() {
             return Err(KeyError::Empty);
         }
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(KeyError::TooLong);
         }
         if let Some(at) = text.chars().position(|c| !c.is_ascii_graphic()) {

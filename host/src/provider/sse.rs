@@ -3,7 +3,7 @@
 use memchr::memchr2;
 
 /// The maximum size of an event. A whole answer in one piece fits.
-pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+pub const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// A server-sent event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Decoder {
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self::new(MOST_BYTES)
+        Self::new(MAX_BYTES)
     }
 }
 

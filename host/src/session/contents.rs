@@ -120,7 +120,7 @@ impl Contents {
     }
 
     /// Returns the history with a valid transcript, and what was repaired in it.
-    pub(super) fn into_history(self) -> (History, transcript::Mended) {
+    pub(super) fn into_history(self) -> (History, transcript::Repairs) {
         let mut history = History::default();
         if let Some(head) = &self.head {
             history.model = Some((head.provider.clone(), head.model.clone()));
@@ -141,7 +141,7 @@ impl Contents {
                 Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
             }
         }
-        let mended = transcript::mend(&mut history.transcript);
-        (history, mended)
+        let repairs = transcript::repair(&mut history.transcript);
+        (history, repairs)
     }
 }

@@ -226,7 +226,10 @@ impl fmt::Display for Notice {
                 "this session is not saved: cannot write `{}`: {why}",
                 path.display()
             ),
-            Self::NoneYet => write!(formatter, "no session to continue in this directory: started a new one"),
+            Self::NoneYet => write!(
+                formatter,
+                "no session to continue in this directory: started a new one"
+            ),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::message::{Block, Message};
 pub(super) const VERSION: u32 = 1;
 
 /// How deeply a call's arguments may nest.
-const MOST_DEEP: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// The first line, which identifies the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,7 +189,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Line> {
 /// nested too deeply are stored as text.
 pub(super) fn storable(message: &Message) -> Cow<'_, Message> {
     let is_deep = |block: &Block| match block {
-        Block::ToolCall { args, .. } => args.values().any(|value| !is_within(value, MOST_DEEP)),
+        Block::ToolCall { args, .. } => args.values().any(|value| !is_within(value, MAX_DEPTH)),
         _ => false,
     };
     if !message.content.iter().any(is_deep) {

@@ -63,15 +63,15 @@ impl Opened {
                 lines: contents.unknown,
             });
         }
-        let (history, mended) = contents.into_history();
-        if mended.calls > 0 {
+        let (history, repairs) = contents.into_history();
+        if repairs.calls > 0 {
             notices.push(Notice::Cancelled {
-                calls: mended.calls,
+                calls: repairs.calls,
             });
         }
-        if mended.results > 0 {
+        if repairs.results > 0 {
             notices.push(Notice::Uncalled {
-                messages: mended.results,
+                messages: repairs.results,
             });
         }
         let (provider, model) = history

@@ -23,7 +23,7 @@ use zot_process::{Exit, Net, Process, Spawner, Spec, Support};
 use zot_protocol::{Content, ToolStatus};
 
 use self::{
-    output::{OutputLimits, Output},
+    output::{Output, OutputLimits},
     pump::Pump,
 };
 use super::{
@@ -262,8 +262,8 @@ fn outcome(
         End::Cancelled => (ToolStatus::Cancelled, Some("cancelled".to_owned())),
     };
     let left = left.map(|left| format!("killed background processes: {left}"));
-    let survivors = (!survivors.is_empty())
-        .then(|| format!("cannot kill process {}", survivors.join(", ")));
+    let survivors =
+        (!survivors.is_empty()).then(|| format!("cannot kill process {}", survivors.join(", ")));
     if text.is_empty() {
         text.push_str("(no output)");
     }

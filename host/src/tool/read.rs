@@ -1,7 +1,7 @@
 //! The `read` tool: text, images and folder listings.
 
-mod folder;
 mod file_kind;
+mod folder;
 mod window;
 
 use std::{

@@ -8,8 +8,8 @@ use zot_protocol::{Object, StopReason, ToolId};
 use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, DecodeError},
-    surrogates::{RawText, PieceJoiner},
     sse,
+    surrogates::{PieceJoiner, RawText},
 };
 
 /// Decodes the events of one answer.
@@ -185,7 +185,14 @@ impl Answer {
                     deltas.push_back(Delta::ToolArgs { id, delta });
                 }
                 let joiner = PieceJoiner::default();
-                self.open.push((index, Open::Tool { id, has_args, joiner }));
+                self.open.push((
+                    index,
+                    Open::Tool {
+                        id,
+                        has_args,
+                        joiner,
+                    },
+                ));
             }
             "thinking" => {
                 if !block.thinking.is_empty() {
@@ -218,7 +225,10 @@ impl Answer {
         if let Some(text) = piece.text.and_then(|text| given(self.joiner.join(text))) {
             deltas.push_back(Delta::Text(text));
         }
-        if let Some(text) = piece.thinking.and_then(|text| given(self.joiner.join(text))) {
+        if let Some(text) = piece
+            .thinking
+            .and_then(|text| given(self.joiner.join(text)))
+        {
             deltas.push_back(Delta::Thinking(text));
         }
         if let (Some(more), Some(Open::Thinking { signature })) =
@@ -227,7 +237,12 @@ impl Answer {
             signature.push_str(&more);
         }
         if let Some(args) = piece.partial_json.filter(|args| !args.is_empty()) {
-            let Some(Open::Tool { id, has_args, joiner }) = self.open(index) else {
+            let Some(Open::Tool {
+                id,
+                has_args,
+                joiner,
+            }) = self.open(index)
+            else {
                 let message = format!("arguments for block {index}, which is not a tool call");
                 return Err(DecodeError::Malformed(message));
             };
@@ -264,10 +279,17 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(&mut self, event: sse::Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError> {
-        let event: Event = serde_json::from_str(event.data).map_err(|error| DecodeError::json(&error))?;
+    fn event(
+        &mut self,
+        event: sse::Event<'_>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), DecodeError> {
+        let event: Event =
+            serde_json::from_str(event.data).map_err(|error| DecodeError::json(&error))?;
         match event.r#type {
-            EventType::MessageStart => self.used(event.message.and_then(|start| start.usage), deltas),
+            EventType::MessageStart => {
+                self.used(event.message.and_then(|start| start.usage), deltas)
+            }
             EventType::ContentBlockStart => {
                 if let Some(block) = event.content_block {
                     self.begin(event.index, block, deltas);

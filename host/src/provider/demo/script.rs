@@ -13,18 +13,18 @@ use zot_protocol::{StopReason, ToolId};
 use super::{Delta, Request, Tokens, estimate, pieces, tool_call};
 
 /// The size limit of a script.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A script of model turns, one per line: an object, or an array of objects to play in sequence.
 /// Empty lines are skipped. All fields are optional, and play in this order:
 ///
 /// | field | what happens |
 /// |---|---|
-/// | `delay_ms` | nothing, for so long |
-/// | `thinking` | a thought; `signature` seals it |
-/// | `text` | a text: a string streams word by word, an array of strings exactly in these pieces |
-/// | `tool_call` | a call: `name`, and `args` (an object, or a string that goes out as it is, JSON or not), `id` |
-/// | `tool_calls` | several, in an array |
+/// | `delay_ms` | waits this many milliseconds |
+/// | `thinking` | reasoning, signed with `signature` |
+/// | `text` | text: a string streams word by word, an array of strings in exactly these pieces |
+/// | `tool_call` | a tool call: `name`, `args` (an object, or a string that is sent unchanged, even if it is not JSON), `id` |
+/// | `tool_calls` | an array of tool calls |
 /// | `usage` | tokens: `input`, `output`, `cache_read`, `cache_write`; without it they are estimated |
 /// | `error` | the provider fails with this message, and the turn is over |
 /// | `cut_off` | `true`: the answer stops in the middle, and the turn is over |
@@ -150,7 +150,7 @@ impl Script {
             path: path.to_owned(),
             source,
         };
-        if fs::metadata(path).map_err(io)?.len() > MOST_BYTES {
+        if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {
             return Err(io(io::Error::other("file is too large")));
         }
         Self::parse(&fs::read_to_string(path).map_err(io)?)
@@ -209,8 +209,8 @@ impl Script {
             deltas.extend(part.text.iter().cloned().map(Delta::Text));
             for call in part.tool_call.iter().chain(&part.tool_calls) {
                 calls += 1;
-                let minted = || format!("demo_{}_{calls}", request.messages.len());
-                let id = ToolId(call.id.clone().unwrap_or_else(minted));
+                let default_id = || format!("demo_{}_{calls}", request.messages.len());
+                let id = ToolId(call.id.clone().unwrap_or_else(default_id));
                 tool_call(&id, &call.name, &call.args, &mut deltas);
             }
             if let Some(usage) = part.usage {

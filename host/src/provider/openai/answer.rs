@@ -14,8 +14,8 @@ use crate::provider::{
     exchange::{Decode, DecodeError},
     http::error_text,
     retry::can_retry_status,
-    surrogates::{RawText, PieceJoiner},
     sse,
+    surrogates::{PieceJoiner, RawText},
 };
 
 /// Decodes the chunks of one answer.
@@ -221,7 +221,7 @@ impl Answer {
                 }
             }
             (None, Some(name)) => {
-                let id = ToolId::from(call.given.clone().unwrap_or_else(mint));
+                let id = ToolId::from(call.given.clone().unwrap_or_else(generate_id));
                 call.id = Some(id.clone());
                 deltas.push_back(Delta::ToolStart {
                     id: id.clone(),
@@ -255,7 +255,9 @@ impl Answer {
         };
         for call in self.calls.drain(..) {
             let Some(id) = call.id else {
-                return Err(DecodeError::Malformed("tool call without a name".to_owned()));
+                return Err(DecodeError::Malformed(
+                    "tool call without a name".to_owned(),
+                ));
             };
             if !call.has_args {
                 deltas.push_back(Delta::ToolArgs {
@@ -271,7 +273,11 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(&mut self, event: sse::Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError> {
+    fn event(
+        &mut self,
+        event: sse::Event<'_>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), DecodeError> {
         if event.data.trim() == "[DONE]" {
             return self.finish(deltas);
         }
@@ -312,7 +318,7 @@ fn is_transient(error: &Value) -> bool {
 }
 
 /// Generates a unique id for a call without one.
-fn mint() -> String {
+fn generate_id() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("call_{random:016x}")
 }
@@ -322,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minted_ids_differ() {
-        assert_ne!(mint(), mint());
+    fn generated_ids_differ() {
+        assert_ne!(generate_id(), generate_id());
     }
 }

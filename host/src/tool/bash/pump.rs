@@ -60,19 +60,19 @@ impl<P: FnMut(String)> Pump<P> {
     }
 
     async fn moved(&mut self, size: usize) {
-        let said = &self.buffer[..size];
-        self.lines.push(said, Instant::now());
+        let bytes = &self.buffer[..size];
+        self.lines.push(bytes, Instant::now());
         let Some(mut output) = self.output.take() else {
             return;
         };
         if !output.writes(size) {
-            output.push(said);
+            output.push(bytes);
             self.output = Some(output);
             return;
         }
-        let said = said.to_vec();
+        let bytes = bytes.to_vec();
         let writing = tokio::task::spawn_blocking(move || {
-            output.push(&said);
+            output.push(&bytes);
             output
         });
         self.output = writing.await.ok();

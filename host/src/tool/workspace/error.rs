@@ -32,15 +32,11 @@ pub(crate) enum FileError {
     Folder(String),
     #[error("`{path}` is {what}, not a file")]
     Special { path: String, what: &'static str },
-    #[error(
-        "`{0}` is in /proc, where this tool would only see zot itself\nhint: use bash"
-    )]
+    #[error("`{0}` is in /proc, where this tool would only see zot itself\nhint: use bash")]
     Proc(String),
     #[error("cannot write `{0}`: the file is read-only")]
     Protected(String),
-    #[error(
-        "`{0}` has changed since it was read; nothing was written\nhint: read it again"
-    )]
+    #[error("`{0}` has changed since it was read; nothing was written\nhint: read it again")]
     Changed(String),
     #[error("`{path}` has too many levels of symlinks")]
     Loop { path: String },
