@@ -288,7 +288,7 @@ impl Decode for Answer {
             serde_json::from_str(event.data).map_err(|error| DecodeError::json(&error))?;
         match event.r#type {
             EventType::MessageStart => {
-                self.used(event.message.and_then(|start| start.usage), deltas)
+                self.used(event.message.and_then(|start| start.usage), deltas);
             }
             EventType::ContentBlockStart => {
                 if let Some(block) = event.content_block {

@@ -26,7 +26,7 @@ pub(crate) enum FileError {
     Missing(String),
     #[error("`{path}` is a symlink to `{}`, which does not exist", target.display())]
     Dangling { path: String, target: PathBuf },
-    #[error("`{0}` is not a folder, or a part of its path is not")]
+    #[error("invalid path `{0}`: it ends with `/`, or a part of it is not a folder")]
     NotAFolder(String),
     #[error("`{0}` is a folder")]
     Folder(String),

@@ -81,7 +81,7 @@ async fn a_line_calls_a_tool_and_its_result_is_the_answer() {
 #[tokio::test]
 async fn a_call_that_is_none_is_explained() {
     for (line, said) in [
-        ("/call", "needs a tool"),
+        ("/call", "Missing tool name"),
         ("/call read {", "not JSON"),
         ("/call read [1]", "must be a JSON object"),
     ] {

@@ -243,7 +243,7 @@ async fn the_scratch_folder_is_no_way_out() {
             &bench
                 .err("write", json!({"path": at("file"), "content": ""}))
                 .await,
-            "not written in the jail",
+            "read-only in the jail",
         );
         cancel.cancel();
         folder

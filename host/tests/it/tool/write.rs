@@ -100,10 +100,10 @@ async fn what_cannot_be_written_is_refused_and_stays() {
         ("folder/", "ends with `/`"),
         (".", "is a folder"),
         ("folder/..", "is a folder"),
-        ("file/x", "is not a folder, or a part"),
+        ("file/x", "a part of it is not a folder"),
         ("loop", "too many levels of symlinks"),
         ("/dev/null", "is a device"),
-        ("", "the path is empty"),
+        ("", "path is empty"),
         (&"x".repeat(300), "File name too long"),
     ] {
         has(&bench.err("write", with(path, "x")).await, why);
