@@ -196,7 +196,7 @@ impl Agent {
             .map(|skill| (skill.name.clone(), skill.description.clone()))
             .collect();
         let prompt = system_prompt::system_prompt(&system_prompt::Parts {
-            instead: self.settings.system_prompt.as_deref(),
+            replacement: self.settings.system_prompt.as_deref(),
             appended: &self.settings.appended,
             cwd: &self.settings.cwd,
             context: &self.settings.context,

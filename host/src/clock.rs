@@ -1,16 +1,15 @@
-//! The time of day, as messages and sessions carry it: UTC, as RFC 3339 with milliseconds.
+//! Timestamps for messages and sessions: UTC in RFC 3339 with milliseconds.
 
 use std::time::SystemTime;
 
-/// Now: `2026-04-19T11:30:00.250Z`.
+/// Returns the current time: `2026-04-19T11:30:00.250Z`.
 pub fn now() -> String {
     rfc3339(SystemTime::now())
 }
 
-/// A time as RFC 3339. One before 1970, from a clock that was never set, reads as the beginning of 1970, and one
-/// after the year 9999 likewise.
+/// Formats a time in RFC 3339. Times before 1970 and after the year 9999 become the start of 1970.
 pub fn rfc3339(time: SystemTime) -> String {
-    // Its `Display` fails outside of these years, and `to_string` would panic then.
+    // `humantime` fails to format other years, and `to_string` would panic.
     let most = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(253_402_300_799);
     let shown = if (SystemTime::UNIX_EPOCH..=most).contains(&time) {
         time
@@ -20,7 +19,7 @@ pub fn rfc3339(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(shown).to_string()
 }
 
-/// A time as the beginning of a file's name, which sorts by time: `20260419T113000.250Z`.
+/// Formats a timestamp for use in a file name, where it sorts by time: `20260419T113000.250Z`.
 #[must_use]
 pub(crate) fn for_file_name(time: &str) -> String {
     time.chars()
@@ -35,14 +34,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_as_rfc_3339_and_sorts_as_a_file_name() {
+    fn formats_as_rfc_3339_and_as_a_file_name() {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_776_598_200_250);
         assert_eq!(rfc3339(time), "2026-04-19T11:30:00.250Z");
         assert_eq!(for_file_name(&rfc3339(time)), "20260419T113000.250Z");
     }
 
     #[test]
-    fn a_clock_that_is_far_off_is_no_panic() {
+    fn a_clock_far_off_does_not_panic() {
         let epoch = SystemTime::UNIX_EPOCH;
         for far in [Duration::from_secs(1), Duration::from_secs(1 << 40)] {
             rfc3339(epoch - far);

@@ -1,4 +1,4 @@
-//! Files that must not be lost: set aside before they are changed, and replaced whole or not at all.
+//! Safe file updates: backups before a change, and atomic replacement.
 
 use std::{
     ffi::OsString,
@@ -9,16 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// More files than this are not set aside beside one.
-const MOST_ASIDE: u32 = 100;
+/// The maximum number of backups beside one file.
+const MAX_BACKUPS: u32 = 100;
 
-/// A file with its lock, which is given back when this is dropped. Closing the file alone would not do: a process that
-/// another thread is just starting has a copy of it until it runs its own program.
+/// A locked file, unlocked on drop. Closing the file is not enough: a process that another thread
+/// is starting holds a copy of the descriptor until it calls `exec`.
 #[derive(Debug)]
 pub(crate) struct Locked(File);
 
 impl Locked {
-    /// Takes the lock, which nobody else may have.
+    /// Takes an exclusive lock, or gives the file back.
     pub(crate) fn try_new(file: File) -> Result<Self, (File, TryLockError)> {
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
@@ -41,10 +41,10 @@ impl Drop for Locked {
     }
 }
 
-/// Writes `bytes` to a new file beside `path`, named `path.WORD`, or `path.WORD.2` where there is one already, and
-/// waits until they are on the disk. One that has just these bytes is enough.
+/// Writes `bytes` to a new file beside `path`, named `path.WORD`, or `path.WORD.2` and so on if
+/// that name is taken, and syncs it to disk. Reuses an existing backup with the same bytes.
 pub(crate) fn set_aside(path: &Path, word: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    for number in 1..=MOST_ASIDE {
+    for number in 1..=MAX_BACKUPS {
         let aside = with_suffix(
             path,
             &match number {
@@ -54,7 +54,7 @@ pub(crate) fn set_aside(path: &Path, word: &str, bytes: &[u8]) -> io::Result<Pat
         );
         match write_new(&aside, bytes) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if is_just(&aside, bytes) {
+                if has_contents(&aside, bytes) {
                     return Ok(aside);
                 }
             }
@@ -66,11 +66,11 @@ pub(crate) fn set_aside(path: &Path, word: &str, bytes: &[u8]) -> io::Result<Pat
         }
     }
     Err(io::Error::other(format!(
-        "{MOST_ASIDE} files are set aside beside it already"
+        "there are already {MAX_BACKUPS} backups"
     )))
 }
 
-/// Replaces the file at `path`, whole or not at all. `prepare` makes what it will of the new file before that takes the
+/// Replaces the file at `path` atomically. `prepare` can change the new file before it takes the
 /// old one's place.
 pub(crate) fn replace<T>(
     path: &Path,
@@ -78,7 +78,7 @@ pub(crate) fn replace<T>(
     prepare: impl FnOnce(File) -> io::Result<T>,
 ) -> io::Result<T> {
     let own = with_suffix(path, &format!(".new-{}", std::process::id()));
-    // What an earlier process of this number left behind.
+    // Left behind by an earlier process with this id.
     let _ = fs::remove_file(&own);
     let replaced = write_new(&own, bytes).and_then(|file| {
         let prepared = prepare(file)?;
@@ -92,7 +92,8 @@ pub(crate) fn replace<T>(
     replaced
 }
 
-/// Writes a file that was not there before, for its owner alone, and waits until it is on the disk. A failure leaves none.
+/// Creates a file with mode 0600 and syncs it to disk. Fails if it exists; removes it again on
+/// failure.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let mut file = OpenOptions::new()
         .read(true)
@@ -109,22 +110,23 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
     }
 }
 
-/// Makes a new name in a folder last through a power failure. A file system that cannot is none to complain about.
+/// Syncs the parent folder, so that a new name survives a power failure. Errors are ignored, since
+/// some file systems do not support it.
 pub(crate) fn sync_folder(of: &Path) {
     if let Some(folder) = of.parent() {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
 }
 
-/// The path with something added to the file's name.
+/// Appends `suffix` to the file name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
 }
 
-fn is_just(path: &Path, bytes: &[u8]) -> bool {
-    let is_as_long = fs::symlink_metadata(path)
-        .is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64);
-    is_as_long && fs::read(path).is_ok_and(|there| there == bytes)
+fn has_contents(path: &Path, bytes: &[u8]) -> bool {
+    let same_length = fs::symlink_metadata(path)
+        .is_ok_and(|file| file.is_file() && file.len() == bytes.len() as u64);
+    same_length && fs::read(path).is_ok_and(|contents| contents == bytes)
 }

@@ -1,4 +1,4 @@
-//! `$ZOT_HOME`: where it is, and where things are in it.
+//! The directory `$ZOT_HOME` and the paths in it.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// The directory that zot keeps its files in.
+/// The directory where zot stores its files.
 ///
 /// ```
 /// use zot_host::home::Home;
@@ -22,33 +22,34 @@ pub struct Home {
     path: PathBuf,
 }
 
-/// Why there is no home, or a directory in it cannot be used.
+/// Error returned when the home, or a directory in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// `ZOT_HOME` is not set, nor is what the platform's default is made of.
-    #[error("no directory to keep files in: neither ZOT_HOME nor {0} is set\nhint: set ZOT_HOME")]
+    /// Neither `ZOT_HOME` nor the variable behind the platform's default is set.
+    #[error("cannot find the home directory: neither ZOT_HOME nor {0} is set\nhint: set ZOT_HOME")]
     Unknown(&'static str),
-    /// A name that is more, or less, than one component of a path.
-    #[error("`{}` is not the name of a directory", .0.escape_debug())]
+    /// The name is not exactly one path component.
+    #[error("invalid directory name `{}`", .0.escape_debug())]
     Name(String),
-    /// A symlink where an extension's data should be: whoever put it there chooses what the extension writes to.
+    /// An extension's data directory is a symlink. Following it would let someone else choose where
+    /// the extension writes.
     #[error("`{}` is a symlink, not a directory\nhint: remove it", .0.display())]
     Symlink(PathBuf),
-    /// Something else than a directory.
+    /// The path is something other than a directory.
     #[error("`{}` is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    /// The directory cannot be made, or made private.
-    #[error("cannot prepare `{}`: {source}", path.display())]
+    /// The directory cannot be created, or its mode cannot be changed.
+    #[error("cannot create `{}`: {source}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
-/// Whose convention the default follows.
+/// The platform whose conventions the default follows.
 #[derive(Clone, Copy)]
 enum Platform {
     MacOs,
@@ -67,8 +68,8 @@ impl Platform {
 }
 
 impl Home {
-    /// A home at `path`. A relative one starts at this program's working directory, once and for all: extensions
-    /// that are told of it run elsewhere.
+    /// A home at `path`. A relative path is resolved now, against the current directory, since
+    /// extensions run elsewhere.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self {
@@ -76,7 +77,8 @@ impl Home {
         }
     }
 
-    /// The home that this program's environment says. Without `HOME`, the home directory is asked of the system.
+    /// Returns the home from the environment. Without `HOME`, it asks the system for the home
+    /// directory.
     pub fn from_env() -> Result<Self, HomeError> {
         Self::from_vars(|name| match name {
             "HOME" => env::home_dir().map(OsString::from),
@@ -84,7 +86,8 @@ impl Home {
         })
     }
 
-    /// The home that these variables say: `ZOT_HOME`, or the platform's default. An empty one counts as not set.
+    /// Returns the home from these variables: `ZOT_HOME`, or the platform's default. An empty
+    /// variable counts as unset.
     pub fn from_vars(vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
         Self::on(Platform::CURRENT, vars)
     }
@@ -108,7 +111,7 @@ impl Home {
                 "LOCALAPPDATA",
             ),
             Platform::Xdg => (
-                // XDG says to ignore a relative one.
+                // The XDG specification says to ignore relative paths.
                 var("XDG_STATE_HOME")
                     .filter(|state| state.is_absolute())
                     .or_else(|| Some(var("HOME")?.join(".local/state")))
@@ -124,12 +127,12 @@ impl Home {
         &self.path
     }
 
-    /// The global extensions, a directory each.
+    /// The globally installed extensions, one directory each.
     pub fn extensions(&self) -> PathBuf {
         self.path.join("extensions")
     }
 
-    /// The logs.
+    /// The directory of the logs.
     pub fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }
@@ -139,24 +142,27 @@ impl Home {
         self.logs().join(format!("ext-{name}.log"))
     }
 
-    /// What was installed, and from where.
+    /// The lock file, which lists the installed extensions and their origins.
     pub fn lock_file(&self) -> PathBuf {
         self.path.join("extensions.lock")
     }
 
-    /// Whose data is in [`data_dir`](Self::data_dir): a [`DataOwner`](crate::extension::DataOwner). Not in that directory,
-    /// where an extension could change it.
+    /// The owner of the data in [`data_dir`](Self::data_dir): a
+    /// [`DataOwner`](crate::extension::DataOwner). It is stored outside that directory, where the
+    /// extension cannot change it.
     pub fn data_owner(&self, name: &str) -> PathBuf {
         self.path.join("data-owners").join(format!("{name}.json"))
     }
 
-    /// What the extension `name` keeps; it survives update and removal. One of the same name from elsewhere has another
-    /// directory, see [`DataOwner`](crate::extension::DataOwner).
+    /// The data directory of the extension `name`. It survives updates and removal. An extension
+    /// with the same name from another origin gets its own directory, see
+    /// [`DataOwner`](crate::extension::DataOwner).
     pub fn data_dir(&self, name: &str) -> PathBuf {
         self.path.join("extension-data").join(name)
     }
 
-    /// What the extension `name` offered when it last ran: a [`LastKnown`](crate::extension::LastKnown).
+    /// The registrations of the extension `name` from its last run: a
+    /// [`LastKnown`](crate::extension::LastKnown).
     pub fn last_known_of(&self, name: &str) -> PathBuf {
         self.path.join("last-known").join(format!("{name}.json"))
     }
@@ -166,32 +172,32 @@ impl Home {
         self.path.join("config.json")
     }
 
-    /// The sessions, a directory for each working directory.
+    /// The sessions, one directory for each working directory.
     pub fn sessions(&self) -> PathBuf {
         self.path.join("sessions")
     }
 
-    /// The keys of the model providers, mode 0600.
+    /// The API keys, mode 0600.
     pub fn auth(&self) -> PathBuf {
         self.path.join("auth.json")
     }
 
-    /// The user's own list of models.
+    /// The user's list of models.
     pub fn models(&self) -> PathBuf {
         self.path.join("models.json")
     }
 
-    /// What tools said that was too long for a transcript, and files that commands need for a moment.
+    /// Tool outputs that are too long for a transcript, and temporary files of commands.
     pub fn scratch(&self) -> PathBuf {
         self.path.join("scratch")
     }
 
-    /// The part of [`scratch`](Self::scratch) that the session `id` has to itself.
+    /// The folder below [`scratch`](Self::scratch) for the session `id`.
     pub fn scratch_of(&self, id: &str) -> PathBuf {
         let is_name = (1..=64).contains(&id.len())
             && (id.bytes())
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        // An id is read from a file, which may say anything.
+        // The id comes from a file, which may contain anything.
         let name = if is_name {
             id.to_owned()
         } else {
@@ -200,8 +206,8 @@ impl Home {
         self.scratch().join(name)
     }
 
-    /// Makes the [`data_dir`](Self::data_dir) of the extension `name`, private to the user: mode 0700, also where it
-    /// was there with another. What is missing above it is made likewise, as XDG wants it.
+    /// Creates the [`data_dir`](Self::data_dir) of the extension `name` with mode 0700, or changes
+    /// the mode of an existing one. Missing parent directories get the same mode, as XDG asks.
     pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
         check_data_name(name)?;
         let path = self.data_dir(name);
@@ -210,7 +216,7 @@ impl Home {
     }
 }
 
-/// A manifest's name is no path, and one that is would lead out of the home.
+/// Checks that the name is a single path component. Anything else could lead out of the home.
 pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
     if !matches!(
         Path::new(name).components().collect::<Vec<_>>()[..],
@@ -221,7 +227,7 @@ pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
     Ok(())
 }
 
-/// Makes a directory for an extension's data.
+/// Creates a directory for an extension's data.
 pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
     match make_private(path) {
         Ok(true) => Ok(()),
@@ -234,7 +240,7 @@ pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
     }
 }
 
-/// Sixteen hexadecimal digits that stand for a text which is not fit to be a name.
+/// Returns sixteen hexadecimal digits to use in place of a text that is not a safe file name.
 pub(crate) fn short_hash(text: &str) -> String {
     let mut hash = String::new();
     for byte in &Sha256::digest(text.as_bytes())[..8] {
@@ -243,7 +249,7 @@ pub(crate) fn short_hash(text: &str) -> String {
     hash
 }
 
-/// Whether there is a directory now, and not something else in its place.
+/// Creates a directory with mode 0700. Returns `false` if something else has that name.
 pub(crate) fn make_private(path: &Path) -> io::Result<bool> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -284,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_platform_has_its_default() {
+    fn each_platform_has_its_default() {
         let home = ("HOME", "/home/me");
         assert_eq!(
             on(Platform::MacOs, &[home, ("XDG_STATE_HOME", "/state")]).unwrap(),
@@ -317,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_that_is_missing_is_named() {
+    fn the_error_names_the_missing_variable() {
         let error = |platform| on(platform, &[]).unwrap_err().to_string();
         assert!(error(Platform::MacOs).contains("nor HOME"));
         assert!(error(Platform::Windows).contains("nor LOCALAPPDATA"));
@@ -342,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_in_it() {
+    fn all_paths_are_below_the_home() {
         let home = Home::at("/zot");
         let paths = [
             (home.extensions(), "/zot/extensions"),
@@ -372,7 +378,7 @@ mod tests {
         }
 
         #[test]
-        fn it_is_made_private_and_so_is_what_is_above_it() {
+        fn it_and_its_parents_are_private() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path().join("zot"));
             let path = home.prepare_data_dir("guard").unwrap();
@@ -382,7 +388,7 @@ mod tests {
         }
 
         #[test]
-        fn one_that_is_there_is_tightened_and_keeps_what_it_has() {
+        fn an_existing_directory_is_made_private_and_keeps_its_files() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path());
             let path = home.prepare_data_dir("guard").unwrap();
@@ -396,14 +402,14 @@ mod tests {
         }
 
         #[test]
-        fn a_symlink_or_a_file_in_its_place_is_refused() {
+        fn a_symlink_or_file_in_its_place_is_an_error() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path().join("zot"));
             let elsewhere = dir.path().join("elsewhere");
             fs::create_dir(&elsewhere).unwrap();
             fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o755)).unwrap();
             fs::create_dir_all(dir.path().join("zot/extension-data")).unwrap();
-            for (name, target) in [("leads", elsewhere.as_path()), ("dangles", Path::new("no"))] {
+            for (name, target) in [("link", elsewhere.as_path()), ("dangling", Path::new("no"))] {
                 symlink(target, home.data_dir(name)).unwrap();
                 let error = home.prepare_data_dir(name).unwrap_err();
                 assert!(matches!(error, HomeError::Symlink(_)), "{error:?}");
@@ -415,7 +421,7 @@ mod tests {
         }
 
         #[test]
-        fn a_name_does_not_lead_out_of_it() {
+        fn a_name_cannot_lead_out_of_the_home() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path());
             for name in ["", ".", "..", "a/b", "a/", "/a", "../a"] {
@@ -426,7 +432,7 @@ mod tests {
         }
 
         #[test]
-        fn a_home_that_cannot_be_made_is_named() {
+        fn the_error_names_a_directory_that_cannot_be_created() {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("file"), "").unwrap();
             let home = Home::at(dir.path().join("file/zot"));

@@ -1,4 +1,4 @@
-//! What a host asks of the program around it.
+//! The callbacks from a host into the program that embeds it.
 
 use std::pin::Pin;
 
@@ -6,13 +6,13 @@ use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
 use crate::{Host, ToolOutcome, extension::CallChain};
 
-/// A tool that an extension wants to be run, as the model's calls are.
+/// A tool call that an extension makes with `call_tool`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolRequest {
-    /// The extension that asks.
+    /// The extension that makes the call.
     pub extension: String,
-    /// The call, and those it is made in; its last tool is the one to run.
+    /// The chain of calls that led here. Its last tool is the one to run.
     pub chain: CallChain,
     /// The arguments.
     pub args: Object,
@@ -28,56 +28,58 @@ impl ToolRequest {
     }
 }
 
-/// What the user says of a tool call.
+/// The user's answer to a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
-    /// It may be run.
+    /// Run the tool.
     Yes,
-    /// It may not; the model is told so.
+    /// Do not run it; the model receives a refusal.
     No,
 }
 
-/// The program around a host: a terminal, a driver's pipe, a test. Every method has a default that does nothing, and
-/// none may block or panic; they are called in the order in which things happened. Texts are as the extension sent them:
-/// whoever shows them in a terminal strips control sequences first.
+/// The program that embeds a host: a terminal, a driver over a pipe, a test. Every method has a
+/// default that does nothing. None of them may block or panic. They are called in the order in
+/// which things happen. Texts arrive as the extension sent them, so strip control sequences before
+/// writing them to a terminal.
 pub trait Hooks: Send + Sync {
-    /// An extension has a note for the user, or the host has one about an extension.
+    /// An extension sent a note for the user, or the host has one about an extension.
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
         let _ = (extension, level, message);
     }
 
-    /// The host has a line for the user that is about no extension in particular.
+    /// The host has a message for the user that does not concern an extension.
     fn notice(&self, level: NoteLevel, message: &str) {
         let _ = (level, message);
     }
 
-    /// An extension takes its notes back.
+    /// An extension cleared its notes.
     fn clear_notes(&self, extension: &str) {
         let _ = extension;
     }
 
-    /// An extension opens a panel.
+    /// An extension opened a panel.
     fn open_panel(&self, extension: &str, panel: OpenPanel) {
         let _ = (extension, panel);
     }
 
-    /// An extension draws a panel anew.
+    /// An extension redrew a panel.
     fn render_panel(&self, extension: &str, render: PanelRender) {
         let _ = (extension, render);
     }
 
-    /// An extension closes a panel.
+    /// An extension closed a panel.
     fn close_panel(&self, extension: &str, close: PanelClose) {
         let _ = (extension, close);
     }
 
-    /// An extension has ended by itself; its panels and notes end with it. A note has said why.
+    /// An extension exited by itself; remove its panels and notes. A note has reported why.
     fn gone(&self, extension: &str) {
         let _ = extension;
     }
 
-    /// An extension wants a tool to be run, by `call_tool`: through interception and whatever else a tool call goes
-    /// through in this program, its own tools included. By default, [`Host::run_tool`].
+    /// An extension called a tool with `call_tool`. Run it with everything a tool call goes through
+    /// in this program, such as interception, and include the program's own tools. Default:
+    /// [`Host::run_tool`].
     fn run_tool<'h>(
         &'h self,
         host: &'h Host,
@@ -86,9 +88,9 @@ pub trait Hooks: Send + Sync {
         Box::pin(host.run_tool(request.chain, request.args, |_| {}))
     }
 
-    /// Asks whether a tool may be run, after the interceptors and with the arguments as they left them. `caller` is the
-    /// extension that makes the call; `None`: the model. By default, it may. The question is dropped when the call is
-    /// cancelled.
+    /// Asks whether to run a tool, with the arguments that the interceptors left. `caller` is the
+    /// extension that makes the call, or `None` for the model. Default: yes. The future is dropped
+    /// if the call is cancelled.
     fn confirm<'h>(
         &'h self,
         caller: Option<&'h str>,
@@ -99,17 +101,17 @@ pub trait Hooks: Send + Sync {
         Box::pin(std::future::ready(Confirmed::Yes))
     }
 
-    /// An extension runs a tool, and the interceptors have been asked about it.
+    /// An extension called a tool, and the interceptors have answered.
     fn extension_call(&self, call: rpc::ExtToolCall) {
         let _ = call;
     }
 
-    /// A tool that an extension ran has ended, or was refused.
+    /// A tool call of an extension finished or was refused.
     fn extension_call_ended(&self, result: rpc::ExtToolResult) {
         let _ = result;
     }
 
-    /// An extension wants a prompt to be queued. Blank ones do not come here, and none where there is no user.
+    /// An extension submitted a prompt to queue. Never called with blank text, nor without a user.
     fn submit(&self, extension: &str, text: &str) {
         let _ = (extension, text);
     }

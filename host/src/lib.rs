@@ -92,7 +92,7 @@ mod agent;
 #[cfg(feature = "agent")]
 pub mod clock;
 #[cfg(feature = "agent")]
-pub mod context;
+pub mod context_files;
 pub mod extension;
 mod file;
 pub mod home;

@@ -1,25 +1,26 @@
-//! The messages of a transcript, whole: what the model is sent again with every turn, and what a session keeps.
+//! The messages of a transcript, in full, as the model receives them with every turn and as
+//! sessions store them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zot_protocol::{Content, Object, ToolId, rpc};
 
-/// One message.
+/// A message in the transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub content: Vec<Block>,
-    /// When, as RFC 3339.
+    /// The time in RFC 3339.
     pub time: String,
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The user, or a command's prompt on their behalf.
+    /// The user, or a command that prompts on the user's behalf.
     User,
     /// The model.
     Assistant,
@@ -31,48 +32,48 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// A text.
+    /// Text.
     Text {
         /// The text.
         text: String,
     },
     /// An image.
     Image {
-        /// Its media type, such as `image/png`.
+        /// The media type, such as `image/png`.
         mime_type: String,
-        /// Its bytes as base64.
+        /// The image as base64.
         data: String,
     },
-    /// What a model thought, for the provider that wants it back.
+    /// The model's reasoning, for providers that need it back.
     Thinking {
         /// The text.
         text: String,
-        /// The provider's seal on it, without which it does not take it back.
+        /// The provider's signature. Without it the provider does not accept the block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolCall {
-        /// The model's name for this call.
+        /// The model's id for this call.
         id: ToolId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// The arguments, as the model proposed them.
+        /// The arguments as the model wrote them.
         args: Object,
     },
-    /// The result of one.
+    /// The result of a tool call.
     ToolResult {
         /// The `id` of the call.
         call_id: ToolId,
-        /// Whether it failed.
+        /// Whether the call failed.
         is_error: bool,
-        /// What the model gets to see.
+        /// What the model sees.
         content: Vec<Content>,
     },
 }
 
 impl Message {
-    /// All its text.
+    /// Returns the text of all text blocks.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
@@ -81,13 +82,13 @@ impl Message {
         texts.collect()
     }
 
-    /// Roughly how much a model has to take in, in bytes.
+    /// Returns roughly how many bytes the model has to read.
     pub(crate) fn bytes(&self) -> usize {
         self.content.iter().map(Block::bytes).sum()
     }
 }
 
-/// An image is some thousand tokens, however large it is.
+/// A rough size for any image: about 1500 tokens at four bytes each.
 const IMAGE_BYTES: usize = 6_000;
 
 impl Block {
@@ -121,7 +122,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// As a driver sees it: images by their size, and nothing of what the model thought.
+/// The message as drivers see it: images by their size, and without reasoning.
 impl From<&Message> for rpc::Message {
     fn from(message: &Message) -> Self {
         let role = match message.role {
@@ -133,7 +134,7 @@ impl From<&Message> for rpc::Message {
     }
 }
 
-/// Blocks as a driver sees them.
+/// Converts blocks to what drivers see.
 pub fn shown(blocks: &[Block]) -> Vec<rpc::Block> {
     blocks
         .iter()
@@ -158,7 +159,7 @@ pub fn shown(blocks: &[Block]) -> Vec<rpc::Block> {
         .collect()
 }
 
-/// A tool's content as a driver sees it.
+/// Converts a tool's content to what drivers see.
 pub fn shown_content(content: &[Content]) -> Vec<rpc::Block> {
     content
         .iter()
@@ -172,7 +173,7 @@ pub fn shown_content(content: &[Content]) -> Vec<rpc::Block> {
         .collect()
 }
 
-/// How many bytes a base64 text stands for.
+/// Returns the decoded length of a base64 string.
 fn decoded_bytes(data: &str) -> u64 {
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
     (data.len() / 4 * 3).saturating_sub(padding) as u64
@@ -183,14 +184,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_shown_by_its_size() {
+    fn drivers_see_the_size_of_an_image() {
         for (data, bytes) in [("", 0), ("aGk=", 2), ("aGkh", 3), ("aA==", 1)] {
             assert_eq!(decoded_bytes(data), bytes, "{data}");
         }
     }
 
     #[test]
-    fn what_the_model_thought_is_not_shown() {
+    fn drivers_do_not_see_reasoning() {
         let blocks = [
             Block::Thinking {
                 text: "hm".to_owned(),

@@ -1,8 +1,8 @@
-//! Where answers come from: a model behind an API, or the demo that needs none.
+//! Model providers: the Anthropic and `OpenAI` APIs, and a demo that needs neither key nor network.
 //!
-//! [`resolve()`] makes a [`Provider`] of what the user has said. The APIs differ in their words only: [`Anthropic`] and
-//! [`OpenAi`] write a request and decode events, all else (the connection, when to ask again, what counts as cut off) is one
-//! for both.
+//! [`resolve()`] creates a [`Provider`] from flags and configuration. [`Anthropic`] and [`OpenAi`]
+//! only write requests and decode events. They share the connection, retries and the detection of
+//! truncated answers.
 
 pub mod anthropic;
 pub mod catalogue;
@@ -15,8 +15,8 @@ mod key;
 pub mod openai;
 mod resolve;
 mod retry;
-mod seam;
 pub mod sse;
+mod surrogates;
 
 pub use anthropic::Anthropic;
 pub use catalogue::{Catalogue, Model};
@@ -36,27 +36,27 @@ use zot_protocol::{Object, Reasoning, StopReason, ToolId};
 
 use crate::message::Message;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The model, by the provider's name for it.
+    /// The model's id.
     pub model: String,
     /// The system prompt.
     pub system: String,
-    /// The transcript so far.
+    /// The transcript.
     pub messages: Arc<Vec<Message>>,
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: Arc<Vec<ToolSpec>>,
-    /// How much it thinks before it answers; `None`: as it does by itself.
+    /// The reasoning effort; `None` for the model's default.
     pub reasoning: Option<Reasoning>,
-    /// The most tokens it may answer with; `None`: the model's own limit.
+    /// The maximum number of output tokens; `None` for the model's limit.
     pub max_output: Option<u32>,
 }
 
-/// A tool, as a model is told of it.
+/// A tool definition for the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// What it does.
     pub description: String,
@@ -64,46 +64,46 @@ pub struct ToolSpec {
     pub schema: Object,
 }
 
-/// A piece of an answer.
+/// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
-    /// A piece of text.
+    /// Text.
     Text(String),
-    /// A piece of what the model thinks.
+    /// Reasoning.
     Thinking(String),
-    /// The seal on what it has thought, and the end of that thought: what is thought after it is another block. To be kept
-    /// and sent back as it is.
+    /// The signature of the reasoning so far, which also ends that block: later reasoning is a new
+    /// block. Store it and send it back unchanged.
     ThinkingSignature(String),
     /// A tool call begins.
     ToolStart {
-        /// The model's name for it.
+        /// The model's id for this call.
         id: ToolId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
-    /// A piece of its arguments, as JSON.
+    /// A piece of a call's arguments, as JSON text.
     ToolArgs {
-        /// The model's name for it.
+        /// The id of the call.
         id: ToolId,
         /// The piece.
         delta: String,
     },
-    /// A tool call is complete. There was at least one piece of arguments; a call without any has `{}`. Whether the pieces
-    /// make JSON is not looked at: they are the model's words, and the loop answers it when they are nonsense.
+    /// A tool call is complete. At least one piece of arguments came before; a call without
+    /// arguments has `{}`. The pieces may be invalid JSON, which the agent reports to the model.
     ToolEnd {
-        /// The model's name for it.
+        /// The id of the call.
         id: ToolId,
     },
-    /// Tokens so far; a later one replaces an earlier one.
+    /// Tokens so far. Replaces any earlier count.
     Usage(Tokens),
-    /// The answer is complete. Always the last; a stream that ends without it was cut off.
+    /// The answer is complete. Always the last delta; a stream that ends without it was truncated.
     Stop(StopReason),
 }
 
-/// Tokens of one call.
+/// The tokens of one model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
-    /// Sent, and not read from a cache.
+    /// Sent, and not read from the cache.
     pub input: u64,
     /// Received.
     pub output: u64,
@@ -113,77 +113,77 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// Why there is no answer. Each reads as one line, and holds no key.
+/// Error of a provider. The texts never contain a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// The key is missing or is not accepted.
-    #[error("{provider} does not accept the key: {message}\nhint: zot auth set {provider}")]
+    /// The key is missing or was rejected.
+    #[error("{provider} rejected the API key: {message}\nhint: run `zot auth set {provider}`")]
     Unauthorized {
         /// The provider.
         provider: String,
-        /// What it said.
+        /// The provider's message.
         message: String,
     },
-    /// It answered with an error.
-    #[error("{provider} answered {status}: {message}{}", asked(*.retry_after))]
+    /// The provider returned an HTTP error.
+    #[error("{provider} returned HTTP {status}: {message}{}", retry_note(*.retry_after))]
     Status {
         /// The provider.
         provider: String,
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// The provider's message.
         message: String,
-        /// How long it asks to be left alone.
+        /// The provider's `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// It could not be reached, or the connection broke.
-    #[error("{provider} could not be reached: {message}")]
+    /// The provider cannot be reached, or the connection broke.
+    #[error("cannot reach {provider}: {message}")]
     Network {
         /// The provider.
         provider: String,
-        /// What happened.
+        /// The cause.
         message: String,
     },
-    /// The answer stopped before its end.
-    #[error("{provider} stopped in the middle of its answer")]
+    /// The answer ended early.
+    #[error("{provider} ended its answer early")]
     CutOff {
         /// The provider.
         provider: String,
     },
-    /// The answer is not what the API promises.
-    #[error("{provider} sent something that is no answer: {message}")]
+    /// The response does not follow the API.
+    #[error("invalid response from {provider}: {message}")]
     Malformed {
         /// The provider.
         provider: String,
-        /// What was wrong.
+        /// What is invalid.
         message: String,
     },
-    /// The provider's own error within a stream that had begun.
+    /// The provider reported an error in the middle of a stream.
     #[error("{provider}: {message}")]
     Failed {
         /// The provider.
         provider: String,
-        /// What it said.
+        /// The provider's message.
         message: String,
     },
 }
 
-fn asked(retry_after: Option<Duration>) -> String {
+fn retry_note(retry_after: Option<Duration>) -> String {
     let seconds = retry_after.filter(|time| time.as_secs() > 0);
     seconds.map_or_else(String::new, |time| {
-        format!(" (it asks to wait {} s)", time.as_secs())
+        format!(" (retry after {} s)", time.as_secs())
     })
 }
 
-/// The pieces of an answer as they come. Dropping it ends the request.
+/// A streamed answer. Dropping it ends the request.
 pub type Deltas = BoxStream<'static, Result<Delta, ProviderError>>;
 
-/// Somebody who answers.
+/// A model provider.
 pub trait Provider: Send + Sync {
-    /// Its name: `anthropic`, `openai`, `demo` …
+    /// The provider's name: `anthropic`, `openai`, `demo` …
     fn name(&self) -> &str;
 
-    /// Asks. Nothing happens before the first piece is waited for.
+    /// Streams the answer to a request. Sends nothing until the stream is polled.
     fn stream(&self, request: Request) -> Deltas;
 }

@@ -1,4 +1,4 @@
-//! The agent as a value: what embedders, `zot rpc` and the terminal all use.
+//! The running agent, used by embedders, `zot rpc` and the terminal.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -30,7 +30,7 @@ mod build;
 mod change;
 mod config;
 mod hooks;
-mod look;
+mod query;
 
 use std::{
     io,
@@ -51,9 +51,9 @@ use crate::{
 
 pub use change::SetModelError;
 pub use config::RuntimeConfig;
-pub use look::Context;
+pub use query::Context;
 
-/// An agent that runs. Cheap to clone; call [`Runtime::close`] before the last clone is dropped.
+/// A running agent. Cheap to clone. Call [`Runtime::close`] before dropping the last clone.
 #[derive(Clone)]
 pub struct Runtime(Arc<Inner>);
 
@@ -61,50 +61,50 @@ struct Inner {
     agent: Arc<Agent>,
     config: RuntimeConfig,
     sessions: Sessions,
-    /// Which of the project's extensions may be started.
+    /// Which of the project's extensions may start.
     trust: std::sync::Mutex<TrustProject>,
-    /// What is being done, if anything.
+    /// Cancels the current operation; `None` while idle.
     active: watch::Sender<Option<CancellationToken>>,
-    /// Whether the extensions had their time to start.
+    /// Whether the extensions have started or used up their startup time.
     loaded: watch::Sender<bool>,
 }
 
-/// Something else is being done.
+/// The agent is busy with another operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("agent is busy")]
 pub struct Busy;
 
-/// Why there is no agent.
+/// Error returned by [`Runtime::new`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// The session cannot be had.
+    /// The session cannot be opened.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The system has no thread, no descriptor or no directory left.
-    #[error("cannot start: {0}")]
+    /// A thread, file descriptor or directory cannot be created.
+    #[error("cannot start the agent: {0}")]
     Io(#[from] io::Error),
 }
 
-/// What happens while a prompt runs, in order. Dropping it aborts the prompt.
+/// The events of a running prompt, in order. Dropping the stream aborts the prompt.
 #[derive(Debug)]
 pub struct EventStream(mpsc::Receiver<rpc::Event>);
 
 impl EventStream {
-    /// The next event; `None` after the last.
+    /// Waits for the next event. Returns `None` after the last one.
     pub async fn next(&mut self) -> Option<rpc::Event> {
         self.0.recv().await
     }
 
-    /// The next event, if it is there already.
+    /// Returns the next event if it is already there.
     pub fn ready(&mut self) -> Option<rpc::Event> {
         self.0.try_recv().ok()
     }
 }
 
 impl Runtime {
-    /// Opens the session and begins to start the extensions; nothing waits for them but the first turn. Must be called
-    /// within a tokio runtime.
+    /// Opens the session and starts the extensions in the background. Only the first turn waits for
+    /// them. Must be called within a tokio runtime.
     pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
         let mut config = config;
         let Resolved { provider, model } = config.take_model();
@@ -137,7 +137,7 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Goes on with a session, and tells what is to be told of it.
+    /// Switches to another session and shows its notices.
     async fn take_over(&self, opened: Opened) {
         let agent = &self.0.agent;
         let mut state = agent.state.lock().await;
@@ -150,16 +150,16 @@ impl Runtime {
         agent.told(written);
     }
 
-    /// The tools keep outputs where this session has them.
+    /// Makes the tools store long outputs in the folder of this session.
     fn use_scratch(&self, session: &str) {
         let (agent, home) = (&self.0.agent, &self.0.config.home);
         if let Err(error) = agent.toolbox.set_scratch(home.scratch_of(session)) {
-            let message = format!("the jail could not be closed again: {error}");
+            let message = format!("cannot re-enable the jail: {error}");
             agent.hooks.notice(NoteLevel::Error, &message);
         }
     }
 
-    /// What there is to start, looked for when it is asked.
+    /// Returns a closure that looks for extensions to start when it is called.
     fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
         let trust = self.0.trust.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.config.find(trust.clone())
@@ -176,14 +176,14 @@ impl Runtime {
         });
     }
 
-    /// Says something to the agent. It goes on whether or not somebody looks at its events in time: it waits for them.
+    /// Sends a prompt to the agent. The agent waits while the event stream is full.
     pub fn prompt(&self, prompt: Prompt) -> Result<EventStream, Busy> {
         self.begin(move |agent, events, cancel| async move {
             agent.prompt(prompt, &events, &cancel).await;
         })
     }
 
-    /// Makes a summary of the transcript and goes on with that.
+    /// Replaces the transcript with a summary of it.
     pub fn compact(&self) -> Result<EventStream, Busy> {
         self.begin(|agent, events, cancel| async move {
             agent.compact(&events, &cancel).await;
@@ -200,27 +200,28 @@ impl Runtime {
         tokio::spawn(async move {
             let mut loaded = inner.loaded.subscribe();
             tokio::select! {
-                // The sender lives in `inner`.
+                // The sender lives in `inner`, so this cannot fail.
                 _ = loaded.wait_for(|loaded| *loaded) => {}
                 () = cancel.cancelled() => {}
             }
-            let deserted = events.clone();
+            let watched = events.clone();
             let working = work(Arc::clone(&inner.agent), events, cancel.clone());
             tokio::pin!(working);
             tokio::select! {
                 () = &mut working => {}
-                () = deserted.deserted() => {
+                () = watched.closed() => {
                     cancel.cancel();
                     working.await;
                 }
             }
-            // Before the events end: who has seen their end finds it idle.
+            // Drop this before the events end, so that a caller that has read the last event finds
+            // the agent idle.
             drop(active);
         });
         Ok(EventStream(stream))
     }
 
-    /// From here on nothing else is done until the guard is dropped.
+    /// Marks the agent as busy until the guard is dropped.
     fn occupy(&self) -> Result<(Active, CancellationToken), Busy> {
         let cancel = CancellationToken::new();
         let was_idle = self.0.active.send_if_modified(|active| {
@@ -237,27 +238,28 @@ impl Runtime {
         }
     }
 
-    /// Ends what is being done; its last event is `done` all the same.
+    /// Cancels the current operation. Its last event is still `done`.
     pub fn cancel(&self) {
         if let Some(active) = &*self.0.active.borrow() {
             active.cancel();
         }
     }
 
-    /// Waits until nothing is being done.
+    /// Waits until the agent is idle.
     pub async fn idle(&self) {
         let mut active = self.0.active.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as `self`.
         let _ = active.wait_for(Option::is_none).await;
     }
 
-    /// Waits until the extensions had their time to start.
+    /// Waits until the extensions have started or used up their startup time.
     pub async fn started(&self) {
         let mut loaded = self.0.loaded.subscribe();
         let _ = loaded.wait_for(|loaded| *loaded).await;
     }
 
-    /// Ends what is being done and waits for it, tells the extensions, and ends them.
+    /// Cancels the current operation and waits for it, sends `session_end` to the extensions, and
+    /// stops them.
     pub async fn close(&self) {
         self.cancel();
         self.idle().await;
@@ -267,7 +269,7 @@ impl Runtime {
     }
 }
 
-/// Something is being done for as long as this is there.
+/// Keeps the agent busy until it is dropped.
 struct Active(Arc<Inner>);
 
 impl Drop for Active {

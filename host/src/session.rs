@@ -1,4 +1,4 @@
-//! Sessions: what was said, on disk, so that it outlives the process and can be gone on with.
+//! Sessions: transcripts on disk, which outlive the process and can be continued.
 //!
 //! ```
 //! use zot_host::{clock, home::Home, message::{Block, Message, Role}, session::Sessions};
@@ -21,38 +21,40 @@
 //!
 //! # The file
 //!
-//! `$ZOT_HOME/sessions/<hash of the working directory>/<time>-<id>.jsonl`, mode 0600 in a directory of mode 0700. JSON
-//! Lines: an object with a `type` on each line, the head first.
+//! `$ZOT_HOME/sessions/<hash of the working directory>/<time>-<id>.jsonl`, mode 0600 in a directory
+//! of mode 0700. JSON Lines: every line is an object with a `type`, the head first.
 //!
 //! | `type` | fields | |
 //! |---|---|---|
-//! | `session` | `version` (1), `id`, `cwd`, `created`, `provider`, `model`, `parent` (`id`, `messages`) | the head; `parent` where it was forked or imported |
-//! | `title` | `title` | the first thing that the user said, in one line; a later one replaces it |
-//! | `message` | `message`: a [`Message`] | what was said |
-//! | `compaction` | `message`: a [`Message`] | from here on the transcript is this one message with the summary; what was before it stays in the file |
-//! | `clear` | | from here on the transcript is empty; what was before it stays in the file |
-//! | `model` | `provider`, `model`, `time` | from here on another model answers |
+//! | `session` | `version` (1), `id`, `cwd`, `created`, `provider`, `model`, `parent` (`id`, `messages`) | the head; `parent` if it was forked or imported |
+//! | `title` | `title` | the user's first message in one line; a later title replaces it |
+//! | `message` | `message`: a [`Message`] | a message |
+//! | `compaction` | `message`: a [`Message`] | the transcript is replaced with this summary; earlier messages stay in the file |
+//! | `clear` | | the transcript is cleared; earlier messages stay in the file |
+//! | `model` | `provider`, `model`, `time` | the model changes |
 //!
-//! Times are RFC 3339. Every line but the head ends with `n`, the number of messages up to it, where a listing finds it
-//! without reading the rest. A line with another `type`, or with something in it that is not understood, is a newer
-//! version's: it is kept, skipped and told of. A head of a higher `version` is not opened at all.
+//! Times are RFC 3339. Every line except the head ends with `n`, the number of messages up to it,
+//! so that a listing finds it without reading the rest. A line with an unknown `type` or unknown
+//! content comes from a newer version: it is kept, skipped and reported. A head with a higher
+//! `version` is not opened at all.
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! - A line is in the file when [`Session::append`] returns, in one write, so that it survives the end of this process by
-//!   any means; [`Session::sync`] makes it survive the machine's.
-//! - Two processes never write one file: the writer holds a lock, and a second one is told who has it
-//!   ([`SessionError::Busy`]). Reading and listing need no lock.
-//! - A torn end is set aside as `<file>.torn` and cut off. Where a line in the middle or the head cannot be read, the file
-//!   as it was is set aside as `<file>.bad`, and the session goes on with everything that can be read, after the damage
-//!   too. Where nothing can be read it begins anew. A [`Notice`] tells of each.
-//! - A transcript that was read is one that a provider takes: calls whose results were never written have cancelled ones.
-//!   That is made up when it is read; the file has only what happened.
-//! - A full disk is told of once ([`SessionError::Full`]); the lines wait in memory, and the next write that succeeds has
-//!   them all. No half line is left in between.
-//! - Nothing but messages is written; credentials do not come here.
+//! - A line is in the file when [`Session::append`] returns, in one write, so it survives any end
+//!   of the process. [`Session::sync`] makes it survive a power failure.
+//! - Two processes never write to one file: the writer holds a lock, and a second writer gets
+//!   [`SessionError::Busy`] with the process id. Reading and listing need no lock.
+//! - An incomplete last line is moved to `<file>.torn`. If the head or a line in the middle is
+//!   damaged, the original file is copied to `<file>.bad`, and the session continues with all
+//!   readable lines. If nothing is readable, a new session begins. A [`Notice`] reports each case.
+//! - A loaded transcript is valid for providers: calls without results get cancelled ones. They
+//!   exist only in memory; the file keeps what happened.
+//! - A full disk is reported once ([`SessionError::Full`]). The lines wait in memory until a write
+//!   succeeds, and no partial line stays in the file.
+//! - Only messages are written. Credentials never are.
 //!
-//! All of it blocks, for as long as a small write to a file takes, and [`Session::sync`] as long as the disk takes.
+//! All functions block for the duration of a small write, and [`Session::sync`] until the disk has
+//! synced.
 
 mod contents;
 mod error;
@@ -82,14 +84,14 @@ use crate::{
 use line::{Out, storable};
 use writer::Writer;
 
-/// A title is cut after so many characters.
+/// The maximum length of a title in characters.
 const TITLE_CHARS: usize = 100;
 
-/// A session that is being written. Its file is nobody else's to write until it is dropped.
+/// A session that is being written. Its file is locked until this is dropped.
 #[derive(Debug)]
 pub struct Session {
     id: String,
-    /// `None`: nothing is kept.
+    /// `None` if nothing is stored.
     writer: Option<Writer>,
     messages: u64,
     title: Option<String>,
@@ -105,27 +107,28 @@ impl Session {
         }
     }
 
-    /// Its name among all.
+    /// The unique id of the session.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its file, which is made with the first message; `None` where nothing is kept.
+    /// The path of its file, which is created with the first message; `None` if nothing is stored.
     pub fn path(&self) -> Option<&Path> {
         self.writer.as_ref().map(Writer::path)
     }
 
-    /// Whether nothing is kept.
+    /// Reports whether nothing is stored.
     pub fn is_off(&self) -> bool {
         self.writer.is_none()
     }
 
-    /// How many messages it has, from before a compaction too: where it can be forked.
+    /// The number of messages, including those before a compaction. A session can be forked at any
+    /// of them.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// The first thing that the user said, in one line.
+    /// The user's first message in one line.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
@@ -149,7 +152,7 @@ impl Session {
         })
     }
 
-    /// Writes that the transcript has become this one message.
+    /// Records that the summary replaced the transcript.
     pub fn compact(&mut self, summary: &Message) -> Result<Written, SessionError> {
         let n = self.messages;
         self.write(|to| {
@@ -158,13 +161,13 @@ impl Session {
         })
     }
 
-    /// Writes that the transcript is empty.
+    /// Records that the transcript was cleared.
     pub fn clear(&mut self) -> Result<Written, SessionError> {
         let n = self.messages;
         self.write(|to| Out::Clear { n }.write(to))
     }
 
-    /// Writes that an extension had a tool run.
+    /// Records that an extension called a tool.
     pub fn extension_call(&mut self, call: &ExtensionCall) -> Result<Written, SessionError> {
         let n = self.messages;
         match &mut self.writer {
@@ -173,10 +176,10 @@ impl Session {
         }
     }
 
-    /// Writes that another model answers from here on.
+    /// Records that the model changed.
     pub fn set_model(&mut self, provider: &str, model: &str) -> Result<Written, SessionError> {
         if let Some(head) = self.writer.as_mut().and_then(Writer::head_mut) {
-            // Nothing was said yet, and a file for this alone would be none to continue.
+            // There is no message yet, so change the head instead of creating a file.
             (head.provider, head.model) = (provider.to_owned(), model.to_owned());
             return Ok(Written::Yes);
         }
@@ -192,15 +195,16 @@ impl Session {
         })
     }
 
-    /// Waits until everything is on the disk: at the end of each prompt. What could not be written before is tried again.
+    /// Syncs everything to disk, at the end of each prompt. Retries what could not be written
+    /// before.
     pub fn sync(&mut self) -> Result<Written, SessionError> {
         let (written, unsynced) = self.flush()?;
         unsynced.sync()?;
         Ok(written)
     }
 
-    /// Writes what could not be written before, and gives what is to be waited for until everything is on the disk: the
-    /// session can be written to meanwhile.
+    /// Writes what could not be written before. Returns the rest of the sync, which can run while
+    /// the session is written to.
     pub fn flush(&mut self) -> Result<(Written, Unsynced), SessionError> {
         match &mut self.writer {
             Some(writer) => writer.flush_all(),
@@ -216,7 +220,7 @@ impl Session {
     }
 }
 
-/// The first line with something in it, without what a terminal would obey.
+/// Returns the first non-blank line, without control characters.
 fn title_of(message: &Message) -> Option<String> {
     let text = message.text();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;

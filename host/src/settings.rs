@@ -1,4 +1,5 @@
-//! The user's configuration: read with what is wrong in it named, and written without touching what is not ours.
+//! The user's configuration. Reading reports what is invalid; writing leaves everything else in the
+//! file alone.
 
 use std::{
     fs::{self, OpenOptions, TryLockError},
@@ -23,76 +24,76 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// More than anybody configures; another file is none of ours.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// The size limit of `config.json`.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How long another process may take to write its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for another process that writes the file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The configuration, and what the user is to be told of it.
+/// The configuration, and what to report to the user about it.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What counts. What is wrong or missing is at its default.
+    /// The configuration. Invalid and missing fields have their defaults.
     pub config: Config,
-    /// What is wrong.
+    /// The problems found.
     pub notices: Vec<SettingsNotice>,
 }
 
-/// What is wrong with a configuration, in one line.
+/// A problem in the configuration file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsNotice {
-    /// A field is not what it should be. The others count.
+    /// A field is invalid. The other fields are used.
     #[error("{}: {refusal}", path.display())]
     Field {
         /// The file.
         path: PathBuf,
-        /// Which, and why.
+        /// The field and the reason.
         refusal: Refusal,
     },
-    /// It is not JSON, or cut off. It is left for the user to mend, and nothing in it counts.
+    /// The file is not valid JSON, so nothing in it is used. It is kept for the user to fix.
     #[error(
-        "{}: {refusal}: the defaults are used\nhint: mend or remove it; it is kept as `{}` too",
+        "{}: {refusal}: using the defaults\nhint: fix or remove it; a copy is in `{}`",
         path.display(), aside.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The copy of it.
+        /// The backup copy.
         aside: PathBuf,
-        /// Where, and why.
+        /// The place and the reason.
         refusal: Refusal,
     },
-    /// It cannot be read, or a copy of one that is damaged cannot be made.
-    #[error("{}: {source}: the defaults are used", path.display())]
+    /// The file cannot be read, or a damaged one cannot be backed up.
+    #[error("{}: {source}: using the defaults", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
-/// Why an answer is not remembered.
+/// Error returned by [`set_trust`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// Another process has it locked for longer than writing takes.
-    #[error("`{}` is being written by another process\nhint: try again", .0.display())]
+    /// Another process holds the lock for too long.
+    #[error("`{}` is locked by another process\nhint: try again", .0.display())]
     Busy(PathBuf),
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("cannot write `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
 impl Settings {
-    /// Reads the configuration of this home. One that is missing is at its defaults.
+    /// Reads the configuration. A missing file has the defaults.
     pub fn load(home: &Home) -> Self {
         let path = home.config();
         let bytes = match read(&path) {
@@ -121,7 +122,7 @@ impl Settings {
         }
     }
 
-    /// The configuration without a word about what is wrong with it, and without setting anything aside.
+    /// Reads the configuration without reporting problems and without backing up a damaged file.
     pub fn load_quietly(home: &Home) -> Config {
         let bytes = read(&home.config()).ok().flatten().unwrap_or_default();
         validate::config(&bytes).0
@@ -135,8 +136,8 @@ impl Settings {
     }
 }
 
-/// Remembers the user's answer about the extension in `dir`, in [`Config::trusted`]. The rest of the file is left as it
-/// is, to the space; it is replaced whole or not at all.
+/// Stores the user's answer about the extension in `dir` in [`Config::trusted`]. Replaces the file
+/// atomically and keeps the rest of it byte for byte.
 pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsError> {
     let path = home.config();
     let failed = |source| SettingsError::Io {
@@ -150,18 +151,20 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     let after = match after {
         Some(after) => after,
         None => {
-            // Cut off, or no object: nothing in it counted, and it must not be in the way for ever.
+            // Damaged, or not an object. Nothing in it was used, so back it up and start over.
             if !before.is_empty() {
                 set_aside(&path, "bad", &before).map_err(failed)?;
             }
             with_trust(b"{}\n", dir, trust).unwrap_or_default()
         }
     };
-    // What cannot be read back is not written.
+    // Do not write anything that cannot be read back.
     if validate::config(&after).0.trusted.get(dir) != Some(trust) {
-        return Err(failed(io::Error::other("the answer cannot be put into it")));
+        return Err(failed(io::Error::other(
+            "cannot add the answer to the file",
+        )));
     }
-    // A symlink is the user's, and stays.
+    // Keep the user's symlink and write to its target.
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
     let mode = fs::metadata(&real).map_or(0o600, |file| file.permissions().mode() & 0o777);
     replace(&real, &after, |new| {
@@ -170,7 +173,7 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     .map_err(failed)
 }
 
-/// Where in an object, as its text spells it, the value at a key stands.
+/// Returns the byte range of the value of `wanted` in the text of a JSON object.
 fn place_of(wanted: &str, text: &str) -> Option<Range<usize>> {
     let mut at = text.find('{')? + 1;
     loop {
@@ -186,7 +189,7 @@ fn place_of(wanted: &str, text: &str) -> Option<Range<usize>> {
     }
 }
 
-/// The value that comes next, and the place behind it.
+/// Parses the next value and advances `at` past it.
 fn next<'t, T: Deserialize<'t>>(text: &'t str, at: &mut usize) -> Option<T> {
     let mut values = serde_json::Deserializer::from_str(&text[*at..]).into_iter();
     let value = values.next()?.ok()?;
@@ -194,7 +197,7 @@ fn next<'t, T: Deserialize<'t>>(text: &'t str, at: &mut usize) -> Option<T> {
     Some(value)
 }
 
-/// The text with one answer more; `None` where it is not that of a configuration.
+/// Returns the text with the answer added, or `None` if it is not a valid configuration.
 fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
     check(bytes).ok()?;
     let text = std::str::from_utf8(bytes).ok()?;
@@ -229,7 +232,7 @@ fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
     Some(whole.into_bytes())
 }
 
-/// What the first field is indented by.
+/// Returns the indentation of the first field.
 fn indent_of(text: &str) -> &str {
     let after = text.split_once('{').map_or("", |(_, after)| after);
     let until = after.find(|character: char| !character.is_whitespace());
@@ -240,7 +243,7 @@ fn indent_of(text: &str) -> &str {
     }
 }
 
-/// JSON that is indented by two, as the value of a field that is indented by `indent`.
+/// Reindents pretty-printed JSON to be the value of a field that is indented by `indent`.
 fn reindented(pretty: &str, indent: &str) -> String {
     let lines = pretty.lines().map(|line| {
         let body = line.trim_start_matches(' ');
@@ -251,13 +254,13 @@ fn reindented(pretty: &str, indent: &str) -> String {
     lines.join("\n").trim_start().to_owned()
 }
 
-/// Whether it is JSON, strictly, and an object.
+/// Checks that the bytes are a strict JSON object.
 fn check(bytes: &[u8]) -> Result<(), Refusal> {
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if validate::strict_json(body)?.is_object() {
         return Ok(());
     }
-    // The schema says what it is instead.
+    // The schema explains what is wrong.
     validate::config(bytes)
         .1
         .into_iter()
@@ -265,18 +268,18 @@ fn check(bytes: &[u8]) -> Result<(), Refusal> {
         .map_or(Ok(()), Err)
 }
 
-/// `None`: there is none.
+/// Returns `None` if the file does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match open_regular(path, Follow::Yes) {
         Ok(Some(file)) => file,
-        Ok(None) => return Err(io::Error::other("it is not a regular file")),
+        Ok(None) => return Err(io::Error::other("not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::other("it is larger than 4 MiB"));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("larger than 4 MiB"));
     }
     Ok(Some(bytes))
 }
@@ -288,7 +291,7 @@ fn make_private_parent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The lock is on a file beside it, since the file itself is replaced.
+/// Locks a file beside `path`, since `path` itself is replaced.
 fn lock(path: &Path) -> Result<Locked, SettingsError> {
     let beside = with_suffix(path, ".lock");
     let failed = |source| SettingsError::Io {
@@ -302,7 +305,7 @@ fn lock(path: &Path) -> Result<Locked, SettingsError> {
         .mode(0o600)
         .open(&beside)
         .map_err(failed)?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + LOCK_TIMEOUT;
     loop {
         file = match Locked::try_new(file) {
             Ok(locked) => return Ok(locked),

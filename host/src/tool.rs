@@ -61,7 +61,7 @@ use zot_protocol::Object;
 
 use self::{
     args::{cancelled, failed, parse},
-    bash::{Ground, Shell},
+    bash::{CommandContext, Shell},
     scratch::Scratch,
     workspace::{Files, Workspace},
 };
@@ -284,7 +284,7 @@ impl Toolbox {
             }
             bash::NAME => {
                 let args = parse(name, args)?;
-                let ground = Ground {
+                let ground = CommandContext {
                     cwd: self.workspace.cwd(),
                     jailed: self.workspace.is_jailed(),
                     readable: self.workspace.readable(),

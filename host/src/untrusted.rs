@@ -1,7 +1,8 @@
-//! Files that somebody else controls, such as those of a repository the user has cloned.
+//! Reads files that someone else controls, such as those of a cloned repository.
 //!
-//! Everything that zot reads by itself below the working directory is opened here: no link leads out of the root, only
-//! regular files are read, opening never blocks, and no read is longer than its bound.
+//! zot opens every file that it reads on its own below the working directory through this module.
+//! Symlinks cannot lead out of the root, only regular files are read, opening never blocks, and
+//! every read has a size limit.
 
 pub(crate) mod beneath;
 
@@ -21,26 +22,26 @@ use rustix::{
     io::Errno,
 };
 
-/// The first bytes of a file.
+/// The start of a file.
 #[derive(Debug)]
 pub struct Beginning {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Whether the file has more.
+    /// Whether the file is longer than `bytes`.
     pub cut: bool,
 }
 
-/// Reads at most `most` bytes of a file. With `root`, `path` is relative to it and must not lead out of it; without,
-/// links are followed anywhere, which is for the user's own files.
+/// Reads at most `most` bytes of a file. With a `root`, `path` is relative to it and must not lead
+/// out of it. Without one, symlinks are followed anywhere; use that only for the user's own files.
 pub fn read(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Beginning> {
     let file = match open_in(root, path, OFlags::RDONLY | OFlags::NONBLOCK) {
-        // A socket cannot be opened at all.
+        // Opening a socket fails with `ENXIO`.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
             return Err(not_a_file());
         }
         opened => File::from(opened?),
     };
-    // Asked of what was opened: the path may name something else by now.
+    // Check the opened file, since the path may name something else by now.
     if !file.metadata()?.is_file() {
         return Err(not_a_file());
     }
@@ -51,17 +52,17 @@ pub fn read(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Beginni
     Ok(Beginning { bytes, cut })
 }
 
-/// Reads a whole file, as [`read`] does. One that is longer than `most` bytes is an error.
+/// Reads a whole file, like [`read`]. Returns an error if the file is longer than `most` bytes.
 pub fn read_whole(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let Beginning { bytes, cut } = read(root, path, most)?;
     if cut {
-        let message = format!("it is larger than {} KiB", most >> 10);
+        let message = format!("larger than {} KiB", most >> 10);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
 }
 
-/// Lists a folder, in no particular order. One with more than `most` entries is an error.
+/// Lists a folder in no particular order. Returns an error if it has more than `most` entries.
 pub(crate) fn list(
     root: Option<&Path>,
     path: &Path,
@@ -75,7 +76,7 @@ pub(crate) fn list(
             continue;
         }
         if entries.len() == most {
-            let message = format!("it has more than {most} entries");
+            let message = format!("more than {most} entries");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         entries.push((OsString::from_vec(name.to_vec()), entry.file_type()));
@@ -83,7 +84,7 @@ pub(crate) fn list(
     Ok(entries)
 }
 
-/// Whether `path` leads to a folder, without leaving `root` on the way.
+/// Reports whether `path` is a folder, without leaving `root` while resolving it.
 pub(crate) fn is_folder(root: &Path, path: &Path) -> io::Result<bool> {
     match open_in(Some(root), path, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(_) => Ok(true),
@@ -93,20 +94,20 @@ pub(crate) fn is_folder(root: &Path, path: &Path) -> io::Result<bool> {
 }
 
 fn not_a_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
-/// Whether it is the error of something that is not a regular file.
+/// Reports whether `error` means that the path is not a regular file.
 pub(crate) fn is_not_a_file(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
 }
 
-/// Whether it is the error of a link that leads out of its root.
+/// Reports whether `error` means that a symlink leads out of the root.
 pub(crate) fn leads_out(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::CrossesDevices
 }
 
-/// Opens `path`, beneath `root` where there is one.
+/// Opens `path`, beneath `root` if there is one.
 pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
     let Some(root) = root else {
@@ -120,14 +121,14 @@ pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Re
     match beneath::open(root.as_fd(), path, flags, Mode::empty()) {
         Err(Errno::XDEV) => Err(io::Error::new(
             io::ErrorKind::CrossesDevices,
-            "it is a link that leads elsewhere",
+            "symlink leads out of the project",
         )),
         opened => Ok(opened?),
     }
 }
 
-/// Opens a regular file for reading, or gives `None` for anything else. A FIFO without a writer does not block, and a
-/// device is not read.
+/// Opens a regular file for reading. Returns `None` for anything else: a FIFO without a writer does
+/// not block, and devices are not read.
 pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if matches!(follow, Follow::Never) {
@@ -136,15 +137,15 @@ pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<Fil
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file = match options.open(path) {
-        // A socket cannot be opened at all.
+        // Opening a socket fails with `ENXIO`.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => return Ok(None),
         opened => opened?,
     };
-    // Asked of what was opened: the path may name something else by now.
+    // Check the opened file, since the path may name something else by now.
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// Whether a symlink at the path's end is followed.
+/// Whether to follow a symlink in the last path component.
 #[derive(Clone, Copy)]
 pub(crate) enum Follow {
     Yes,
@@ -158,15 +159,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_regular_file_within_the_root_is_read_and_no_more_than_the_bound() {
-        let outer = tempfile::tempdir().expect("a folder");
+    fn reads_only_regular_files_inside_the_root_up_to_the_limit() {
+        let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("root");
-        fs::create_dir(&root).expect("made");
-        fs::write(outer.path().join("secret"), "secret").expect("written");
-        fs::write(root.join("file"), "0123456789").expect("written");
-        symlink("../secret", root.join("out")).expect("linked");
-        symlink("/dev/zero", root.join("zero")).expect("linked");
-        symlink("file", root.join("within")).expect("linked");
+        fs::create_dir(&root).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        fs::write(root.join("file"), "0123456789").unwrap();
+        symlink("../secret", root.join("out")).unwrap();
+        symlink("/dev/zero", root.join("zero")).unwrap();
+        symlink("file", root.join("within")).unwrap();
         rustix::fs::mknodat(
             rustix::fs::CWD,
             root.join("fifo"),
@@ -174,28 +175,22 @@ mod tests {
             Mode::RUSR | Mode::WUSR,
             0,
         )
-        .expect("made");
+        .unwrap();
         let read = |path: &str, most| super::read(Some(&root), Path::new(path), most);
         for name in ["file", "within"] {
-            let beginning = read(name, 4).expect("read");
+            let beginning = read(name, 4).unwrap();
             assert_eq!((&*beginning.bytes, beginning.cut), (&b"0123"[..], true));
-            assert!(!read(name, 10).expect("read").cut);
+            assert!(!read(name, 10).unwrap().cut);
         }
         for name in ["out", "zero"] {
-            assert!(leads_out(&read(name, 4).expect_err("refused")), "{name}");
+            assert!(leads_out(&read(name, 4).unwrap_err()), "{name}");
         }
         for name in [".", "fifo"] {
-            assert!(
-                is_not_a_file(&read(name, 4).expect_err("refused")),
-                "{name}"
-            );
+            assert!(is_not_a_file(&read(name, 4).unwrap_err()), "{name}");
         }
-        let error = read_whole(Some(&root), Path::new("file"), 9).expect_err("refused");
+        let error = read_whole(Some(&root), Path::new("file"), 9).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(
-            list(Some(&root), Path::new(""), 5).expect("listed").len(),
-            5
-        );
+        assert_eq!(list(Some(&root), Path::new(""), 5).unwrap().len(), 5);
         assert!(list(Some(&root), Path::new(""), 4).is_err());
     }
 }

@@ -155,7 +155,7 @@ fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
     let made = world.command("mkfifo").arg(&lock).status();
     assert!(made.expect("mkfifo starts").success());
     let ran = world.zot(&["ext", "list"]);
-    assert!(ran.err.contains("it is not a file"), "{ran:#?}");
+    assert!(ran.err.contains("not a regular file"), "{ran:#?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! An answer as it comes in: pieces into blocks, and what of them a driver is told.
+//! Collects a streamed answer: turns deltas into blocks, and into events for drivers.
 
 use serde_json::Value;
 use zot_protocol::{Object, StopReason, ToolId, limits, rpc, validate};
@@ -8,13 +8,13 @@ use crate::{
     provider::{Delta, Tokens},
 };
 
-/// What has come of an answer so far.
+/// The answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     blocks: Vec<Block>,
-    /// Calls that have begun and are not complete.
+    /// Tool calls that have begun and are not complete.
     open: Vec<OpenCall>,
-    /// Calls whose arguments are no JSON object, and why.
+    /// Calls with invalid arguments, and the reason.
     pub(super) malformed: Vec<(ToolId, String)>,
     pub(super) tokens: Tokens,
     pub(super) stop: Option<StopReason>,
@@ -25,12 +25,12 @@ struct OpenCall {
     id: ToolId,
     name: String,
     args: String,
-    /// Its arguments are larger than they may be; no more of them is kept.
+    /// The arguments exceed the limit, and the rest is dropped.
     too_large: bool,
 }
 
 impl Answer {
-    /// Takes in a piece, and gives what a driver is told of it.
+    /// Adds a delta and returns the event for drivers, if any.
     pub(super) fn take_in(&mut self, delta: Delta) -> Option<rpc::Event> {
         match delta {
             Delta::Text(text) => {
@@ -41,11 +41,14 @@ impl Answer {
                 Some(rpc::TextDelta::new(text).into())
             }
             Delta::Thinking(text) => {
-                self.thought().0.push_str(&text);
+                self.last_thinking().0.push_str(&text);
                 None
             }
-            Delta::ThinkingSignature(seal) => {
-                self.thought().1.get_or_insert_default().push_str(&seal);
+            Delta::ThinkingSignature(signature) => {
+                self.last_thinking()
+                    .1
+                    .get_or_insert_default()
+                    .push_str(&signature);
                 None
             }
             Delta::ToolStart { id, name } => {
@@ -84,7 +87,7 @@ impl Answer {
         }
     }
 
-    fn thought(&mut self) -> (&mut String, &mut Option<String>) {
+    fn last_thinking(&mut self) -> (&mut String, &mut Option<String>) {
         if !matches!(self.blocks.last(), Some(Block::Thinking { .. })) {
             self.blocks.push(Block::Thinking {
                 text: String::new(),
@@ -101,7 +104,7 @@ impl Answer {
         let OpenCall { id, name, .. } = call;
         let args = if call.too_large {
             let most = limits::TOOL_ARGUMENT_BYTES;
-            Err(format!("the arguments have more than {most} bytes"))
+            Err(format!("arguments are larger than {most} bytes"))
         } else {
             read_args(&call.args)
         };
@@ -115,7 +118,7 @@ impl Answer {
         self.blocks.push(Block::ToolCall { id, name, args });
     }
 
-    /// All its text.
+    /// Returns the text of all text blocks.
     pub(super) fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
@@ -124,41 +127,41 @@ impl Answer {
         texts.collect()
     }
 
-    /// Whether it calls a tool, or has begun to.
+    /// Reports whether it calls a tool, or has begun to.
     pub(super) fn calls(&self) -> bool {
         let call = |block: &Block| matches!(block, Block::ToolCall { .. });
         !self.open.is_empty() || self.blocks.iter().any(call)
     }
 
-    /// The message, for the transcript.
+    /// Returns the blocks for the transcript.
     pub(super) fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }
 
-    /// The message so far.
+    /// Returns the blocks so far.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 }
 
-/// No arguments at all are none.
+/// Parses arguments. An empty text means no arguments.
 fn read_args(text: &str) -> Result<Object, String> {
     if text.trim().is_empty() {
         return Ok(Object::new());
     }
     if validate::weight(text.as_bytes()) > limits::FRAME_VALUES {
         return Err(format!(
-            "the arguments have more than {} values and keys, where an object or a list counts as 8",
+            "arguments have more than {} values and keys (each object or list counts as 8)",
             limits::FRAME_VALUES
         ));
     }
     match validate::strict_json(text.as_bytes()) {
         Ok(Value::Object(args)) => Ok(args),
-        Ok(_) => Err("the arguments are not a JSON object".to_owned()),
+        Ok(_) => Err("arguments must be a JSON object".to_owned()),
         Err(mut refusal) => {
-            // They are no frame, whatever `type` they have.
+            // Arguments are not a frame, whatever their `type`.
             refusal.frame_type = None;
-            Err(format!("the arguments cannot be read: {refusal}"))
+            Err(format!("invalid arguments: {refusal}"))
         }
     }
 }
@@ -169,21 +172,21 @@ mod tests {
 
     fn answer(deltas: impl IntoIterator<Item = Delta>) -> (Answer, Vec<String>) {
         let mut answer = Answer::default();
-        let told = deltas
+        let events = deltas
             .into_iter()
             .filter_map(|delta| answer.take_in(delta))
             .map(|event| zot_protocol::Tagged::name(&event).to_owned())
             .collect();
-        (answer, told)
+        (answer, events)
     }
 
     #[test]
-    fn pieces_become_blocks_in_their_order() {
+    fn deltas_become_blocks_in_order() {
         let id = ToolId::from("t1");
-        let (answer, told) = answer([
+        let (answer, events) = answer([
             Delta::Thinking("h".into()),
             Delta::Thinking("m".into()),
-            Delta::ThinkingSignature("seal".into()),
+            Delta::ThinkingSignature("sig".into()),
             Delta::Text("Hel".into()),
             Delta::Text("lo".into()),
             Delta::ToolStart {
@@ -202,7 +205,7 @@ mod tests {
             Delta::Stop(StopReason::ToolUse),
         ]);
         assert_eq!(
-            told,
+            events,
             [
                 "text_delta",
                 "text_delta",
@@ -221,7 +224,7 @@ mod tests {
             [
                 Block::Thinking {
                     text: "hm".into(),
-                    signature: Some("seal".into())
+                    signature: Some("sig".into())
                 },
                 Block::Text {
                     text: "Hello".into()
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_told() {
+    fn reports_arguments_that_are_not_an_object() {
         let reserved = r#"{"a":{"$serde_json::private::RawValue":"[1]"}}"#;
         for (args, fine) in [
             ("", true),
@@ -259,12 +262,12 @@ mod tests {
                 Delta::ToolEnd { id },
             ]);
             assert_eq!(answer.malformed.is_empty(), fine, "{args}");
-            assert_eq!(answer.blocks().len(), 1, "a call all the same");
+            assert_eq!(answer.blocks().len(), 1, "the call is kept");
         }
     }
 
     #[test]
-    fn arguments_of_too_many_bytes_or_values_are_not_read() {
+    fn arguments_with_too_many_bytes_or_values_are_rejected() {
         let id = ToolId::from("t1");
         let name = "read".to_owned();
         let piece = |delta: String| Delta::ToolArgs {
@@ -277,13 +280,17 @@ mod tests {
         };
         let end = || Delta::ToolEnd { id: id.clone() };
         let large = std::iter::repeat_with(|| piece("x".repeat(100_000))).take(100);
-        let (large, told) = answer([start()].into_iter().chain(large).chain([end()]));
-        assert_eq!(told.len(), 12, "what is not kept is not told either");
+        let (large, events) = answer([start()].into_iter().chain(large).chain([end()]));
+        assert_eq!(
+            events.len(),
+            12,
+            "dropped arguments are not sent to drivers"
+        );
         let nested = piece(format!(r#"{{"a":[[]{}]}}"#, ",[]".repeat(20_000)));
         let (nested, _) = answer([start(), nested, end()]);
         for (answer, why) in [(large, "1048576 bytes"), (nested, "100000 values")] {
-            let (_, said) = &answer.malformed[0];
-            assert!(said.contains(why), "{said}");
+            let (_, reason) = &answer.malformed[0];
+            assert!(reason.contains(why), "{reason}");
             let empty =
                 matches!(&answer.blocks[0], Block::ToolCall { args, .. } if args.is_empty());
             assert!(empty);

@@ -1,4 +1,4 @@
-//! A long transcript into one message with its summary. The session's file keeps what was there before.
+//! Compaction: replaces a long transcript with a summary. The session file keeps the old messages.
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -10,25 +10,25 @@ use crate::{
     message::{Block, Message, Role},
 };
 
-/// What the model is asked for.
+/// The request to the model.
 const ASK: &str = "\
-Summarise our conversation so far for yourself: you will go on with nothing but this summary. Keep what the user asked for and \
-decided, the files that matter and what was changed in them, what was tried and what came of it, what is open, and the next step. \
-Leave out what is settled and what can be read again. Call no tools.";
+Summarise our conversation so far for yourself: this summary is all you will have to continue with. Keep what the user asked for and \
+decided, the files that matter and what was changed in them, what was tried and how it went, what is still open, and the next step. \
+Leave out what is settled and what you can read again. Do not call tools.";
 
-/// How the summary is introduced.
-const INTRODUCTION: &str = "What happened in this conversation before, in summary:";
+/// The introduction of the summary.
+const INTRODUCTION: &str = "Summary of the conversation so far:";
 
 /// Why there is no summary.
 enum NoSummary {
-    /// For a reason of ours, or of an interceptor.
+    /// zot or an interceptor refused.
     Refused(String),
-    /// The provider failed, in its own words.
+    /// The provider failed, with its message.
     Failed(String),
 }
 
 impl Agent {
-    /// Compacts the transcript. The last event is `compact_done`, or `done` where it failed.
+    /// Compacts the transcript. The last event is `compact_done`, or `done` if it failed.
     pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
         match self.shorten(cancel).await {
             Ok(summary) => {
@@ -43,8 +43,8 @@ impl Agent {
         self.sync().await;
     }
 
-    /// Compacts the transcript where the model can take in hardly more. Where that fails it is left as it is: the provider
-    /// will say what it makes of it.
+    /// Compacts the transcript if the context window is nearly full. On failure it leaves the
+    /// transcript alone, and the provider may then reject the request.
     pub(super) async fn make_room(&self, events: &Events, cancel: &CancellationToken) {
         if !self.state.lock().await.is_full() {
             return;
@@ -53,7 +53,7 @@ impl Agent {
             Ok(summary) => events.tell(rpc::CompactDone::new(summary)).await,
             Err(_) if cancel.is_cancelled() => {}
             Err(why) => {
-                let message = format!("the conversation could not be compacted: {why}");
+                let message = format!("cannot compact the conversation: {why}");
                 self.hooks.notice(NoteLevel::Warn, &message);
             }
         }
@@ -86,7 +86,7 @@ impl Agent {
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err("the compaction was aborted".to_owned()),
+            () = cancel.cancelled() => Err("compaction aborted".to_owned()),
             summary = summarising => summary,
         }
     }
@@ -107,7 +107,7 @@ impl Agent {
         self.count(answer.tokens).await;
         let summary = answer.text().trim().to_owned();
         if summary.is_empty() {
-            let why = "the model gave no summary; the conversation is unchanged";
+            let why = "the model returned no summary; the conversation is unchanged";
             return Err(NoSummary::Refused(why.to_owned()));
         }
         Ok(summary)

@@ -1,29 +1,30 @@
-//! Where the agent tells what it does.
+//! The channel for the agent's events.
 
 use tokio::sync::mpsc;
 use zot_protocol::rpc;
 
-/// Told in order. Whoever does not take them in holds up the agent, and with it the provider's socket: nothing piles up.
+/// Sends events in order. The channel is bounded, so a slow reader slows down the agent and the
+/// provider's socket instead of building up a backlog.
 #[derive(Debug, Clone)]
 pub(crate) struct Events(mpsc::Sender<rpc::Event>);
 
-/// How many events may wait to be taken in.
-const WAITING: usize = 64;
+/// How many unread events the channel holds.
+const CAPACITY: usize = 64;
 
 impl Events {
-    /// An outlet, and the other end of it.
+    /// Creates the sender and its receiver.
     pub(crate) fn channel() -> (Self, mpsc::Receiver<rpc::Event>) {
-        let (to, from) = mpsc::channel(WAITING);
+        let (to, from) = mpsc::channel(CAPACITY);
         (Self(to), from)
     }
 
-    /// Tells. Where nobody listens any more, nothing is told.
+    /// Sends an event. Does nothing if the receiver is gone.
     pub(crate) async fn tell(&self, event: impl Into<rpc::Event>) {
         let _ = self.0.send(event.into()).await;
     }
 
-    /// Resolves when nobody listens any more.
-    pub(crate) async fn deserted(&self) {
+    /// Resolves when the receiver is gone.
+    pub(crate) async fn closed(&self) {
         self.0.closed().await;
     }
 }

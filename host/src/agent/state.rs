@@ -1,4 +1,4 @@
-//! What changes while an agent lives: the transcript, the model, what it has cost.
+//! The mutable state of an agent: transcript, model, usage.
 
 use std::sync::Arc;
 
@@ -10,22 +10,21 @@ use crate::{
     session::{Opened, Session, SessionError, Written},
 };
 
-/// When the transcript is compacted by itself: there must be room for an answer, and for what a tool says.
+/// Fill level at which the transcript is compacted automatically. The rest is room for an answer
+/// and tool output.
 const FULL_PERCENT: u64 = 85;
 
-/// What changes while an agent lives.
+/// The mutable state of an agent.
 pub(crate) struct State {
     pub(crate) transcript: Arc<Vec<Message>>,
     pub(crate) session: Session,
-    /// Who answers.
     pub(crate) provider: Arc<dyn Provider>,
-    /// What is known of the model.
     pub(crate) model: Model,
     pub(crate) reasoning: Option<Reasoning>,
-    /// The system prompt as the interceptors left it; `None`: it is to be made anew.
+    /// The system prompt as the interceptors left it; `None` if it has to be rebuilt.
     pub(crate) system: Option<String>,
     pub(crate) usage: rpc::Usage,
-    /// How many tokens the transcript has, as the provider last counted them, or as they are estimated.
+    /// Tokens in the transcript, as the provider last counted them or as estimated.
     pub(crate) used: u64,
 }
 
@@ -48,7 +47,7 @@ impl State {
         }
     }
 
-    /// Goes on with another session.
+    /// Switches to another session.
     pub(crate) fn take_over(&mut self, opened: Opened) -> Result<Written, SessionError> {
         self.used = estimate(&opened.transcript);
         self.transcript = Arc::new(opened.transcript);
@@ -61,7 +60,7 @@ impl State {
         self.session.set_model(provider, &self.model.id)
     }
 
-    /// Drops the transcript, and says so in the session's file.
+    /// Clears the transcript and records that in the session file.
     pub(crate) fn clear(&mut self) -> Result<Written, SessionError> {
         self.used = 0;
         self.transcript = Arc::default();
@@ -69,7 +68,7 @@ impl State {
         self.session.clear()
     }
 
-    /// The transcript becomes this one message.
+    /// Replaces the transcript with the summary.
     pub(crate) fn compact(&mut self, summary: Message) -> Result<Written, SessionError> {
         let written = self.session.compact(&summary);
         let transcript = vec![summary];
@@ -78,12 +77,12 @@ impl State {
         written
     }
 
-    /// Whether the model can take in hardly more.
+    /// Reports whether the context window is nearly full.
     pub(crate) fn is_full(&self) -> bool {
         self.used >= self.model.context_window / 100 * FULL_PERCENT
     }
 
-    /// Adds the tokens of an answer, and tells of them.
+    /// Adds the tokens of an answer to the total and returns the usage event.
     pub(crate) fn count(&mut self, tokens: Tokens) -> rpc::UsageEvent {
         let mut turn = rpc::Usage::default();
         turn.input = tokens.input;
@@ -101,7 +100,7 @@ impl State {
     }
 }
 
-/// Tokens as one might count them: four bytes each.
+/// Estimates tokens at four bytes each.
 fn estimate(transcript: &[Message]) -> u64 {
     transcript.iter().map(Message::bytes).sum::<usize>() as u64 / 4
 }

@@ -1,37 +1,37 @@
-//! What the model is told before everything else: who it is, where it works, what the user and the project ask of it.
+//! Builds the system prompt.
 
 use std::path::{Path, PathBuf};
 
-/// What a system prompt is made of.
+/// The parts of a system prompt.
 #[derive(Debug, Clone)]
 pub(super) struct Parts<'a> {
-    /// Stands in the place of our own words, where the user gave one.
-    pub(super) instead: Option<&'a str>,
-    /// Goes behind everything else, in the order given.
+    /// The user's replacement for the built-in text.
+    pub(super) replacement: Option<&'a str>,
+    /// Texts to append, in order.
     pub(super) appended: &'a [String],
-    /// Where the user works.
+    /// The working directory.
     pub(super) cwd: &'a Path,
-    /// Files that the project and the user keep for agents: where each is, and what it says.
+    /// The context files: path and text.
     pub(super) context: &'a [(PathBuf, String)],
-    /// The skills that can be read: name and description.
+    /// The available skills: name and description.
     pub(super) skills: &'a [(String, String)],
-    /// The day, as people write it: `2026-11-16`.
+    /// The date: `2026-11-16`.
     pub(super) today: &'a str,
 }
 
-/// Our own words.
-const OWN: &str = "\
-You are zot, a coding agent in the user's terminal. You work in their project with the tools you are given.
+/// The built-in text.
+const BUILT_IN: &str = "\
+You are zot, a coding agent in the user's terminal. You work in their project with the tools you have.
 
-- Find things out before you change them: read the files that matter, run what can be run.
-- Make the smallest change that does what was asked, in the style of the code around it.
-- Show that it works: run the tests or the program, and say what you saw.
-- When a tool is refused, the reason is a message from the user's side: follow it, do not work around it.
+- Investigate before you change anything: read the relevant files and run what helps.
+- Make the smallest change that does what the user asked for, in the style of the code around it.
+- Show that it works: run the tests or the program, and report what you saw.
+- When a tool call is refused, the reason comes from the user's side: follow it, and do not work around it.
 - Say in a few plain sentences what you did. Do not repeat code that the user can see.";
 
-/// The whole prompt.
+/// Builds the prompt.
 pub(super) fn system_prompt(parts: &Parts<'_>) -> String {
-    let mut prompt = parts.instead.unwrap_or(OWN).trim().to_owned();
+    let mut prompt = parts.replacement.unwrap_or(BUILT_IN).trim().to_owned();
     let mut add = |text: &str| {
         prompt.push_str("\n\n");
         prompt.push_str(text.trim());
@@ -48,7 +48,7 @@ pub(super) fn system_prompt(parts: &Parts<'_>) -> String {
             .map(|(name, about)| format!("- {name}: {about}"))
             .collect();
         add(&format!(
-            "Instructions for special tasks, which the tool `skill` gives by name:\n{}",
+            "Skills are instructions for special tasks. Load one by name with the `skill` tool:\n{}",
             list.join("\n")
         ));
     }
@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_has_its_place() {
+    fn the_parts_are_in_order() {
         let context = [(PathBuf::from("/w/AGENTS.md"), "Use tabs.\n".to_owned())];
         let skills = [("write-zot-extension".to_owned(), "how to".to_owned())];
         let appended = ["Be brief.".to_owned()];
         let mut parts = Parts {
-            instead: Some("You are a test."),
+            replacement: Some("You are a test."),
             appended: &appended,
             cwd: Path::new("/w"),
             context: &context,
@@ -82,12 +82,12 @@ mod tests {
             system_prompt(&parts),
             "You are a test.\n\n\
              The working directory is /w. Today is 2026-11-16.\n\n\
-             Instructions for special tasks, which the tool `skill` gives by name:\n\
+             Skills are instructions for special tasks. Load one by name with the `skill` tool:\n\
              - write-zot-extension: how to\n\n\
              # /w/AGENTS.md\n\nUse tabs.\n\n\
              Be brief."
         );
-        parts.instead = None;
+        parts.replacement = None;
         assert!(system_prompt(&parts).starts_with("You are zot, "));
     }
 }

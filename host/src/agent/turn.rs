@@ -1,7 +1,8 @@
-//! One prompt, from the user's message to `done`: the model is called, its tools run, and the model called again, until
-//! it stops, fails, is aborted, or has been called often enough.
+//! Runs one prompt, from the user's message to `done`: calls the model, runs its tools, and repeats
+//! until the model stops or fails, the prompt is aborted, or the step limit is reached.
 //!
-//! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its result.
+//! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its
+//! result.
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,7 @@ use crate::{
     provider::ProviderError,
 };
 
-/// What the user says.
+/// A prompt from the user.
 #[derive(Debug, Clone, Default)]
 pub struct Prompt {
     /// The text.
@@ -37,11 +38,11 @@ impl Prompt {
     }
 }
 
-/// How a call of the model ended.
+/// How a model call ended.
 enum Ended {
     Answered {
         answer: Answer,
-        /// Whether its text was kept from the user while it came.
+        /// Whether its text was held back from the user while it streamed.
         held: bool,
     },
     Failed(ProviderError),
@@ -62,7 +63,7 @@ impl Agent {
         self.sync().await;
     }
 
-    /// Puts the user's message into the transcript, unless somebody refuses it.
+    /// Adds the user's message to the transcript, unless an interceptor blocks it.
     async fn submit(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) -> bool {
         let Prompt { text, images } = prompt;
         let asked = self.host.intercept(UserMessageIntercept::new(text).into());
@@ -79,8 +80,8 @@ impl Agent {
                 return false;
             }
         };
-        let mut told = UserMessageEvent::new(&text);
-        told.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
+        let mut event = UserMessageEvent::new(&text);
+        event.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
         let image = |(mime_type, data)| Block::Image { mime_type, data };
         let mut content: Vec<Block> = images.into_iter().map(image).collect();
         if !text.is_empty() || content.is_empty() {
@@ -88,7 +89,7 @@ impl Agent {
         }
         let content_shown = shown(&content);
         let time = self.append(Role::User, content).await;
-        self.host.tell(&told.into());
+        self.host.tell(&event.into());
         events
             .tell(rpc::UserMessage::new(content_shown, time))
             .await;
@@ -98,7 +99,7 @@ impl Agent {
     async fn steps(&self, events: &Events, cancel: &CancellationToken) {
         for step in 1.. {
             if self.settings.max_steps.is_some_and(|most| step > most) {
-                let message = format!("the limit of {} model calls is reached", step - 1);
+                let message = format!("reached the limit of {} model calls", step - 1);
                 return events.tell(rpc::Error::new(message)).await;
             }
             if !self.step(step, events, cancel).await {
@@ -108,7 +109,7 @@ impl Agent {
         }
     }
 
-    /// One call of the model and the tools that it wants. False when the prompt is at its end.
+    /// Calls the model once and runs its tools. Returns false when the prompt is finished.
     async fn step(&self, step: u32, events: &Events, cancel: &CancellationToken) -> bool {
         self.host.tell(&TurnStart::new(step).into());
         events.tell(rpc::TurnStart::new(step)).await;
@@ -151,13 +152,13 @@ impl Agent {
         }
     }
 
-    /// The interceptors of a turn, and, where it is the first since something changed, of the system prompt.
+    /// Asks the interceptors of the turn, and those of the system prompt if it has to be rebuilt.
     async fn may_begin(&self, step: u32) -> Result<(), String> {
         self.may_call_model(step, TurnPurpose::Prompt).await?;
         self.prepare_system_prompt().await
     }
 
-    /// Asks the interceptors of `turn_start`, who have a say in every call of the model. `Err` has the reason of a refusal.
+    /// Asks the `turn_start` interceptors, which can block any model call. `Err` holds the reason.
     pub(super) async fn may_call_model(
         &self,
         step: u32,
@@ -169,7 +170,7 @@ impl Agent {
         asked.result.map(drop).map_err(|block| block.reason)
     }
 
-    /// Calls the model, and tells its answer as it comes, but nothing that an interceptor may change before it was asked.
+    /// Calls the model and streams its answer, except for what an interceptor may still change.
     async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Ended {
         let held = self.host.intercepts(&InterceptName::AssistantMessage);
         let args_held = self.host.intercepts(&InterceptName::ToolCall);
@@ -202,7 +203,8 @@ impl Agent {
         Ended::Answered { answer, held }
     }
 
-    /// A whole answer: into the transcript as it is, to the user as the interceptors leave it. Then its tools run.
+    /// Handles a complete answer: stores it unchanged, shows it as the interceptors leave it, and
+    /// runs its tools.
     async fn answered(
         &self,
         answer: Answer,
@@ -214,14 +216,14 @@ impl Agent {
         events.tell(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
         let malformed = answer.malformed.clone();
-        // An answer may be large: nothing of it is copied that need not be.
+        // Answers can be large, so avoid copies.
         let content = match self.visible(&answer, held).await {
             None => {
                 self.tell_observers(answer.text());
                 shown(answer.blocks())
             }
             Some(visible) => {
-                // What was held back comes in one piece, as it is by now.
+                // Send text that was held back in one piece, as the interceptors left it.
                 if held && !visible.is_empty() {
                     events.tell(rpc::TextDelta::new(&visible)).await;
                 }
@@ -252,7 +254,7 @@ impl Agent {
         !cancel.is_cancelled()
     }
 
-    /// What the user sees of an answer's text, where somebody has a say in that; `None`: the text itself.
+    /// Returns the text to show instead of the answer's own, or `None` if nothing intercepts it.
     async fn visible(&self, answer: &Answer, held: bool) -> Option<String> {
         if !held && !self.host.intercepts(&InterceptName::AssistantMessage) {
             return None;
@@ -265,8 +267,9 @@ impl Agent {
         Some(visible)
     }
 
-    /// A text that comes from the model or its provider, as the interceptors of `assistant_message` leave it, or the reason
-    /// of the one that refuses it. Nothing of it is shown or kept before.
+    /// Passes a text from the model or its provider through the `assistant_message` interceptors.
+    /// Returns the text they leave, or the reason of the one that blocks it. Nothing of it may be
+    /// shown or stored before.
     pub(super) async fn reviewed(&self, text: String) -> Result<String, String> {
         let asked = AssistantMessageIntercept::new(text);
         match self.host.intercept(asked.into()).await.result {
@@ -276,17 +279,17 @@ impl Agent {
         }
     }
 
-    /// Tells extensions what the user sees of an answer.
+    /// Sends `assistant_message` with the visible text to the extensions.
     fn tell_observers(&self, visible: String) {
         if !visible.is_empty() {
             self.host.tell(&AssistantMessageEvent::new(visible).into());
         }
     }
 
-    /// Keeps the text so far; a message that calls tools is dropped, since they did not run.
+    /// Stores the text so far. Drops a message with tool calls, since the tools did not run.
     async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
         if !answer.calls() && !answer.text().is_empty() {
-            // What was held back has not been looked at, so it is not shown.
+            // Text that was held back has not been intercepted, so do not show it.
             let content = (!held).then(|| shown(answer.blocks()));
             let time = self.append(Role::Assistant, answer.into_blocks()).await;
             if let Some(content) = content {
@@ -296,17 +299,17 @@ impl Agent {
         self.end_turn(StopReason::Aborted, None, events).await;
     }
 
-    /// The end of a call of the model, as extensions and drivers are told.
+    /// Reports the end of a model call to extensions and drivers.
     pub(super) async fn end_turn(&self, stop: StopReason, error: Option<String>, events: &Events) {
-        let mut told = TurnEnd::new(stop.clone());
-        told.error.clone_from(&error);
-        self.host.tell(&told.into());
+        let mut event = TurnEnd::new(stop.clone());
+        event.error.clone_from(&error);
+        self.host.tell(&event.into());
         let mut event = rpc::TurnEnd::new(stop);
         event.error = error;
         events.tell(event).await;
     }
 
-    /// Puts a message into the transcript and the session, and gives its time.
+    /// Adds a message to the transcript and the session, and returns its time.
     pub(super) async fn append(&self, role: Role, content: Vec<Block>) -> String {
         let time = clock::now();
         let message = Message {
@@ -319,7 +322,7 @@ impl Agent {
     }
 }
 
-/// Blocks without the arguments of calls, which are shown once the interceptors have been asked about them.
+/// Removes the arguments of tool calls, which are shown once the interceptors have answered.
 fn without_args(mut content: Vec<rpc::Block>) -> Vec<rpc::Block> {
     for block in &mut content {
         if let rpc::Block::ToolCall(call) = block {
@@ -329,13 +332,13 @@ fn without_args(mut content: Vec<rpc::Block>) -> Vec<rpc::Block> {
     content
 }
 
-/// Blocks with the text that the user sees in place of the model's own.
+/// Replaces the model's text with the text that the user sees.
 fn replaced(blocks: &[Block], visible: &str) -> Vec<Block> {
     let mut visible = Some(visible).filter(|visible| !visible.is_empty());
     let mut content = Vec::new();
     for block in blocks {
         match block {
-            // All of it stands where the first text stood.
+            // Put all of it where the first text block was.
             Block::Text { .. } => content.extend(visible.take().map(|text| Block::Text {
                 text: text.to_owned(),
             })),

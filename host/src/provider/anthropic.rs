@@ -12,7 +12,7 @@ use reqwest::{
 
 use super::{
     Catalogue, Deltas, Endpoint, Provider, Request,
-    exchange::{Ask, deltas},
+    exchange::{PreparedRequest, deltas},
     http::Http,
 };
 
@@ -20,20 +20,22 @@ use answer::Answer;
 
 /// The provider's name.
 pub const NAME: &str = "anthropic";
-/// Where it is.
+/// The default base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
 
 /// Claude, over the Messages API.
 ///
-/// What a model thought is sealed with the model's name and goes back only to that model: newer ones refuse what another
-/// one has thought. System prompt, tools and the last two messages of the user are marked for the provider's cache.
+/// Reasoning is signed together with the model's name and sent back only to that model, since newer
+/// models reject the reasoning of others. System prompt, tools and the last two user messages are
+/// marked for the provider's cache.
 pub struct Anthropic {
     http: Arc<Http>,
     catalogue: Arc<Catalogue>,
 }
 
 impl Anthropic {
-    /// A provider at an endpoint; the catalogue says how long a model's answer may be, and how it thinks.
+    /// Creates a provider. The catalogue defines the output limit and reasoning options of each
+    /// model.
     pub fn new(endpoint: Endpoint, catalogue: Arc<Catalogue>) -> Self {
         Self {
             http: Arc::new(Http::new(NAME, endpoint)),
@@ -42,7 +44,7 @@ impl Anthropic {
     }
 }
 
-/// What every request says.
+/// Returns the headers of every request.
 pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(
@@ -55,7 +57,7 @@ pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
-/// A base with the version in it, as other programs want it, is the same.
+/// Returns the URL of an API method. Accepts base URLs with and without `/v1`.
 pub(super) fn url(endpoint: &Endpoint, name: &str) -> Url {
     let base = endpoint.base_url.path().trim_end_matches('/');
     if base.ends_with("/v1") {
@@ -73,7 +75,7 @@ impl Provider for Anthropic {
     fn stream(&self, request: Request) -> Deltas {
         let endpoint = &self.http.endpoint;
         let model = self.catalogue.model(NAME, &request.model);
-        let ask = Ask {
+        let ask = PreparedRequest {
             url: url(endpoint, "messages"),
             headers: headers(endpoint),
             body: request::body(&request, &model).to_string().into_bytes(),

@@ -1,4 +1,4 @@
-//! What is known of models: how much they take, how they think, what they cost.
+//! Known models: their context windows, reasoning options and prices.
 
 use std::{fmt, io::Read, path::Path};
 
@@ -12,18 +12,20 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// The models that came with the program.
+/// The built-in models.
 const EMBEDDED: &str = include_str!("models.json");
-/// More than any list of models.
-const MOST_BYTES: u64 = 1024 * 1024;
-const MOST_MODELS: usize = 10_000;
+/// The limits of `models.json`.
+const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_MODELS: usize = 10_000;
 
-/// The known models: those that came with the program, changed and extended by the user's `models.json`.
+/// The known models: the built-in ones, changed and extended by the user's `models.json`.
 ///
-/// The file is `{"models": [{"provider": "ollama", "id": "qwen3:8b", …}]}`. Of each model all but `provider` and `id` may be
-/// left out, and is then as it came with the program: `context_window` and `max_output` in tokens; `reasoning`, a [`Thinks`];
-/// `reasoning_off`, the effort that stands for none; `prices` in US dollars per million tokens, `input`, `output`,
-/// `cache_read`, `cache_write`; `long` with `above` (tokens sent) and the factors `input` and `output` for requests above it.
+/// The file is `{"models": [{"provider": "ollama", "id": "qwen3:8b", …}]}`. All fields except
+/// `provider` and `id` are optional and default to those of the built-in model: `context_window`
+/// and `max_output` in tokens; `reasoning`, a [`Thinks`]; `reasoning_off`, the effort that turns
+/// reasoning off; `prices` in US dollars per million tokens, `input`, `output`, `cache_read`,
+/// `cache_write`; `long` with `above` (input tokens) and the factors `input` and `output` for
+/// longer requests.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     models: Vec<Model>,
@@ -35,43 +37,43 @@ pub struct Catalogue {
 pub struct Model {
     /// The provider.
     pub provider: String,
-    /// The provider's name for it.
+    /// The provider's id for it.
     pub id: String,
-    /// How many tokens it can take in.
+    /// Size of the context window in tokens.
     pub context_window: u64,
-    /// How many tokens it can give out at most.
+    /// The maximum number of output tokens.
     pub max_output: u64,
-    /// How it is told to think.
+    /// How reasoning is controlled.
     pub thinks: Thinks,
-    /// The effort that stands for no thinking, or the least that it can.
+    /// The effort that turns reasoning off, or the lowest one.
     pub reasoning_off: Option<String>,
-    /// What it costs; `None`: not known.
+    /// Prices; `None` if unknown.
     pub prices: Option<Prices>,
-    /// What long requests cost; `None`: as others.
+    /// Prices of long requests; `None` if they cost the same.
     pub long: Option<Long>,
-    /// Who says so.
+    /// Where the model is defined.
     pub source: Source,
 }
 
-/// How a model is told to think.
+/// How a model's reasoning is controlled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thinks {
-    /// Not at all.
+    /// It cannot reason.
     #[default]
     None,
-    /// By a budget of tokens.
+    /// With a token budget.
     Budget,
-    /// As much as it finds right, when asked to.
+    /// The model decides how much, if enabled.
     Adaptive,
-    /// Likewise, unless asked not to.
+    /// The model decides how much, unless disabled.
     AdaptiveByDefault,
-    /// Likewise, and it cannot be asked not to.
+    /// The model decides how much, and it cannot be disabled.
     AdaptiveAlways,
-    /// By an effort.
+    /// With an effort level.
     Effort,
-    /// By an effort, but not in a request with tools.
+    /// With an effort level, but not in a request with tools.
     EffortWithoutTools,
 }
 
@@ -79,36 +81,36 @@ pub enum Thinks {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Sent.
+    /// Input tokens.
     pub input: f64,
-    /// Received.
+    /// Output tokens.
     pub output: f64,
-    /// Read from the cache; absent: as `input`.
+    /// Cached input; defaults to `input`.
     pub cache_read: Option<f64>,
-    /// Written to the cache; absent: as `input`.
+    /// Writes to the cache; defaults to `input`.
     pub cache_write: Option<f64>,
 }
 
-/// What requests above a length cost, in multiples.
+/// Price factors for requests above a length.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Long {
-    /// The length, in tokens sent.
+    /// The length in input tokens.
     pub above: u64,
-    /// The factor for everything sent.
+    /// The factor for input.
     pub input: f64,
-    /// The factor for everything received.
+    /// The factor for output.
     pub output: f64,
 }
 
-/// Who says what is known of a model.
+/// Where a model is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// It came with the program.
+    /// In the built-in list.
     BuiltIn,
-    /// The user's `models.json`.
+    /// In the user's `models.json`.
     File,
-    /// Nobody: it is assumed.
+    /// Nowhere: its properties are assumed.
     Assumed,
 }
 
@@ -122,7 +124,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A model as a file has it. Unknown fields are refused: a misspelled price would be none.
+/// A model in a file. Unknown fields are errors, so that a misspelled price is not ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -137,7 +139,7 @@ struct Entry {
 }
 
 impl Model {
-    /// What nobody knows anything about: little enough for any model of today, and no price.
+    /// Conservative assumptions for an unknown model, without prices.
     fn assumed(provider: &str, id: &str) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -156,10 +158,10 @@ impl Model {
         }
     }
 
-    /// What a call has cost, in US dollars; `None`: not known.
+    /// Returns the cost of a call in US dollars, or `None` if unknown.
     pub fn cost(&self, tokens: &Tokens) -> Option<f64> {
         let prices = self.prices?;
-        #[expect(clippy::cast_precision_loss, reason = "nobody pays for 2^53 tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "no call has 2^53 tokens")]
         let of = |count: u64, price: f64| count as f64 * price / 1e6;
         let sent = of(tokens.input, prices.input)
             + of(tokens.cache_read, prices.cache_read.unwrap_or(prices.input))
@@ -175,7 +177,7 @@ impl Model {
     }
 }
 
-/// As a driver sees it.
+/// The model as drivers see it.
 impl From<&Model> for ModelInfo {
     fn from(model: &Model) -> Self {
         let thinks = model.thinks != Thinks::None;
@@ -190,7 +192,7 @@ impl From<&Model> for ModelInfo {
 }
 
 impl Catalogue {
-    /// The models that came with the program.
+    /// Returns the built-in models.
     pub fn built_in() -> Self {
         let mut catalogue = Self { models: Vec::new() };
         let faults = catalogue.extend(EMBEDDED.as_bytes(), Source::BuiltIn);
@@ -198,7 +200,8 @@ impl Catalogue {
         catalogue
     }
 
-    /// The models, and what is wrong with the user's file, one line each. What is right in it counts all the same.
+    /// Loads the models. Also returns the problems in the user's file, one line each; its valid
+    /// entries are used anyway.
     pub fn load(home: &Home) -> (Self, Vec<String>) {
         let mut catalogue = Self::built_in();
         let path = home.models();
@@ -207,17 +210,17 @@ impl Catalogue {
             Ok(Some(bytes)) => catalogue.extend(&bytes, Source::File),
             Err(fault) => vec![fault],
         };
-        let told = |fault| format!("{}: {fault}", path.display());
-        (catalogue, faults.into_iter().map(told).collect())
+        let with_path = |fault| format!("{}: {fault}", path.display());
+        (catalogue, faults.into_iter().map(with_path).collect())
     }
 
-    /// All of them, in the order of the files.
+    /// Returns all models, in the order of the files.
     pub fn models(&self) -> &[Model] {
         &self.models
     }
 
-    /// What is known of a model, or assumed. A date after the name (`-20250929`, `-2025-09-29`) and `-latest` are the
-    /// model without them.
+    /// Returns what is known or assumed about a model. Ignores a date after the name (`-20250929`,
+    /// `-2025-09-29`) and `-latest`.
     pub fn model(&self, provider: &str, id: &str) -> Model {
         let find = |id: &str| {
             let mut models = self.models.iter();
@@ -232,7 +235,7 @@ impl Catalogue {
         }
     }
 
-    /// The provider of a model, where the model is known, or its name says it.
+    /// Returns the provider of a known model, or guesses it from the name.
     pub fn provider_of(&self, id: &str) -> Option<&str> {
         let known = self
             .models
@@ -254,13 +257,13 @@ impl Catalogue {
         let entries = match serde_json::from_slice(bytes) {
             Ok(Value::Object(mut file)) => match file.remove("models") {
                 Some(Value::Array(entries)) => entries,
-                _ => return vec!["it has no list `models`".to_owned()],
+                _ => return vec!["`models` must be a list".to_owned()],
             },
-            Ok(_) => return vec!["it is not an object".to_owned()],
-            Err(error) => return vec![format!("it is not JSON: {error}")],
+            Ok(_) => return vec!["must be a JSON object".to_owned()],
+            Err(error) => return vec![format!("invalid JSON: {error}")],
         };
-        if entries.len() > MOST_MODELS {
-            return vec![format!("it has more than {MOST_MODELS} models")];
+        if entries.len() > MAX_MODELS {
+            return vec![format!("more than {MAX_MODELS} models")];
         }
         let mut faults = Vec::new();
         for (number, entry) in entries.into_iter().enumerate() {
@@ -279,7 +282,7 @@ impl Catalogue {
             return Err("`provider` and `id` must not be empty".to_owned());
         }
         if entry.context_window == Some(0) || entry.max_output == Some(0) {
-            return Err("`context_window` and `max_output` must be more than 0".to_owned());
+            return Err("`context_window` and `max_output` must be greater than 0".to_owned());
         }
         let prices = entry.prices.iter().flat_map(|prices| {
             let cache = prices.cache_read.into_iter().chain(prices.cache_write);
@@ -290,7 +293,7 @@ impl Catalogue {
             .chain(factors)
             .any(|number| !number.is_finite() || number < 0.0)
         {
-            return Err("a price must not be less than 0".to_owned());
+            return Err("a price must not be negative".to_owned());
         }
         let known = self
             .models
@@ -315,7 +318,7 @@ impl Catalogue {
     }
 }
 
-/// A model's name without the date, or the word, that says which of its versions is meant.
+/// Returns the name without its date or `-latest`.
 fn undated(id: &str) -> Option<&str> {
     if let Some(name) = id.strip_suffix("-latest") {
         return Some(name);
@@ -333,16 +336,16 @@ fn undated(id: &str) -> Option<&str> {
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let file = match open_regular(path, Follow::Yes) {
         Ok(Some(file)) => file,
-        Ok(None) => return Err("it is not a file".to_owned()),
+        Ok(None) => return Err("not a regular file".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
     let mut bytes = Vec::new();
-    let mut file = file.take(MOST_BYTES + 1);
+    let mut file = file.take(MAX_BYTES + 1);
     file.read_to_end(&mut bytes)
         .map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("it is larger than {MOST_BYTES} bytes"));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("larger than {MAX_BYTES} bytes"));
     }
     Ok(Some(bytes))
 }
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn the_embedded_list_is_right() {
+    fn the_built_in_list_is_valid() {
         let mut catalogue = Catalogue { models: Vec::new() };
         let faults = catalogue.extend(EMBEDDED.as_bytes(), Source::BuiltIn);
         assert_eq!(faults, Vec::<String>::new());
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_no_part_of_the_name() {
+    fn a_date_in_the_id_is_ignored() {
         let catalogue = Catalogue::built_in();
         for id in ["claude-haiku-4-5-20251001", "claude-haiku-4-5-latest"] {
             let model = catalogue.model("anthropic", id);
@@ -381,14 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_assumed_small_and_without_a_price() {
+    fn an_unknown_model_has_no_price() {
         let model = Catalogue::built_in().model("openai", "new-and-shiny");
         assert_eq!(model.source, Source::Assumed);
         assert_eq!(model.cost(&Tokens::default()), None);
     }
 
     #[test]
-    fn a_file_changes_what_it_names() {
+    fn a_file_overrides_single_fields() {
         let (catalogue, faults) = extended(
             r#"{"models": [{"provider": "openai", "id": "gpt-5", "max_output": 7},
                 {"provider": "ollama", "id": "qwen3:8b", "context_window": 40960, "reasoning": "effort"}]}"#,
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_entries_are_named_and_the_rest_counts() {
+    fn invalid_entries_are_reported_and_the_rest_is_used() {
         let (catalogue, faults) = extended(
             r#"{"models": [{"provider": "x", "id": "a", "prices": {"input": -1, "output": 0}}, 7,
                 {"provider": "x", "id": "b", "contxt_window": 5}, {"provider": "x", "id": "c"},
@@ -426,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_have_their_price() {
+    fn the_cost_follows_the_prices() {
         let near = |model: &Model, tokens, dollars: f64| {
             let cost = model.cost(&tokens).unwrap();
             assert!((cost - dollars).abs() < 1e-9, "{cost} is not {dollars}");
@@ -443,7 +446,7 @@ mod tests {
             million,
             7.35,
         );
-        // Long requests cost more, and a cache without a price costs what is sent.
+        // Long requests cost more, and a cache without its own price costs the same as input.
         near(
             &catalogue.model("openai", "gpt-6-sol"),
             million,

@@ -1,15 +1,16 @@
-//! Whether a key is one, before it is kept.
+//! Checks an API key before it is stored.
 
 use std::time::Duration;
 
 use super::{Endpoint, ProviderError, anthropic, http::Http, openai};
 
-/// Nobody waits longer for a yes or no.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The timeout of the check.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks a provider for its models, which costs nothing and needs a key. `endpoint` has the key to be tried.
+/// Requests the provider's list of models, which is free and needs a key. `endpoint` holds the key
+/// to check.
 pub async fn check_key(provider: &str, mut endpoint: Endpoint) -> Result<(), ProviderError> {
-    endpoint.idle = PATIENCE;
+    endpoint.idle = TIMEOUT;
     let (url, headers) = if provider == anthropic::NAME {
         let url = anthropic::url(&endpoint, "models");
         (url, anthropic::headers(&endpoint))

@@ -1,4 +1,4 @@
-//! Keys: where they come from, and the file they are kept in.
+//! API keys: where they come from, and the file that stores them.
 
 use std::{
     ffi::OsString,
@@ -20,40 +20,40 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// More than all keys together.
-const MOST_BYTES: u64 = 1024 * 1024;
+/// The size limit of `auth.json`.
+const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The providers that have keys, and the variables these may be in.
+/// The providers with keys, and their environment variables.
 const PROVIDERS: [(&str, Option<&str>); 3] = [
     (anthropic::NAME, Some("ANTHROPIC_API_KEY")),
     (openai::NAME, Some("OPENAI_API_KEY")),
     (openai::OLLAMA, None),
 ];
 
-/// The providers that keys are kept for.
+/// Returns the providers that can have a key.
 pub fn providers() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|(name, _)| *name)
 }
 
-/// The variables that hold keys. What the agent starts does not get them.
+/// Returns the environment variables with keys. Child processes do not inherit them.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().filter_map(|(_, variable)| *variable)
 }
 
-/// The variable that holds the key of a provider.
+/// Returns the environment variable with the key of a provider.
 pub fn variable_of(provider: &str) -> Option<&'static str> {
     let known = PROVIDERS.iter().find(|(name, _)| *name == provider);
     known.and_then(|(_, variable)| *variable)
 }
 
-/// Why there is no key, or it cannot be kept. None of them holds one.
+/// Error of the key store. None of them contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
-    /// Nobody of that name has keys.
-    #[error("`{}` is not a provider with a key: {}", .0.escape_debug(), known())]
+    /// The provider has no keys.
+    #[error("`{}` is not a provider with an API key\nhint: use one of {}", .0.escape_debug(), known())]
     Provider(String),
-    /// A variable holds something else.
+    /// An environment variable holds an invalid key.
     #[error("{variable}: {source}")]
     Variable {
         /// The variable.
@@ -61,26 +61,26 @@ pub enum CredentialsError {
         /// What is wrong with it.
         source: KeyError,
     },
-    /// Others may read the file, and may have. It is not used until that is put right.
-    #[error("others can read the keys in `{0}`\nhint: chmod 600 {0}, and replace the keys if others use this machine", path.display())]
+    /// Other users can read the file. It is not used until the mode is fixed.
+    #[error("other users can read the API keys in `{0}`\nhint: run `chmod 600 {0}`, and replace the keys if others use this machine", path.display())]
     Readable {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not what this program writes. It is left as it is.
-    #[error("`{}` is not a file of keys: {reason}\nhint: move it away, then `zot auth set PROVIDER`", path.display())]
+    /// The file is invalid. It is left alone.
+    #[error("invalid key file `{}`: {reason}\nhint: move it away, then run `zot auth set PROVIDER`", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, without what is in it.
+        /// What is invalid, without the contents.
         reason: String,
     },
     /// The file cannot be read or written.
-    #[error("cannot use `{}`: {source}", path.display())]
+    #[error("cannot access `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
@@ -89,20 +89,20 @@ fn known() -> String {
     PROVIDERS.map(|(name, _)| name).join(", ")
 }
 
-/// The keys on disk: `auth.json`, `{"anthropic": {"api_key": "…"}}`, mode 0600.
+/// The stored keys: `auth.json`, `{"anthropic": {"api_key": "…"}}`, mode 0600.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     path: PathBuf,
 }
 
 impl Credentials {
-    /// Those of a home.
+    /// The key store of a home.
     pub fn of(home: &Home) -> Self {
         Self { path: home.auth() }
     }
 
-    /// The key of a provider, first wins: the one that was `given`, its variable, the file. An empty variable counts as
-    /// not set.
+    /// Returns the key of a provider. The `given` key wins over the environment variable, which
+    /// wins over the file. An empty variable counts as unset.
     pub fn find(
         &self,
         provider: &str,
@@ -115,7 +115,7 @@ impl Credentials {
         if let Some(variable) = variable_of(provider)
             && let Some(value) = vars(variable).filter(|value| !value.is_empty())
         {
-            // What is no text has a character that no key has.
+            // A value that is not UTF-8 has a replacement character, which no key may contain.
             let text = value.to_string_lossy();
             let key = ApiKey::new(&text);
             return key
@@ -125,7 +125,7 @@ impl Credentials {
         self.get(provider)
     }
 
-    /// The key that the file has for a provider. A file that others can read is refused.
+    /// Returns the stored key of a provider. A file that other users can read is an error.
     pub fn get(&self, provider: &str) -> Result<Option<ApiKey>, CredentialsError> {
         let Some((file, keys)) = self.read()? else {
             return Ok(None);
@@ -145,13 +145,13 @@ impl Credentials {
         Ok(Some(key))
     }
 
-    /// The providers that the file has keys for.
+    /// Returns the providers with a stored key.
     pub fn list(&self) -> Result<Vec<String>, CredentialsError> {
         let keys = self.read()?.map(|(_, keys)| keys).unwrap_or_default();
         Ok(keys.keys().cloned().collect())
     }
 
-    /// Keeps a key, instead of another for the same provider.
+    /// Stores a key, and replaces an existing one for the same provider.
     pub fn set(&self, provider: &str, key: &ApiKey) -> Result<(), CredentialsError> {
         if !PROVIDERS.iter().any(|(name, _)| *name == provider) {
             return Err(CredentialsError::Provider(provider.to_owned()));
@@ -163,12 +163,12 @@ impl Credentials {
         Ok(())
     }
 
-    /// Forgets the key of a provider; whether there was one.
+    /// Removes the key of a provider. Returns whether there was one.
     pub fn remove(&self, provider: &str) -> Result<bool, CredentialsError> {
         self.change(|keys| keys.shift_remove(provider).is_some())
     }
 
-    /// Changes the file, whole or not at all, and one program at a time.
+    /// Changes the file atomically, under a lock.
     fn change(&self, change: impl FnOnce(&mut Object) -> bool) -> Result<bool, CredentialsError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         make_private(folder).map_err(|error| self.io(error))?;
@@ -190,7 +190,7 @@ impl Credentials {
         let own = self
             .path
             .with_extension(format!("{}.tmp", std::process::id()));
-        // What an earlier one left behind, or somebody put there, is not written to.
+        // Never write to a file that is already there: it may be a leftover, or planted.
         let _ = fs::remove_file(&own);
         let written = private().create_new(true).open(&own).and_then(|mut file| {
             serde_json::to_writer_pretty(&mut file, keys)?;
@@ -207,20 +207,20 @@ impl Credentials {
     fn read(&self) -> Result<Option<(File, Object)>, CredentialsError> {
         let mut file = match open_regular(&self.path, Follow::Yes) {
             Ok(Some(file)) => file,
-            Ok(None) => return Err(self.broken("it is not a regular file")),
+            Ok(None) => return Err(self.broken("not a regular file")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.io(error)),
         };
         let mut bytes = Vec::new();
-        let read = (&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes);
+        let read = (&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.io(error))?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(self.broken("it is too large"));
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(self.broken("file is too large"));
         }
-        // As any value, whose errors have positions only; those of types repeat what they found.
+        // Parse as a generic value, since errors about types would quote the contents.
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(keys)) => Ok(Some((file, keys))),
-            Ok(_) => Err(self.broken("it is not an object")),
+            Ok(_) => Err(self.broken("must be a JSON object")),
             Err(error) => Err(self.broken(error.to_string())),
         }
     }
@@ -240,7 +240,7 @@ impl Credentials {
     }
 }
 
-/// Opens for writing what only the user may read.
+/// Options to open a file with mode 0600 for writing.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -262,7 +262,7 @@ fn is_readable_by_others(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.permissions().mode() & 0o077 != 0)
 }
 
-/// Elsewhere the user's folder is the user's own.
+/// On other platforms, the user's folder is private already.
 #[cfg(not(unix))]
 fn is_readable_by_others(_: &File) -> io::Result<bool> {
     Ok(false)

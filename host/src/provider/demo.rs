@@ -1,4 +1,4 @@
-//! The provider that is always there: no key, no network, no intelligence, and the same answer every time.
+//! The demo provider: no key, no network, and the same answer every time.
 
 mod script;
 
@@ -17,18 +17,18 @@ use crate::message::{Block, Message, Role};
 use script::Step;
 pub use script::{Script, ScriptError};
 
-/// The provider's name, and its model's.
+/// The name of the provider and of its model.
 pub const NAME: &str = "demo";
 
-/// The demo.
+/// The demo provider.
 ///
-/// A line `/call NAME {json}` in the prompt makes it call that tool, several lines several tools; the results come back as
-/// its text. Anything else it answers in a sentence. With a [`Script`] it plays recorded turns, one per request, and fails
-/// when they are used up.
+/// A line `/call NAME {json}` in the prompt makes it call that tool; several lines call several
+/// tools, and it answers with their results. It answers anything else with a fixed text. With a
+/// [`Script`] it plays recorded turns, one per request, and fails after the last one.
 #[derive(Debug, Default)]
 pub struct Demo {
     script: Option<Arc<Script>>,
-    /// How many turns were played.
+    /// How many turns have been played.
     played: Arc<AtomicUsize>,
 }
 
@@ -37,12 +37,12 @@ const SENTENCE: &str = "I am the demo model: I need no key and no network, and I
     `zot auth set anthropic`.";
 
 impl Demo {
-    /// The demo without a script.
+    /// A demo without a script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The demo that plays.
+    /// A demo that plays a script.
     pub fn with_script(script: Script) -> Self {
         Self {
             script: Some(Arc::new(script)),
@@ -59,7 +59,7 @@ impl Provider for Demo {
     fn stream(&self, request: Request) -> Deltas {
         let script = self.script.clone();
         let played = Arc::clone(&self.played);
-        // A turn is played when it is waited for, not when it is asked for.
+        // Play a turn when the stream is polled, not when it is created.
         let steps = stream::once(async move {
             let steps = match script {
                 Some(script) => script.turn(played.fetch_add(1, Ordering::SeqCst), &request),
@@ -106,7 +106,7 @@ fn answer(request: &Request) -> Vec<Delta> {
                 Ok(calls) => {
                     stop = StopReason::ToolUse;
                     for (number, (name, args)) in calls.into_iter().enumerate() {
-                        // The place in the transcript makes it the only one of its name.
+                        // The position in the transcript makes the id unique.
                         let id = format!("demo_{}_{}", request.messages.len(), number + 1);
                         tool_call(&ToolId(id), &name, &args, &mut deltas);
                     }
@@ -121,7 +121,7 @@ fn answer(request: &Request) -> Vec<Delta> {
     deltas
 }
 
-/// A call, in pieces as from a real model.
+/// Streams a call in pieces, like a real model.
 fn tool_call(id: &ToolId, name: &str, args: &str, deltas: &mut Vec<Delta>) {
     deltas.push(Delta::ToolStart {
         id: id.clone(),
@@ -139,7 +139,8 @@ fn tool_call(id: &ToolId, name: &str, args: &str, deltas: &mut Vec<Delta>) {
     deltas.push(Delta::ToolEnd { id: id.clone() });
 }
 
-/// The tool and the arguments of a line `/call NAME {json}`, or what is wrong with it; `None` for another line.
+/// Parses a line `/call NAME {json}`. Returns the tool and arguments, or an error; `None` for any
+/// other line.
 fn call(line: &str) -> Option<Result<(String, String), String>> {
     let rest = line.trim().strip_prefix("/call")?;
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
@@ -148,10 +149,10 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
     let rest = rest.trim();
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
     if name.is_empty() {
-        return Some(Err("A call needs a tool: /call NAME {json}".to_owned()));
+        return Some(Err("Missing tool name: /call NAME {json}".to_owned()));
     }
     let args = args.trim();
-    // Only looked at: whoever reads it has bounds.
+    // Only checked here. The agent parses it with its own limits.
     Some(match serde_json::from_str::<IgnoredAny>(args) {
         Ok(_) if args.starts_with('{') => Ok((name.to_owned(), args.to_owned())),
         Ok(_) => Err(format!("The arguments of {name} must be a JSON object.")),
@@ -159,7 +160,7 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
     })
 }
 
-/// What the tools said after the last answer.
+/// Returns the results of the latest tool calls.
 fn results(messages: &[Message]) -> String {
     let is_tools = |message: &Message| message.role == Role::Tool;
     let first = messages.iter().rposition(|message| !is_tools(message));
@@ -180,12 +181,12 @@ fn results(messages: &[Message]) -> String {
     texts.join("\n")
 }
 
-/// A text as it would stream: word by word.
+/// Splits a text into words, as it would stream.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     text.split_inclusive(char::is_whitespace).map(str::to_owned)
 }
 
-/// Tokens as one might count them: four bytes each.
+/// Estimates tokens at four bytes each.
 fn estimate(request: &Request, deltas: &[Delta]) -> Tokens {
     let sent: usize = request
         .messages

@@ -1,4 +1,4 @@
-//! One request and its answer, whatever the API: asks, asks again where that may help, and turns bytes into deltas.
+//! One request and its answer, for any API: sends, retries, and decodes bytes into deltas.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -11,53 +11,55 @@ use super::{
     sse::{self, Event, SseError},
 };
 
-/// What makes deltas of an API's events. It ends an answer with [`Delta::Stop`] and is not asked further then.
+/// Turns an API's events into deltas. It ends an answer with [`Delta::Stop`] and receives no events
+/// after that.
 pub(super) trait Decode: Send {
-    /// Takes an event.
-    fn event(&mut self, event: Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong>;
+    /// Decodes an event.
+    fn event(&mut self, event: Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError>;
 
-    /// The connection has ended as it should. An answer that is complete without saying so is ended here.
+    /// The connection ended properly. Ends an answer that is complete without an explicit end.
     fn end(&mut self, deltas: &mut VecDeque<Delta>);
 }
 
-/// Why an event makes no delta.
+/// Why an event cannot be decoded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
-    /// It is not what the API promises.
+pub(super) enum DecodeError {
+    /// The event does not follow the API.
     Malformed(String),
-    /// It says that the provider has failed.
+    /// The event reports an error of the provider.
     Failed {
-        /// In its own words.
+        /// The provider's message.
         message: String,
-        /// Whether asking again may help.
-        passes: bool,
+        /// Whether a retry may help.
+        can_retry: bool,
     },
 }
 
-impl From<SseError> for Wrong {
+impl From<SseError> for DecodeError {
     fn from(error: SseError) -> Self {
         Self::Malformed(error.to_string())
     }
 }
 
-impl Wrong {
-    /// Data that is not the JSON it should be. The position is told, the data is not: it may be long, or private.
+impl DecodeError {
+    /// An event with invalid JSON. Reports the position but not the data, which may be long or
+    /// private.
     pub(super) fn json(error: &serde_json::Error) -> Self {
-        Self::Malformed(format!("an event is not the JSON it should be: {error}"))
+        Self::Malformed(format!("invalid JSON in an event: {error}"))
     }
 }
 
-/// A request, ready to be sent as often as it takes.
-pub(super) struct Ask {
+/// A request that can be sent repeatedly.
+pub(super) struct PreparedRequest {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Asks, and decodes each attempt with a `fresh` decoder.
+/// Sends the request, and decodes each attempt with a `fresh` decoder.
 pub(super) fn deltas<D: Decode + 'static>(
     http: Arc<Http>,
-    ask: Ask,
+    ask: PreparedRequest,
     fresh: impl Fn() -> D + Send + 'static,
 ) -> Deltas {
     let exchange = Box::new(Exchange {
@@ -79,22 +81,19 @@ pub(super) fn deltas<D: Decode + 'static>(
 
 struct Exchange<D, F> {
     http: Arc<Http>,
-    ask: Ask,
+    ask: PreparedRequest,
     fresh: F,
     phase: Phase<D>,
-    /// How often the request was sent beyond the first time.
+    /// How many times the request was retried.
     repeated: u32,
     queue: VecDeque<Delta>,
-    /// Whether anything has reached the caller; from then on nothing is asked again.
+    /// Whether the caller has received anything. After that there are no retries.
     has_given: bool,
-    /// What is told after the last delta.
+    /// The error to return after the last delta.
     error: Option<ProviderError>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per answer, and boxed with all else"
-)]
+#[expect(clippy::large_enum_variant, reason = "one per answer, and boxed")]
 enum Phase<D> {
     Ask,
     Read {
@@ -122,8 +121,8 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
         }
     }
 
-    /// The next delta for the caller. Tokens alone are no answer yet: they wait for more, so that an attempt that fails
-    /// after them can still be repeated.
+    /// Returns the next delta for the caller. Usage alone does not count as an answer and is held
+    /// back, so that an attempt that fails after it can be retried.
     fn ready(&mut self) -> Option<Delta> {
         if !self.has_given && !matches!(self.phase, Phase::Over) {
             self.has_given = has_content(&self.queue);
@@ -162,7 +161,7 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
         let Some(bytes) = self.http.chunk(answer).await? else {
             decode.end(queue);
             if !is_complete(queue) {
-                return Err(Fault::passing(self.http.cut_off()));
+                return Err(Fault::transient(self.http.cut_off()));
             }
             self.phase = Phase::Over;
             return Ok(());
@@ -178,18 +177,18 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
             return Ok(());
         }
         fed.map_err(|wrong| match wrong {
-            Wrong::Malformed(message) => {
-                Fault::lasting(self.http.malformed(self.http.said(&message)))
+            DecodeError::Malformed(message) => {
+                Fault::permanent(self.http.malformed(self.http.sanitise(&message)))
             }
-            Wrong::Failed { message, passes } => Fault {
+            DecodeError::Failed { message, can_retry } => Fault {
                 error: self.http.failed(&message),
-                passes,
+                can_retry,
             },
         })
     }
 
     async fn fail(&mut self, fault: Fault) {
-        let wait = if fault.passes && !self.has_given && !has_content(&self.queue) {
+        let wait = if fault.can_retry && !self.has_given && !has_content(&self.queue) {
             self.http.endpoint.retry.wait(self.repeated, fault.asked())
         } else {
             None

@@ -1,4 +1,4 @@
-//! One HTTP client, and what may go wrong with it.
+//! The HTTP client for providers, and its errors.
 
 use std::{error::Error as _, io, sync::OnceLock, time::Duration};
 
@@ -11,45 +11,45 @@ use reqwest::{
 use super::{
     ProviderError,
     key::ApiKey,
-    retry::{Retry, passes, retry_after},
+    retry::{Retry, can_retry_status, retry_after},
 };
 
-/// Where a provider is, and how patient we are with it.
+/// A provider's address, and the timeouts for it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Endpoint {
-    /// The beginning of its addresses.
+    /// The start of all request URLs.
     pub base_url: Url,
-    /// The key, where it wants one.
+    /// The key, if the provider needs one.
     pub key: Option<ApiKey>,
-    /// How long a connection may take to be made.
+    /// The connection timeout.
     pub connect: Duration,
-    /// How long it may be silent: before it answers, and between two pieces of the answer. A model that thinks sends
-    /// nothing for minutes; the whole of an answer has no limit.
+    /// The timeout before the response, and between two pieces of it. A model that reasons may send
+    /// nothing for minutes. The total duration has no limit.
     pub idle: Duration,
-    /// When it is asked again.
+    /// The retry policy.
     pub retry: Retry,
 }
 
-/// Why an address is not one of a provider.
+/// Error returned for an invalid base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// No address at all.
-    #[error("it is not an address, such as https://example.com/v1")]
+    /// The text is not a URL.
+    #[error("not a URL, such as https://example.com/v1")]
     Invalid,
-    /// An address of something else.
-    #[error("it begins with neither https:// nor http://")]
+    /// The scheme is not HTTP.
+    #[error("must begin with https:// or http://")]
     Scheme,
-    /// A name and a password in it would be written to logs.
+    /// The URL contains a user name or password, which would end up in logs.
     #[error(
-        "it has a user name or a password in it; a key is given with --api-key or `zot auth set`"
+        "must not contain a user name or password\nhint: pass the key with --api-key or `zot auth set`"
     )]
     Credentials,
 }
 
 impl Endpoint {
-    /// An endpoint with the usual patience.
+    /// An endpoint with the default timeouts.
     pub fn new(base_url: &str, key: Option<ApiKey>) -> Result<Self, UrlError> {
         let base_url = Url::parse(base_url.trim()).map_err(|_| UrlError::Invalid)?;
         if !matches!(base_url.scheme(), "http" | "https") {
@@ -67,7 +67,7 @@ impl Endpoint {
         })
     }
 
-    /// An address below the base.
+    /// Returns the URL for `path` below the base URL.
     pub(super) fn url(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
         let below = format!("{}{path}", url.path().trim_end_matches('/'));
@@ -75,7 +75,7 @@ impl Endpoint {
         url
     }
 
-    /// Whether it is on this machine.
+    /// Reports whether the server is on this machine.
     fn is_local(&self) -> bool {
         match self.base_url.host_str() {
             Some("localhost" | "[::1]") => true,
@@ -85,29 +85,29 @@ impl Endpoint {
     }
 }
 
-/// What went wrong, and whether asking again may help.
+/// An error, and whether a retry may help.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: ProviderError,
-    pub(super) passes: bool,
+    pub(super) can_retry: bool,
 }
 
 impl Fault {
-    pub(super) fn lasting(error: ProviderError) -> Self {
+    pub(super) fn permanent(error: ProviderError) -> Self {
         Self {
             error,
-            passes: false,
+            can_retry: false,
         }
     }
 
-    pub(super) fn passing(error: ProviderError) -> Self {
+    pub(super) fn transient(error: ProviderError) -> Self {
         Self {
             error,
-            passes: true,
+            can_retry: true,
         }
     }
 
-    /// How long the provider asks to be left alone.
+    /// Returns the provider's `Retry-After`.
     pub(super) fn asked(&self) -> Option<Duration> {
         match self.error {
             ProviderError::Status { retry_after, .. } => retry_after,
@@ -116,20 +116,21 @@ impl Fault {
     }
 }
 
-/// A provider's connection. Its client is made when it is first used, since reading the system's certificates takes a
-/// while. Proxies of the environment (`HTTPS_PROXY`, `NO_PROXY` …) are used, except to this machine. Redirects are not
-/// followed: they would take the key along. Nothing here logs.
+/// The connection to a provider. The client is created on first use, because loading the system's
+/// certificates takes a while. Uses the proxies from the environment (`HTTPS_PROXY`, `NO_PROXY` …),
+/// except for local servers. Does not follow redirects, since they would pass on the key. Does not
+/// log anything.
 pub(super) struct Http {
-    /// Whose it is, for errors.
+    /// The provider's name, for errors.
     pub(super) provider: String,
     pub(super) endpoint: Endpoint,
     client: OnceLock<Client>,
 }
 
-/// The most of an error's body that is read, and the longest it may take.
+/// Limits on the size and time of reading an error's body.
 const ERROR_BODY: usize = 64 * 1024;
 const ERROR_PATIENCE: Duration = Duration::from_secs(5);
-/// The most of it that is shown, in characters.
+/// The maximum length of a message to show, in characters.
 const MESSAGE: usize = 500;
 
 impl Http {
@@ -157,7 +158,7 @@ impl Http {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// Sends a body and waits for the beginning of an event stream.
+    /// Sends a request and waits for the start of an event stream.
     pub(super) async fn post(
         &self,
         url: Url,
@@ -172,7 +173,7 @@ impl Http {
             .body(body);
         let answer = match tokio::time::timeout(self.endpoint.idle, request.send()).await {
             Ok(answer) => answer.map_err(|error| self.broken(error))?,
-            Err(_) => return Err(Fault::lasting(self.silent())),
+            Err(_) => return Err(Fault::permanent(self.silent())),
         };
         let status = answer.status();
         if !status.is_success() {
@@ -180,11 +181,12 @@ impl Http {
         }
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        // Servers that have forgotten the type of their stream are known, and believed; these two are never one.
+        // Some servers omit or misstate the content type of their stream. These two are never a
+        // stream.
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
-            let message = format!("{}, not an event stream", self.said(kind));
+            let message = format!("{}, not an event stream", self.sanitise(kind));
             let text = error_text(&self.start_of(answer).await);
-            return Err(Fault::lasting(match text {
+            return Err(Fault::permanent(match text {
                 Some(text) => self.failed(&text),
                 None => self.malformed(message),
             }));
@@ -192,62 +194,62 @@ impl Http {
         Ok(answer)
     }
 
-    /// Asks for something that is not an answer of a model, and only whether it is given.
+    /// Sends a GET request and checks only its status.
     pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<(), Fault> {
         let request = self.client()?.get(url).headers(headers);
         match tokio::time::timeout(self.endpoint.idle, request.send()).await {
             Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
             Ok(Ok(answer)) => Err(self.refused(answer).await),
             Ok(Err(error)) => Err(self.broken(error)),
-            Err(_) => Err(Fault::lasting(self.silent())),
+            Err(_) => Err(Fault::permanent(self.silent())),
         }
     }
 
-    /// The next bytes of an answer; `None` at its proper end.
+    /// Returns the next bytes of an answer, or `None` at its proper end.
     pub(super) async fn chunk(
         &self,
         answer: &mut Response,
     ) -> Result<Option<impl AsRef<[u8]> + use<>>, Fault> {
         match tokio::time::timeout(self.endpoint.idle, answer.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            // Whatever the connection's trouble, the answer has no end.
-            Ok(Err(_)) => Err(Fault::passing(self.cut_off())),
-            Err(_) => Err(Fault::lasting(self.silent())),
+            // Whatever the cause, the answer is incomplete.
+            Ok(Err(_)) => Err(Fault::transient(self.cut_off())),
+            Err(_) => Err(Fault::permanent(self.silent())),
         }
     }
 
-    /// What an answer that is none says.
+    /// Converts an HTTP error response.
     async fn refused(&self, answer: Response) -> Fault {
         let status = answer.status().as_u16();
         let header = |name: HeaderName| answer.headers().get(name)?.to_str().ok();
         let retry_after = header(RETRY_AFTER).and_then(retry_after);
         if answer.status().is_redirection() {
-            return Fault::lasting(self.status(
+            return Fault::permanent(self.status(
                 status,
-                "it redirects elsewhere, which is not followed\nhint: --base-url",
+                "redirects are not followed\nhint: check --base-url",
                 None,
             ));
         }
         let body = self.start_of(answer).await;
         let message = error_text(&body).unwrap_or_else(|| plain_text(&body));
-        let message = self.said(&message);
+        let message = self.sanitise(&message);
         if status == 401 {
-            return Fault::lasting(ProviderError::Unauthorized {
+            return Fault::permanent(ProviderError::Unauthorized {
                 provider: self.provider.clone(),
                 message,
             });
         }
-        // An empty purse does not fill while we wait.
+        // Waiting does not help when the account has no credit left.
         let is_spent = body
             .windows(b"insufficient_quota".len())
             .any(|word| word == b"insufficient_quota");
         Fault {
             error: self.status(status, &message, retry_after),
-            passes: passes(status) && !is_spent,
+            can_retry: can_retry_status(status) && !is_spent,
         }
     }
 
-    /// The beginning of a body, as much as comes soon.
+    /// Reads the start of a body, up to a size and a time limit.
     async fn start_of(&self, mut answer: Response) -> Vec<u8> {
         let mut body = Vec::new();
         let reading = async {
@@ -262,7 +264,8 @@ impl Http {
         body
     }
 
-    /// A request that got no answer. The error's own text has the address; its causes say more.
+    /// Converts an error of the HTTP client. Its own text contains the URL, and the innermost cause
+    /// is more specific.
     fn broken(&self, error: reqwest::Error) -> Fault {
         let is_connect = error.is_connect();
         let is_timeout = error.is_timeout();
@@ -284,35 +287,40 @@ impl Http {
             cause = inner.source();
         }
         if is_timeout {
-            message = format!("no connection within {} s", self.endpoint.connect.as_secs());
+            message = format!(
+                "connection timed out after {} s",
+                self.endpoint.connect.as_secs()
+            );
         }
         if is_connect && self.endpoint.is_local() {
             message.push_str("\nhint: is the server running?");
         }
         Fault {
-            // A connection that was there and broke without an answer counts as reset, however it is called.
-            passes: is_reset || (error.is_request() && !is_connect && !is_timeout),
+            // A connection that broke before the response counts as reset, whatever the client
+            // calls it.
+            can_retry: is_reset || (error.is_request() && !is_connect && !is_timeout),
             error: ProviderError::Network {
                 provider: self.provider.clone(),
-                message: self.said(&message),
+                message: self.sanitise(&message),
             },
         }
     }
 
-    /// What somebody else said, fit for one line of ours: no key, nothing that steers a terminal, not too long.
-    pub(super) fn said(&self, text: &str) -> String {
+    /// Prepares a server's text for display: removes the key and control characters, and truncates
+    /// it.
+    pub(super) fn sanitise(&self, text: &str) -> String {
         let text = match &self.endpoint.key {
             Some(key) => key.scrub(text),
             None => text.into(),
         };
         let harmless = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
         let text: String = text.chars().take(4 * MESSAGE).map(harmless).collect();
-        let mut said: String = text.trim().chars().take(MESSAGE + 1).collect();
-        if said.chars().count() > MESSAGE {
-            said.pop();
-            said.push('…');
+        let mut message: String = text.trim().chars().take(MESSAGE + 1).collect();
+        if message.chars().count() > MESSAGE {
+            message.pop();
+            message.push('…');
         }
-        said
+        message
     }
 
     fn status(&self, status: u16, message: &str, retry_after: Option<Duration>) -> ProviderError {
@@ -327,7 +335,7 @@ impl Http {
     fn silent(&self) -> ProviderError {
         ProviderError::Network {
             provider: self.provider.clone(),
-            message: format!("nothing came for {} s", self.endpoint.idle.as_secs()),
+            message: format!("no data received for {} s", self.endpoint.idle.as_secs()),
         }
     }
 
@@ -347,12 +355,12 @@ impl Http {
     pub(super) fn failed(&self, message: &str) -> ProviderError {
         ProviderError::Failed {
             provider: self.provider.clone(),
-            message: self.said(message),
+            message: self.sanitise(message),
         }
     }
 }
 
-/// The message in an error's body, in the ways that servers write one.
+/// Extracts the message from an error's body, in the formats that servers use.
 pub(super) fn error_text(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     let places = ["/error/message", "/error", "/message", "/detail"];
@@ -362,13 +370,13 @@ pub(super) fn error_text(body: &[u8]) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The first line of a body that is no JSON, where it is for people.
+/// Returns the first line of a body that is not JSON, unless it is HTML.
 fn plain_text(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     match text.lines().find(|line| !line.trim().is_empty()) {
         Some(line) if !line.trim_start().starts_with('<') => line.to_owned(),
-        Some(_) => "(a page)".to_owned(),
-        None => "(nothing more)".to_owned(),
+        Some(_) => "(HTML page)".to_owned(),
+        None => "(no message)".to_owned(),
     }
 }
 
@@ -377,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_one_of_http_and_holds_no_secret() {
+    fn a_base_url_must_be_http_without_credentials() {
         let error = |url| Endpoint::new(url, None).unwrap_err();
         assert_eq!(error("nonsense"), UrlError::Invalid);
         assert_eq!(error("file:///etc/passwd"), UrlError::Scheme);
@@ -388,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_appended_whatever_the_base_ends_with() {
+    fn a_trailing_slash_in_the_base_url_does_not_matter() {
         for base in ["http://h/v1", "http://h/v1/"] {
             let endpoint = Endpoint::new(base, None).unwrap();
             assert_eq!(endpoint.url("/x").as_str(), "http://h/v1/x");
@@ -398,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_known_by_its_names() {
+    fn recognises_local_addresses() {
         for (url, is_local) in [
             ("http://localhost:1", true),
             ("http://127.0.0.1", true),
@@ -414,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn an_errors_message_is_found() {
+    fn finds_the_message_in_an_error_body() {
         for (body, text) in [
             (
                 r#"{"type":"error","error":{"type":"x","message":"m"}}"#,
@@ -428,15 +436,15 @@ mod tests {
         ] {
             assert_eq!(error_text(body.as_bytes()).as_deref(), text, "{body}");
         }
-        assert_eq!(plain_text(b"\n<html>"), "(a page)");
+        assert_eq!(plain_text(b"\n<html>"), "(HTML page)");
         assert_eq!(plain_text(b"upstream gone\n"), "upstream gone");
     }
 
     #[test]
-    fn what_others_say_is_made_fit() {
+    fn server_texts_are_sanitised_and_truncated() {
         let key = ApiKey::new("sk-canary").ok();
         let http = Http::new("p", Endpoint::new("http://h", key).unwrap());
-        assert_eq!(http.said("\u{1b}]0;x\u{7} sk-canary"), "]0;x  [key]");
-        assert_eq!(http.said(&"é".repeat(600)).chars().count(), MESSAGE + 1);
+        assert_eq!(http.sanitise("\u{1b}]0;x\u{7} sk-canary"), "]0;x  [key]");
+        assert_eq!(http.sanitise(&"é".repeat(600)).chars().count(), MESSAGE + 1);
     }
 }

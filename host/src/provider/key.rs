@@ -1,41 +1,41 @@
-//! Keys, in a type that does not print.
+//! API keys, in a type that does not print them.
 
 use std::{borrow::Cow, fmt};
 
 use reqwest::header::HeaderValue;
 
-/// The key of an API. It prints as nothing; [`ApiKey::expose`] is the only way to its text, so that a reader finds every
-/// place that has it. Its memory is not wiped: the environment, the header on its way out and the TLS library's buffers
-/// hold copies that are not ours to wipe.
+/// An API key. Its `Debug` output hides the text; [`ApiKey::expose`] is the only way to read it, so
+/// every use can be found. The memory is not zeroed, because the environment, the header and the
+/// TLS buffers hold copies as well.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// Why a text is no key. It does not hold the text.
+/// Error returned for an invalid key. It does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// There is nothing.
-    #[error("the key is empty")]
+    /// The text is empty.
+    #[error("API key is empty")]
     Empty,
-    /// More than a header takes.
-    #[error("the key is longer than {MOST_BYTES} bytes")]
+    /// The text is too long for a header.
+    #[error("API key is longer than {MAX_BYTES} bytes")]
     TooLong,
-    /// It cannot be part of a header.
-    #[error("the key has a character that no key has (character {0})")]
+    /// The text cannot be part of a header.
+    #[error("API key has an invalid character at position {0}")]
     Character(usize),
 }
 
-/// Longer than any key.
-const MOST_BYTES: usize = 16 * 1024;
+/// The maximum length of a key.
+const MAX_BYTES: usize = 16 * 1024;
 
 impl ApiKey {
-    /// A key from a text; space and newlines around it are not part of it.
+    /// Parses a key. Surrounding whitespace is removed.
     pub fn new(text: &str) -> Result<Self, KeyError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(KeyError::Empty);
         }
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(KeyError::TooLong);
         }
         if let Some(at) = text.chars().position(|c| !c.is_ascii_graphic()) {
@@ -44,12 +44,12 @@ impl ApiKey {
         Ok(Self(text.to_owned()))
     }
 
-    /// The text itself, for the request or the file it belongs to.
+    /// Returns the text, for the request or the file it belongs to.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A header's value that is not printed and not kept in a compression table.
+    /// Returns a header value that is neither printed nor stored in a compression table.
     pub(super) fn header(&self, before: &str) -> HeaderValue {
         let mut value = HeaderValue::try_from(format!("{before}{}", self.0))
             .expect("a key has only visible ASCII characters");
@@ -57,7 +57,7 @@ impl ApiKey {
         value
     }
 
-    /// A text without the key, should somebody have put it there.
+    /// Replaces the key in a text, in case it occurs there.
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if text.contains(&self.0) {
             Cow::Owned(text.replace(&self.0, "[key]"))
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_prints_nothing_of_itself() {
+    fn debug_output_hides_the_key() {
         let key = ApiKey::new(" sk-canary\n").unwrap();
         assert_eq!(
             format!("{key:?} {:#?}", Some(&key)),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_refused_without_being_repeated() {
+    fn the_error_for_an_invalid_key_does_not_contain_it() {
         assert_eq!(ApiKey::new(" \n"), Err(KeyError::Empty));
         let error = ApiKey::new("sk-can\u{0}ary").unwrap_err();
         assert_eq!(error, KeyError::Character(7));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_taken_out_of_what_others_say() {
+    fn scrub_removes_the_key_from_a_text() {
         let key = ApiKey::new("sk-canary").unwrap();
         assert_eq!(key.scrub("bad key sk-canary!"), "bad key [key]!");
         assert_eq!(key.scrub("fine"), "fine");

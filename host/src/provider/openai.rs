@@ -1,4 +1,4 @@
-//! `OpenAI`'s Chat Completions, and everybody who speaks it.
+//! The Chat Completions API of `OpenAI` and compatible servers.
 
 mod answer;
 mod request;
@@ -9,7 +9,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 
 use super::{
     Catalogue, Deltas, Endpoint, Provider, Request,
-    exchange::{Ask, deltas},
+    exchange::{PreparedRequest, deltas},
     http::Http,
 };
 
@@ -17,21 +17,23 @@ use answer::Answer;
 
 /// The provider's name.
 pub const NAME: &str = "openai";
-/// Where it is.
+/// The default base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
-/// The name of Ollama, a server of models on one's own machine.
+/// The name of Ollama, a local model server.
 pub const OLLAMA: &str = "ollama";
-/// Where Ollama is.
+/// Ollama's default base URL.
 pub const OLLAMA_BASE_URL: &str = "http://localhost:11434/v1";
 
-/// A server that speaks Chat Completions. Servers differ in what they leave out: no usage, no ids, no end are all known, and understood.
+/// A server with the Chat Completions API. Tolerates servers that omit usage, ids or the end of the
+/// stream.
 pub struct OpenAi {
     http: Arc<Http>,
     catalogue: Arc<Catalogue>,
 }
 
 impl OpenAi {
-    /// A provider of that name at an endpoint; the catalogue says how a model thinks.
+    /// Creates a provider with this name. The catalogue defines the reasoning options of each
+    /// model.
     pub fn new(name: &str, endpoint: Endpoint, catalogue: Arc<Catalogue>) -> Self {
         Self {
             http: Arc::new(Http::new(name, endpoint)),
@@ -40,7 +42,7 @@ impl OpenAi {
     }
 }
 
-/// What every request says.
+/// Returns the headers of every request.
 pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(key) = &endpoint.key {
@@ -57,9 +59,9 @@ impl Provider for OpenAi {
     fn stream(&self, request: Request) -> Deltas {
         let endpoint = &self.http.endpoint;
         let model = self.catalogue.model(self.name(), &request.model);
-        // Others have not followed when `max_tokens` was given a new name.
+        // Compatible servers still use the old name `max_tokens`.
         let is_original = endpoint.base_url.host_str() == Some("api.openai.com");
-        let ask = Ask {
+        let ask = PreparedRequest {
             url: endpoint.url("/chat/completions"),
             headers: headers(endpoint),
             body: request::body(&request, &model, is_original)

@@ -1,4 +1,4 @@
-//! From what the user has said to somebody who answers.
+//! Chooses the provider and model from flags, configuration and stored keys.
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::home::Home;
 
-/// What the flags say. Nothing: what the configuration says, or else what there is a key for.
+/// The command-line flags. Missing ones fall back to the configuration, then to the available keys.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// `--provider`.
@@ -25,60 +25,60 @@ pub struct Wanted {
     pub api_key: Option<ApiKey>,
     /// `--base-url`.
     pub base_url: Option<String>,
-    /// `--script`: what the demo plays.
+    /// `--script`: the script that the demo plays.
     pub script: Option<PathBuf>,
 }
 
-/// Somebody who answers, and the model to ask for.
+/// A provider and the model to use.
 pub struct Resolved {
     /// The provider.
     pub provider: Box<dyn Provider>,
-    /// What is known of the model.
+    /// The model.
     pub model: Model,
 }
 
-/// Why there is nobody.
+/// Error returned by [`resolve`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// No provider of that name.
-    #[error("there is no provider `{}`\nhint: one of {}; a compatible server is `openai` with --base-url", .0.escape_debug(), NAMES.join(", "))]
+    /// The provider is unknown.
+    #[error("unknown provider `{}`\nhint: use one of {}; for a compatible server, use `openai` with --base-url", .0.escape_debug(), NAMES.join(", "))]
     Provider(String),
-    /// Nothing says which provider, and there is a key for none.
+    /// No provider is chosen, and no key is stored.
     #[error(
-        "no provider: there is a key for none\nhint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot auth set anthropic`, \
-         or try it without a model: --provider demo"
+        "no provider: no API key found\nhint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot auth set anthropic`, \
+         or try zot without a model: --provider demo"
     )]
     NoProvider,
-    /// The provider wants a key.
-    #[error("no key for {provider}\nhint: {}run `zot auth set {provider}`, or try it without a model: --provider demo", set(.provider))]
+    /// The provider needs a key.
+    #[error("no API key for {provider}\nhint: {}run `zot auth set {provider}`, or try zot without a model: --provider demo", set(.provider))]
     NoKey {
         /// The provider.
         provider: String,
     },
-    /// The provider has no default.
-    #[error("no model for {provider}\nhint: --model NAME{}", installed(.provider))]
+    /// The provider has no default model.
+    #[error("no model for {provider}\nhint: pass --model NAME{}", installed(.provider))]
     NoModel {
         /// The provider.
         provider: String,
     },
-    /// The address is none.
+    /// The address is invalid.
     #[error("--base-url: {0}")]
     BaseUrl(UrlError),
-    /// A flag that the provider does nothing with.
-    #[error("{flag} is for {of} only, and the provider is {provider}")]
+    /// The flag does not apply to the provider.
+    #[error("{flag} cannot be used with {provider}, only with {of}")]
     Flag {
         /// The flag.
         flag: &'static str,
-        /// Whom it is for.
+        /// The providers that support it.
         of: &'static str,
         /// The provider.
         provider: String,
     },
-    /// The keys cannot be had.
+    /// The stored keys cannot be read.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// The demo's script cannot be played.
+    /// The demo's script cannot be loaded.
     #[error(transparent)]
     Script(#[from] ScriptError),
 }
@@ -92,21 +92,21 @@ fn set(provider: &str) -> String {
 
 fn installed(provider: &str) -> &'static str {
     if provider == openai::OLLAMA {
-        "; `ollama list` shows what is there"
+        "; `ollama list` lists the installed models"
     } else {
         ""
     }
 }
 
 impl ResolveError {
-    /// Whether it is only that there is no key: the interactive mode falls back to the demo then.
+    /// Reports whether only a key is missing. The interactive mode then falls back to the demo.
     pub fn is_no_key(&self) -> bool {
         matches!(self, Self::NoProvider | Self::NoKey { .. })
     }
 }
 
-/// Finds out who answers: what the flags say wins over the configuration, which wins over what there is a key for
-/// (`anthropic` first). Nothing is asked over the network. `vars` is the environment.
+/// Chooses the provider and model. Flags win over the configuration, which wins over the available
+/// keys (`anthropic` first). Makes no network requests. `vars` is the environment.
 pub fn resolve(
     wanted: &Wanted,
     config: &Config,
@@ -139,7 +139,7 @@ pub fn resolve(
         return Err(flag("--script", "demo", name));
     }
     let key = keys.find(&name, wanted.api_key.as_ref(), &vars)?;
-    // Whoever names a server knows whether it wants a key.
+    // With --base-url, the user decides whether the server needs a key.
     if key.is_none() && wanted.base_url.is_none() && name != openai::OLLAMA {
         return Err(ResolveError::NoKey { provider: name });
     }
@@ -158,7 +158,7 @@ pub fn resolve(
     Ok(Resolved { provider, model })
 }
 
-/// Where a provider is.
+/// Returns the base URL of a provider.
 pub fn base_url(provider: &str) -> &'static str {
     match provider {
         anthropic::NAME => anthropic::BASE_URL,
@@ -171,7 +171,7 @@ fn flag(flag: &'static str, of: &'static str, provider: String) -> ResolveError 
     ResolveError::Flag { flag, of, provider }
 }
 
-/// The provider that somebody has named, or meant.
+/// Returns the provider that the flags or the configuration name or imply.
 fn provider(wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<String> {
     if let Some(name) = &wanted.provider {
         return Some(name.clone());
@@ -199,7 +199,7 @@ fn provider(wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<S
         .or_else(by_key)
 }
 
-/// The first provider that there is a key for.
+/// Returns the first provider with a key.
 fn with_key(
     keys: &Credentials,
     vars: &impl Fn(&str) -> Option<OsString>,
@@ -212,7 +212,8 @@ fn with_key(
     Ok(None)
 }
 
-/// The model: of the flags, of the configuration where it is one of this provider, or the provider's default.
+/// Returns the model from the flags, the configuration if it matches this provider, or the
+/// provider's default.
 fn model(name: &str, wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<String> {
     if let Some(model) = &wanted.model {
         return Some(model.clone());

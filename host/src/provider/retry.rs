@@ -1,18 +1,18 @@
-//! When to ask again, and after how long.
+//! The retry policy for requests.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::Duration,
 };
 
-/// How often and how patiently a request is repeated that failed before anything of its answer was given on.
+/// How to retry a request that failed before any of its answer was used.
 #[derive(Debug, Clone)]
 pub struct Retry {
-    /// How often at most, beyond the first time.
+    /// The maximum number of retries.
     pub times: u32,
-    /// The wait before the first repetition; each further one is twice as long.
+    /// The delay before the first retry. It doubles with each further one.
     pub first: Duration,
-    /// The longest wait that a provider may ask for. Who asks for more is believed: the request has failed.
+    /// The longest `Retry-After` to honour. If the provider asks for more, the request fails.
     pub longest: Duration,
 }
 
@@ -27,19 +27,20 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// How long to wait before repetition number `done`, counted from 0; `None`: not at all. `asked` is what the
-    /// provider asks for.
+    /// Returns the delay before retry number `done`, counted from 0, or `None` if there are no
+    /// more. `asked` is the provider's `Retry-After`.
     pub fn wait(&self, done: u32, asked: Option<Duration>) -> Option<Duration> {
-        self.wait_by(done, asked, luck())
+        self.wait_by(done, asked, random_fraction())
     }
 
-    fn wait_by(&self, done: u32, asked: Option<Duration>, luck: f64) -> Option<Duration> {
+    fn wait_by(&self, done: u32, asked: Option<Duration>, fraction: f64) -> Option<Duration> {
         if done >= self.times {
             return None;
         }
         let own = self.first.saturating_mul(1 << done.min(16));
-        // Up to half more, so that those who failed together do not return together.
-        let jitter = own.mul_f64(luck / 2.0);
+        // Jitter of up to half the delay, so that clients that failed together do not retry
+        // together.
+        let jitter = own.mul_f64(fraction / 2.0);
         match asked {
             Some(asked) if asked > self.longest => None,
             Some(asked) => Some(asked + jitter),
@@ -48,18 +49,19 @@ impl Retry {
     }
 }
 
-/// Whether a status is one that passes.
-pub(super) fn passes(status: u16) -> bool {
+/// Reports whether a request with this status can be retried.
+pub(super) fn can_retry_status(status: u16) -> bool {
     matches!(status, 429 | 502 | 503 | 504 | 529)
 }
 
-/// What `Retry-After` asks for, in seconds; a date, which no provider sends, is ignored.
+/// Parses `Retry-After` in seconds. A date, which no provider sends, is ignored.
 pub(super) fn retry_after(value: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(value.trim().parse().ok()?).ok()
 }
 
-/// Something from 0 to 1, other for each process and each call. The standard library seeds its hash maps well enough.
-fn luck() -> f64 {
+/// Returns a random number from 0 to 1. The seed of the standard library's hash maps is good
+/// enough.
+fn random_fraction() -> f64 {
     let random = RandomState::new().build_hasher().finish();
     f64::from((random >> 32) as u32) / f64::from(u32::MAX)
 }
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_and_each_time_longer() {
+    fn retries_twice_with_growing_delays() {
         let retry = Retry {
             times: 2,
             first: s(1),
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn as_long_as_the_provider_asks_but_not_for_ever() {
+    fn honours_retry_after_up_to_the_limit() {
         let retry = Retry {
             times: 2,
             first: s(1),
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_read() {
+    fn parses_retry_after() {
         assert_eq!(retry_after("7"), Some(s(7)));
         assert_eq!(retry_after(" 0.5 "), Some(Duration::from_millis(500)));
         for nonsense in ["", "-1", "NaN", "1e300", "Wed, 21 Oct 2015 07:28:00 GMT"] {
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn luck_stays_in_its_range() {
-        assert!((0..1000).all(|_| (0.0..=1.0).contains(&luck())));
+    fn the_random_fraction_is_in_range() {
+        assert!((0..1000).all(|_| (0.0..=1.0).contains(&random_fraction())));
     }
 }

@@ -1,41 +1,42 @@
-//! Server-sent events out of bytes, in whatever pieces they come.
+//! Decodes server-sent events from chunks of bytes.
 
 use memchr::memchr2;
 
-/// More than any event of a provider is long: the whole of an answer in one piece fits.
-pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// The maximum size of an event. A whole answer in one piece fits.
+pub const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Its name; `""` where it has none.
+    /// The event name, or `""` if it has none.
     pub name: &'a str,
-    /// Its data, lines joined by a newline.
+    /// The data, with lines joined by newlines.
     pub data: &'a str,
 }
 
-/// Why bytes are no events.
+/// Error of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseError {
-    /// A line, or the lines of an event together, do not end.
-    #[error("an event of more than {0} bytes")]
+    /// A line or an event exceeds the limit.
+    #[error("event is larger than {0} bytes")]
     TooLong(usize),
-    /// Not text.
-    #[error("an event that is not UTF-8")]
+    /// The data is not UTF-8.
+    #[error("event is not valid UTF-8")]
     NotUtf8,
 }
 
-/// Turns bytes into events, by the rules of the HTML standard: lines end with CR, LF or both, an empty one ends an
-/// event, a colon begins a comment, a byte order mark may come first. What is left when the bytes end is no event.
+/// Decodes events by the rules of the HTML standard: lines end with CR, LF or both, an empty line
+/// ends an event, a colon begins a comment, and a byte order mark may come first. An unfinished
+/// event at the end is dropped.
 #[derive(Debug)]
 pub struct Decoder {
-    /// The beginning of a line whose end has not come.
+    /// The start of an unfinished line.
     line: Vec<u8>,
     name: String,
     data: String,
     has_data: bool,
-    /// The last byte was a CR; an LF after it belongs to it.
+    /// The last byte was a CR. A following LF belongs to it.
     after_cr: bool,
     at_start: bool,
     most_bytes: usize,
@@ -43,12 +44,12 @@ pub struct Decoder {
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self::new(MOST_BYTES)
+        Self::new(MAX_BYTES)
     }
 }
 
 impl Decoder {
-    /// Takes lines, and the data of events, of up to so many bytes.
+    /// Creates a decoder with a limit on lines and on the data of events.
     pub fn new(most_bytes: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -61,7 +62,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes and gives every event that they complete to `each`, up to the first error.
+    /// Feeds the next bytes and passes every complete event to `each`, up to the first error.
     pub fn feed<E: From<SseError>>(
         &mut self,
         mut bytes: &[u8],
@@ -79,7 +80,7 @@ impl Decoder {
                 self.keep(line)?;
                 let whole = std::mem::take(&mut self.line);
                 self.line(&whole, &mut each)?;
-                // Its room is kept for the next one.
+                // Keep the allocation for the next line.
                 self.line = whole;
                 self.line.clear();
             }
@@ -140,7 +141,7 @@ impl Decoder {
                 self.has_data = true;
             }
             "event" => value.clone_into(&mut self.name),
-            // A comment, an id, a time to reconnect, or nothing that the standard knows.
+            // A comment, an id, a reconnection time, or an unknown field.
             _ => {}
         }
         Ok(())
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_is_kept() {
+    fn follows_the_html_standard() {
         assert_eq!(data("\u{feff}data: a\n\n"), ["a"]);
         assert_eq!(data(": ping\n\ndata:a\ndata:  b\ndata\n\n"), ["a\n b\n"]);
         assert_eq!(data("data: unfinished\n"), Vec::<String>::new());
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_refused() {
+    fn a_line_or_event_over_the_limit_is_an_error() {
         let line = [b'x'; 65];
         assert_eq!(events([line.as_slice()]), Err(SseError::TooLong(64)));
         assert_eq!(
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn invalid_utf_8_is_an_error() {
         assert_eq!(
             events([b"data: \xff\n\n".as_slice()]),
             Err(SseError::NotUtf8)

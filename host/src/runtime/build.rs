@@ -1,4 +1,4 @@
-//! What a runtime is put together from.
+//! Builds the parts of a runtime from its configuration.
 
 use std::{io, sync::Arc};
 
@@ -24,14 +24,15 @@ pub(super) fn toolbox(config: &RuntimeConfig, session: &str) -> io::Result<Toolb
     tools.jail = config.jail;
     tools.skills.clone_from(&config.skills);
     let toolbox = Toolbox::new(tools)?;
-    // Once this session has its own: what others have left behind for too long goes, and nobody waits for that.
+    // Delete old scratch folders of other sessions in the background, after this session has
+    // created its own.
     let scratch = config.home.scratch();
     let cleaning = std::thread::Builder::new().name("scratch".to_owned());
     let _ = cleaning.spawn(move || tool::scratch::clean(&scratch));
     Ok(toolbox)
 }
 
-/// What extensions are told of the program.
+/// The `hello_ack` that extensions receive.
 pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloAck {
     let version = env!("CARGO_PKG_VERSION");
     let cwd = config.cwd.to_string_lossy();
@@ -60,7 +61,7 @@ pub(super) fn host(
 
 pub(super) fn settings(config: &RuntimeConfig) -> Settings {
     let context = if config.context_files {
-        crate::context::find(&config.cwd, &config.home).files
+        crate::context_files::find(&config.cwd, &config.home).files
     } else {
         Vec::new()
     };
@@ -75,7 +76,7 @@ pub(super) fn settings(config: &RuntimeConfig) -> Settings {
 }
 
 impl RuntimeConfig {
-    /// What there is to start, looked for when it is asked.
+    /// Returns a closure that looks for extensions to start when it is called.
     pub(super) fn find(
         &self,
         trust: TrustProject,
@@ -87,12 +88,12 @@ impl RuntimeConfig {
             for refused in &found.refused {
                 hooks.notice(NoteLevel::Warn, &refused.to_string());
             }
-            // Where there is a user, the program asks.
+            // In interactive mode the program asks the user instead.
             if !interactive {
                 for (extension, untrusted) in found.untrusted() {
                     let name = shown::text(extension.name());
                     let message = format!(
-                        "{name} of this project is not started: {untrusted}\nhint: --trust-project"
+                        "did not start the project's extension {name}: {untrusted}\nhint: pass --trust-project"
                     );
                     hooks.notice(NoteLevel::Warn, &message);
                 }

@@ -1,4 +1,4 @@
-//! What can be changed of a runtime while it does nothing else.
+//! Operations that change a runtime while it is idle.
 
 use std::sync::PoisonError;
 
@@ -12,32 +12,32 @@ use crate::{
     session::{Choice, Opened},
 };
 
-/// Why another model is not used.
+/// Error returned by [`Runtime::set_model`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetModelError {
-    /// Something is being done.
+    /// The agent is busy.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// The provider has no such model, as far as is known.
-    #[error("{provider} has no model `{}`; known: {}", model.escape_debug(), known.join(", "))]
+    /// The catalogue lists no such model for the provider.
+    #[error("{provider} has no model `{}`\nhint: known models: {}", model.escape_debug(), known.join(", "))]
     Unknown {
         /// The provider.
         provider: String,
-        /// The model that was asked for.
+        /// The requested model.
         model: String,
-        /// The models that are known of it.
+        /// The provider's known models.
         known: Vec<String>,
     },
 }
 
 impl Runtime {
-    /// Another model of the same provider answers from here on.
+    /// Switches to another model of the same provider.
     pub async fn set_model(&self, id: &str) -> Result<Model, SetModelError> {
         let (_active, _) = self.occupy()?;
         let current = self.model().await;
         let model = self.0.config.catalogue.model(&current.provider, id);
-        // Of a server whose models are not in the catalogue, any may be there.
+        // A server whose models are not in the catalogue may have any model.
         if model.source == Source::Assumed && current.source != Source::Assumed {
             let known = self.models().await;
             return Err(SetModelError::Unknown {
@@ -50,7 +50,7 @@ impl Runtime {
         Ok(model)
     }
 
-    /// Somebody else answers from here on.
+    /// Switches to another provider and model.
     pub async fn set_provider(&self, resolved: Resolved) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         self.change_model(|state| {
@@ -65,7 +65,7 @@ impl Runtime {
         let agent = &self.0.agent;
         let mut state = agent.state.lock().await;
         change(&mut state);
-        // It names the model to the interceptors.
+        // The interceptors of the system prompt receive the model's name.
         state.system = None;
         let State {
             session,
@@ -80,14 +80,15 @@ impl Runtime {
         agent.told(written);
     }
 
-    /// Thinks more, or less, from the next turn on.
+    /// Sets the reasoning effort, from the next turn on.
     pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         self.0.agent.state.lock().await.reasoning = reasoning;
         Ok(())
     }
 
-    /// Drops the transcript. A session in a file that was chosen goes on in it; another one ends, and a new one begins.
+    /// Clears the transcript. If the user chose a session file, the session continues in it;
+    /// otherwise it ends and a new one begins.
     pub async fn clear(&self) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         let agent = &self.0.agent;
@@ -110,7 +111,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Goes on with another session: one of [`Runtime::sessions`].
+    /// Switches to another session, one of [`Runtime::sessions`].
     pub async fn adopt(&self, opened: Opened) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         let host = &self.0.agent.host;
@@ -120,12 +121,12 @@ impl Runtime {
         Ok(())
     }
 
-    /// The user has agreed to other extensions of the project. It counts from the next reload on.
+    /// Sets which of the project's extensions may start, from the next reload on.
     pub fn set_trust(&self, trust: TrustProject) {
         *self.0.trust.lock().unwrap_or_else(PoisonError::into_inner) = trust;
     }
 
-    /// Ends all extensions and starts what is there now.
+    /// Stops all extensions, looks for extensions again, and starts them.
     pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Busy> {
         let (_active, _) = self.occupy()?;
         let stats = self.0.agent.host.reload(self.find()).await;

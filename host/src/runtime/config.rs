@@ -1,4 +1,4 @@
-//! What an agent is made of.
+//! The configuration of an agent.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -17,57 +17,57 @@ use crate::{
     tool::Skills,
 };
 
-/// What an agent is made of. [`RuntimeConfig::new`] has the defaults.
+/// The configuration of an agent. [`RuntimeConfig::new`] sets the defaults.
 #[non_exhaustive]
 pub struct RuntimeConfig {
-    /// Where sessions, extensions and logs are.
+    /// The directory of sessions, extensions and logs.
     pub home: Home,
-    /// Where the user works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Who answers; taken when the agent starts.
+    /// The provider and model; taken when the agent starts.
     model: Option<Resolved>,
-    /// How much the model thinks. As it does by itself.
+    /// The reasoning effort. Default: the model's own.
     pub reasoning: Option<Reasoning>,
-    /// In the place of our own system prompt. None.
+    /// Replaces the built-in system prompt. Default: none.
     pub system_prompt: Option<String>,
-    /// Behind the system prompt. Nothing.
+    /// Texts to append to the system prompt. Default: none.
     pub appended: Vec<String>,
-    /// Whether `AGENTS.md` and the like are read. Yes.
+    /// Whether to read context files such as `AGENTS.md`. Default: yes.
     pub context_files: bool,
-    /// The skills that are offered. [`Skills::builtin`].
+    /// The skills to offer. Default: [`Skills::builtin`].
     pub skills: Skills,
-    /// What is known of models. What came with the program.
+    /// The known models. Default: the built-in catalogue.
     pub catalogue: Arc<Catalogue>,
-    /// How often the model may be called for one prompt. As often as it likes.
+    /// The maximum number of model calls per prompt. Default: unlimited.
     pub max_steps: Option<u32>,
-    /// Which tools the model is offered. All.
+    /// The tools to offer to the model. Default: all.
     pub tools: Offered,
-    /// Whether the jail is closed from the beginning. No.
+    /// Whether the jail is on at the start. Default: no.
     pub jail: bool,
-    /// Which session. None is kept.
+    /// The session to open. Default: none, and nothing is stored.
     pub session: Choice,
-    /// Extensions by their paths, before those that are found.
+    /// Paths of extensions to load before the discovered ones.
     pub explicit: Vec<PathBuf>,
-    /// Whether only those are started. No.
+    /// Whether to load only those. Default: no.
     pub no_ext: bool,
-    /// Which of the project's extensions may be started. None.
+    /// Which of the project's extensions may start. Default: none.
     pub trust: TrustProject,
-    /// The user's settings by extension.
+    /// The user's settings for each extension.
     pub extensions: BTreeMap<String, ExtensionConfig>,
-    /// Whether an extension whose permissions cannot be enforced is refused. No.
+    /// Whether to refuse an extension whose permissions cannot be enforced. Default: no.
     pub strict_permissions: bool,
-    /// Whether there is a user to talk with. No.
+    /// Whether there is a user to interact with. Default: no.
     pub interactive: bool,
-    /// Slash commands of the program around it, which no extension can take.
+    /// Slash commands of the embedding program. Extensions cannot register these names.
     pub commands: Vec<String>,
-    /// The program around it.
+    /// Callbacks into the embedding program.
     pub hooks: Arc<dyn Hooks>,
     /// Sees every frame between the host and the extensions.
     pub tap: Option<Arc<dyn Tap>>,
 }
 
 impl RuntimeConfig {
-    /// An agent without a session, in `cwd`, with somebody who answers.
+    /// An agent in `cwd` with this model, without a session.
     pub fn new(home: Home, cwd: impl Into<PathBuf>, model: Resolved) -> Self {
         Self {
             home,
@@ -95,18 +95,18 @@ impl RuntimeConfig {
         }
     }
 
-    /// Somebody else answers.
+    /// Replaces the provider and model.
     pub fn set_model(&mut self, model: Resolved) {
         self.model = Some(model);
     }
 
-    /// What is known of the model that answers; `None` once an agent was made of it.
+    /// The model, or `None` once an agent has been started from this configuration.
     pub fn model(&self) -> Option<&Model> {
         self.model.as_ref().map(|resolved| &resolved.model)
     }
 
     pub(super) fn take_model(&mut self) -> Resolved {
-        self.model.take().expect("an agent is made of it once")
+        self.model.take().expect("a configuration starts one agent")
     }
 
     pub(super) fn search(&self, trust: TrustProject) -> Search {

@@ -1,5 +1,5 @@
-//! Between the host and the program around it: what extensions ask for passes through, but tools are run by the agent,
-//! which has more of them than the host.
+//! Passes the host's hooks on to the embedding program, except that the agent runs tools, since it
+//! also has the built-in ones.
 
 use std::{
     pin::Pin,
@@ -10,7 +10,7 @@ use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
 use crate::{Confirmed, Hooks, Host, ToolOutcome, ToolRequest, agent::Agent};
 
-/// The hooks that the host gets.
+/// The hooks that the host calls.
 pub(super) struct Relay {
     outer: Arc<dyn Hooks>,
     agent: OnceLock<Weak<Agent>>,
@@ -24,7 +24,7 @@ impl Relay {
         })
     }
 
-    /// Who runs tools. Before, nobody asks for any: no extension has been started.
+    /// Sets the agent that runs tools. Must be called before any extension starts.
     pub(super) fn attach(&self, agent: &Arc<Agent>) {
         let _ = self.agent.set(Arc::downgrade(agent));
     }

@@ -1,4 +1,4 @@
-//! The bytes of a session's file, understood line by line. Nothing here touches the disk.
+//! Parses the bytes of a session file line by line. Does not access the disk.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use super::{
 };
 use crate::message::Message;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) head: Option<Head>,
-    /// Whether the head is where it belongs: before everything else.
+    /// Whether the head is the first line.
     pub(super) head_is_first: bool,
-    /// A head in a version that this program does not know.
+    /// The version of a head that is too new.
     pub(super) newer: Option<u32>,
-    /// The lines that can be read, in order, without the head, and where they are.
+    /// The readable lines after the head, in order, with their positions.
     pub(super) lines: Vec<(Range<usize>, Line)>,
-    /// Lines of a newer version.
+    /// The number of lines from a newer version.
     pub(super) unknown: usize,
-    /// Lines that cannot be read, with others after them that can.
+    /// The number of unreadable lines that have readable ones after them.
     pub(super) damaged: usize,
-    /// The end of the last line that can be read; what comes after it is torn.
+    /// The end of the last readable line.
     pub(super) whole: usize,
-    /// Whether there is something after it.
+    /// Whether anything follows it.
     pub(super) torn: bool,
-    /// Whether that last line has no newline.
+    /// Whether the last readable line has no newline.
     pub(super) open_end: bool,
 }
 
-/// What a session has been through, as the agent wants it.
+/// The history of a session, as the agent needs it.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) transcript: Vec<Message>,
@@ -50,7 +50,7 @@ impl Contents {
             let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at + 1);
             let line = &bytes[start..end];
             if line.iter().all(u8::is_ascii_whitespace) {
-                // Part of what is whole only when something readable follows.
+                // Counts as readable only if a readable line follows.
             } else if let Some(parsed) = parse(line) {
                 contents.damaged += std::mem::take(&mut broken);
                 contents.whole = end;
@@ -75,7 +75,7 @@ impl Contents {
                 self.head = Some(head);
             }
             line => {
-                // A second head is nobody's: two files that were put together.
+                // A second head: two files were concatenated.
                 if matches!(line, Line::Unknown | Line::Head(_) | Line::NewerHead(_)) {
                     self.unknown += 1;
                 }
@@ -84,19 +84,19 @@ impl Contents {
         }
     }
 
-    /// Whether anything in it is of a session.
+    /// Reports whether any line belongs to a session.
     pub(super) fn is_session(&self) -> bool {
         let known = |line: &Line| !matches!(line, Line::Unknown);
         self.head.is_some() || self.lines.iter().any(|(_, line)| known(line))
     }
 
-    /// Whether it must be written anew before anything is appended: a line in the middle is broken, or the head is
-    /// not where it belongs.
+    /// Reports whether the file must be rewritten before appending: a line in the middle is
+    /// damaged, or the head is not first.
     pub(super) fn is_damaged(&self) -> bool {
         self.damaged > 0 || !self.head_is_first
     }
 
-    /// The place right after this many messages, or `None` where there are fewer.
+    /// Returns the position after this many messages, or `None` if there are fewer.
     pub(super) fn after(&self, messages: u64) -> Option<usize> {
         let mut count = 0;
         let mut place = 0;
@@ -119,8 +119,8 @@ impl Contents {
             .count() as u64
     }
 
-    /// What the agent goes on with. The transcript is one that a provider takes; `calls` are those whose result it lacked.
-    pub(super) fn into_history(self) -> (History, transcript::Mended) {
+    /// Returns the history with a valid transcript, and what was repaired in it.
+    pub(super) fn into_history(self) -> (History, transcript::Repairs) {
         let mut history = History::default();
         if let Some(head) = &self.head {
             history.model = Some((head.provider.clone(), head.model.clone()));
@@ -141,7 +141,7 @@ impl Contents {
                 Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
             }
         }
-        let mended = transcript::mend(&mut history.transcript);
-        (history, mended)
+        let repairs = transcript::repair(&mut history.transcript);
+        (history, repairs)
     }
 }

@@ -1,82 +1,82 @@
-//! Why a session cannot be used, and what a user is told of one that can.
+//! Errors of sessions, and notices about repaired ones.
 
 use std::{
     fmt, io,
     path::{Path, PathBuf},
 };
 
-/// Why a session cannot be used. Each reads as one line, with a hint where one helps.
+/// Error of a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Another process writes it.
+    /// Another process writes to it.
     #[error(
-        "session `{}` is in use by {}\nhint: leave the other one, or begin a new session",
+        "session `{}` is in use by {}\nhint: close it there, or start a new session",
         path.display(), holder(*pid)
     )]
     Busy {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// The other process, where the system tells.
+        /// The other process, if known.
         pid: Option<u32>,
     },
-    /// A newer zot wrote it, in a format that this one does not know.
-    #[error("session `{}` has format {version}, and this zot knows 1\nhint: update zot", path.display())]
+    /// A newer zot wrote it, in an unknown format.
+    #[error("session `{}` has format version {version}, but this zot supports version 1\nhint: update zot", path.display())]
     Newer {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// Its format.
+        /// The format version.
         version: u32,
     },
-    /// There is something else at the path. It is left as it is.
+    /// The path is something else. It is left alone.
     #[error("`{}` is not a session", .0.display())]
     NotASession(PathBuf),
-    /// A file that is to be imported has a line that cannot be read.
-    #[error("`{}` is damaged: {} of it cannot be read", path.display(), counted(*lines as u64, "line"))]
+    /// A file to import has unreadable lines.
+    #[error("`{}` is damaged: cannot read {}", path.display(), counted(*lines as u64, "line"))]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How many lines cannot be read.
+        /// The number of unreadable lines.
         lines: usize,
     },
-    /// A session without so many messages.
+    /// The session has fewer messages.
     #[error("session `{}` has {}, not {at}", path.display(), counted(*messages, "message"))]
     NoSuchMessage {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// The message asked for.
+        /// The requested message.
         at: u64,
-        /// How many there are.
+        /// The number of messages.
         messages: u64,
     },
-    /// What is to be written is there already.
-    #[error("`{}` is there already\nhint: choose another name", .0.display())]
+    /// The file to write exists.
+    #[error("`{}` already exists\nhint: choose another name", .0.display())]
     Exists(PathBuf),
-    /// No room is left.
+    /// The disk is full.
     #[error(
-        "session `{}` cannot be written: {source}\nhint: make room; what is missing is written then",
+        "cannot write session `{}`: {source}\nhint: free some space; zot then writes what is missing",
         path.display()
     )]
     Full {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It cannot be written for another reason.
-    #[error("session `{}` cannot be written: {source}", path.display())]
+    /// The file cannot be written for another reason.
+    #[error("cannot write session `{}`: {source}", path.display())]
     Write {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It cannot be read.
-    #[error("session `{}` cannot be read: {source}", path.display())]
+    /// The file cannot be read.
+    #[error("cannot read session `{}`: {source}", path.display())]
     Read {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
@@ -95,7 +95,7 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 impl SessionError {
-    /// What a failed write means.
+    /// Converts a failed write.
     pub(super) fn write(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -115,59 +115,59 @@ impl SessionError {
     }
 }
 
-/// What a user is told of a session that was opened, in one line.
+/// A notice about an opened session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The end of the file was torn. Everything before it is there.
+    /// The last line was incomplete. Everything before it is intact.
     Torn {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// Where the torn end is now.
+        /// The backup of the incomplete line.
         aside: PathBuf,
-        /// How many bytes that is.
+        /// Its length in bytes.
         bytes: usize,
     },
-    /// Lines in the middle, or the head, could not be read. Everything else is there.
+    /// The head or lines in the middle were unreadable. Everything else is intact.
     Damaged {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// Where the file is now as it was.
+        /// The backup of the original file.
         aside: PathBuf,
-        /// How many messages are left.
+        /// The number of messages left.
         messages: u64,
     },
-    /// Nothing of it could be read; a new session begins.
+    /// Nothing was readable; a new session begins.
     Unreadable {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// Where the file is now as it was.
+        /// The backup of the original file.
         aside: PathBuf,
     },
-    /// There was nothing in the file; a new session begins.
+    /// The file was empty; a new session begins.
     Empty(PathBuf),
-    /// Lines of a newer version are kept, and not understood.
+    /// Lines from a newer version are kept and ignored.
     Unknown {
-        /// The session's file.
+        /// The session file.
         path: PathBuf,
-        /// How many.
+        /// The number of lines.
         lines: usize,
     },
-    /// Calls had no result, since the process that ran them was ended. The model is told so.
+    /// Calls have no result, because their process was killed. The model sees them as cancelled.
     Cancelled {
-        /// How many.
+        /// The number of calls.
         calls: usize,
     },
-    /// Results had no call. The model gets them as text.
+    /// Results have no call. The model receives them as text.
     Uncalled {
-        /// How many messages with such results.
+        /// The number of messages with such results.
         messages: usize,
     },
-    /// Nothing is kept of this session.
+    /// The session is not stored.
     Off {
         /// The file or directory that cannot be written.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// There is no session to continue; a new one begins.
@@ -179,7 +179,7 @@ impl fmt::Display for Notice {
         match self {
             Self::Torn { path, aside, bytes } => write!(
                 formatter,
-                "session `{}` ended in the middle of a line: those {bytes} bytes are in `{}`, all before them is here",
+                "session `{}` ended in the middle of a line: moved those {bytes} bytes to `{}`, everything before them is intact",
                 path.display(),
                 aside.display()
             ),
@@ -189,44 +189,47 @@ impl fmt::Display for Notice {
                 messages,
             } => write!(
                 formatter,
-                "session `{}` was damaged: {} could be read, and the file as it was is `{}`",
+                "session `{}` was damaged: recovered {}, the original file is `{}`",
                 path.display(),
                 counted(*messages, "message"),
                 aside.display()
             ),
             Self::Unreadable { path, aside } => write!(
                 formatter,
-                "nothing in session `{}` could be read: it is kept as `{}`, and a new session begins",
+                "session `{}` is unreadable: moved it to `{}` and started a new session",
                 path.display(),
                 aside.display()
             ),
             Self::Empty(path) => write!(
                 formatter,
-                "session `{}` was empty: a new session begins",
+                "session `{}` was empty: started a new session",
                 path.display()
             ),
             Self::Unknown { path, lines } => write!(
                 formatter,
-                "session `{}` has {} of a newer zot: kept, but not understood",
+                "session `{}` has {} from a newer zot: kept, but ignored",
                 path.display(),
                 counted(*lines as u64, "line")
             ),
             Self::Cancelled { calls } => write!(
                 formatter,
-                "this session has {} without a result: the model is told of a cancellation",
+                "this session has {} without a result: marked as cancelled",
                 counted(*calls as u64, "tool call")
             ),
             Self::Uncalled { messages } => write!(
                 formatter,
-                "this session has {} of tool results whose calls are lost: the model gets them as text",
+                "this session has {} with tool results whose calls are lost: the model receives them as text",
                 counted(*messages as u64, "message")
             ),
             Self::Off { path, why } => write!(
                 formatter,
-                "this session is not kept: `{}` cannot be written: {why}",
+                "this session is not saved: cannot write `{}`: {why}",
                 path.display()
             ),
-            Self::NoneYet => write!(formatter, "no session to continue here: a new one begins"),
+            Self::NoneYet => write!(
+                formatter,
+                "no session to continue in this directory: started a new one"
+            ),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A session for somebody else: as it is, or to be read.
+//! Exports a session, as JSON Lines or as Markdown.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::{
     message::{Block, Message, Role},
 };
 
-/// Writes the session in `from` to a new file: as Markdown where its name ends in `.md`, otherwise as the JSON Lines it
-/// is, which can be imported. Nothing is overwritten.
+/// Writes the session in `from` to a new file: as Markdown if its name ends in `.md`, otherwise as
+/// JSON Lines, which can be imported. Never overwrites a file.
 pub fn export(from: &Path, to: &Path) -> Result<(), SessionError> {
     let (bytes, contents) = read(from)?;
     let Some(head) = &contents.head else {
@@ -43,7 +43,7 @@ fn markdown(head: &Head, contents: &Contents) -> String {
     });
     let mut page = format!(
         "# {}\n\n{} · {} {} · {}\n",
-        titles.next_back().unwrap_or("A session"),
+        titles.next_back().unwrap_or("Untitled session"),
         head.created,
         head.provider,
         head.model,
@@ -53,11 +53,11 @@ fn markdown(head: &Head, contents: &Contents) -> String {
         match line {
             Line::Message(message) => add_message(&mut page, message),
             Line::Compaction(summary) => {
-                page += "\n## Summary of what was said so far\n";
+                page += "\n## Summary of the conversation so far\n";
                 add_blocks(&mut page, &summary.content);
             }
             Line::Model { provider, model } => {
-                page += &format!("\n*From here on {provider} {model}.*\n");
+                page += &format!("\n*Model changed to {provider} {model}.*\n");
             }
             Line::ExtensionCall(call) => add_extension_call(&mut page, call),
             _ => {}
@@ -95,8 +95,8 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
     for block in blocks {
         match block {
             Block::Text { text } => *page += &format!("\n{}\n", text.trim_end()),
-            Block::Image { mime_type, .. } => *page += &format!("\n*An image, {mime_type}.*\n"),
-            // For the provider, as everywhere.
+            Block::Image { mime_type, .. } => *page += &format!("\n*Image ({mime_type})*\n"),
+            // Only for the provider.
             Block::Thinking { .. } => {}
             Block::ToolCall { name, args, .. } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();
@@ -114,7 +114,7 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
                     match content {
                         Content::Text(text) => *page += &format!("\n{}", fenced("", &text.text)),
                         Content::Image(image) => {
-                            *page += &format!("\n*An image, {}.*\n", image.mime_type);
+                            *page += &format!("\n*Image ({})*\n", image.mime_type);
                         }
                         _ => {}
                     }
@@ -124,7 +124,7 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
     }
 }
 
-/// A block of code, behind a fence that is longer than any in it.
+/// Formats a code block, with a fence longer than any in the text.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text
         .lines()

@@ -1,4 +1,4 @@
-//! One line of a session's file.
+//! A line of a session file.
 
 use std::borrow::Cow;
 
@@ -8,44 +8,44 @@ use zot_protocol::{Object, ToolStatus};
 
 use crate::message::{Block, Message};
 
-/// The version of the format that this program writes.
+/// The format version that this program writes.
 pub(super) const VERSION: u32 = 1;
 
-/// So many levels a call's arguments may nest below their names.
-const MOST_DEEP: usize = 100;
+/// How deeply a call's arguments may nest.
+const MAX_DEPTH: usize = 100;
 
-/// The first line: what session this is.
+/// The first line, which identifies the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Head {
-    /// The version of the format.
+    /// The format version.
     pub version: u32,
-    /// The session's name among all.
+    /// The unique id of the session.
     pub id: String,
-    /// The directory it is about.
+    /// The working directory.
     pub cwd: String,
-    /// When it was begun, as RFC 3339.
+    /// The creation time in RFC 3339.
     pub created: String,
-    /// The provider at its start.
+    /// The provider at the start.
     pub provider: String,
-    /// The model at its start, by the provider's name for it.
+    /// The model's id at the start.
     pub model: String,
-    /// The session it was made from; absent where it was begun by itself.
+    /// The session it was forked or imported from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
 }
 
-/// The session that another was made from.
+/// The session that another one was created from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Parent {
     /// Its `id`.
     pub id: String,
-    /// How many of its messages were taken over.
+    /// How many of its messages were copied.
     pub messages: u64,
 }
 
-/// A tool that an extension had run. No model sees it; it is there for people.
+/// A tool call of an extension. It is not sent to models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExtensionCall {
@@ -53,25 +53,25 @@ pub struct ExtensionCall {
     pub extension: String,
     /// The tool.
     pub tool: String,
-    /// The arguments, as the interceptors left them. Absent: they were too large to keep.
+    /// The arguments as the interceptors left them; `None` if they were too large to store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Object>,
-    /// How it ended.
+    /// How the call ended.
     pub status: ToolStatus,
-    /// When, as RFC 3339.
+    /// The time in RFC 3339.
     pub time: String,
 }
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug)]
 pub(super) enum Line {
     Head(Head),
-    /// A head in a version that this program does not know.
+    /// A head with a newer format version.
     NewerHead(u32),
     Message(Message),
-    /// The transcript has become this one message.
+    /// The transcript was replaced with this summary.
     Compaction(Message),
-    /// The transcript is empty.
+    /// The transcript was cleared.
     Clear,
     Model {
         provider: String,
@@ -79,12 +79,12 @@ pub(super) enum Line {
     },
     Title(String),
     ExtensionCall(ExtensionCall),
-    /// A line of a newer version.
+    /// A line from a newer version.
     Unknown,
 }
 
-/// A line as it is written. `n` is last, where a listing finds it without reading the line: how many messages there are
-/// up to here.
+/// A line to write. `n` is the number of messages up to here. It comes last, so that a listing
+/// finds it without parsing the line.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Out<'a> {
@@ -117,11 +117,11 @@ pub(super) enum Out<'a> {
 }
 
 impl Out<'_> {
-    /// Adds the line, with its newline.
+    /// Appends the line and its newline.
     pub(super) fn write(&self, to: &mut Vec<u8>) {
         let before = to.len();
-        // Strings, numbers and maps with strings for keys: the one way to fail is a bug in `serde_json`, and it must
-        // not leave half a line.
+        // This cannot fail for strings, numbers and maps with string keys. If it does, do not leave
+        // a partial line.
         if serde_json::to_writer(&mut *to, self).is_ok() {
             to.push(b'\n');
         } else {
@@ -162,8 +162,8 @@ struct WithCall {
     call: ExtensionCall,
 }
 
-/// Reads a line; `None` where it is no line of any version: not an object of JSON with a `type`. A known type with
-/// something in it that this version does not know (a new kind of block) is a line of a newer version.
+/// Parses a line. Returns `None` if it is not a JSON object with a `type`. A known type with
+/// unknown content (such as a new block type) counts as a line from a newer version.
 pub(super) fn parse(line: &[u8]) -> Option<Line> {
     fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
         serde_json::from_slice(line).ok()
@@ -185,11 +185,11 @@ pub(super) fn parse(line: &[u8]) -> Option<Line> {
     Some(known.unwrap_or(Line::Unknown))
 }
 
-/// The message as it can be read again: a line nests a few levels deeper than the arguments of a call in it, and what
-/// reads it gives up at 128. Arguments that deep are kept as the text they are.
+/// Makes a message readable by the parser, which fails at 128 levels of nesting. Arguments that are
+/// nested too deeply are stored as text.
 pub(super) fn storable(message: &Message) -> Cow<'_, Message> {
     let is_deep = |block: &Block| match block {
-        Block::ToolCall { args, .. } => args.values().any(|value| !is_within(value, MOST_DEEP)),
+        Block::ToolCall { args, .. } => args.values().any(|value| !is_within(value, MAX_DEPTH)),
         _ => false,
     };
     if !message.content.iter().any(is_deep) {
@@ -217,7 +217,7 @@ fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// How many messages there are up to this line, as its end says.
+/// Returns the number of messages up to this line, from its end.
 pub(super) fn count_at_end(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii_end().strip_suffix(b"}")?;
     let digits = line
@@ -226,7 +226,7 @@ pub(super) fn count_at_end(line: &[u8]) -> Option<u64> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let (before, digits) = line.split_at(line.len() - digits);
-    // Within a string the quotes would be escaped, and within an inner object another brace would follow.
+    // Inside a string the quotes would be escaped, and inside an object another brace would follow.
     before.strip_suffix(br#","n":"#)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_is_found_at_the_end_alone() {
+    fn finds_the_count_only_at_the_end() {
         let found = [
             (r#"{"type":"title","title":"x","n":12}"#, Some(12)),
             ("{\"type\":\"title\",\"title\":\"x\",\"n\":12}\r", Some(12)),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_from_what_is_broken() {
+    fn newer_lines_differ_from_damaged_ones() {
         assert!(matches!(parse(br#"{"type":"star"}"#), Some(Line::Unknown)));
         let block = br#"{"type":"message","message":{"role":"user","content":[{"type":"video"}],"time":""},"n":1}"#;
         assert!(matches!(parse(block), Some(Line::Unknown)));

@@ -1,4 +1,5 @@
-//! What sessions there are, without reading them: the beginning of a file has its head and title, its end the count.
+//! Lists sessions without reading them whole: the start of a file has its head and title, its end
+//! the message count.
 
 use std::{
     cmp::Reverse,
@@ -16,40 +17,40 @@ use super::{
 };
 use crate::untrusted::{Follow, open_regular};
 
-/// So much of a file's beginning is read: a head has a path in it, and a title is short.
+/// How much of the start of a file to read. It holds the head, with a path, and a short title.
 const BEGINNING: u64 = 4 * 1024;
-/// Where a path is very long.
+/// How much to read if the path is very long.
 const LONG_BEGINNING: u64 = 64 * 1024;
-/// So much of a file's end.
+/// How much of the end of a file to read.
 const END: i64 = 256;
 
-/// A session, for a list to choose from.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its file.
+    /// The file.
     pub path: PathBuf,
-    /// Its head.
+    /// The head.
     pub head: Head,
-    /// The first thing that the user said, in one line; `None` where nothing was said yet.
+    /// The user's first message in one line; `None` if there is none yet.
     pub title: Option<String>,
-    /// When it was last written.
+    /// The time of the last write.
     pub updated: SystemTime,
-    /// How many messages it has, from before a compaction too.
+    /// The number of messages, including those before a compaction.
     pub messages: u64,
 }
 
-/// What is in a directory of sessions, the last written first.
+/// The sessions in a directory, most recent first.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Listed {
     /// The sessions.
     pub sessions: Vec<Entry>,
-    /// Files whose beginning cannot be read, or is of a newer version.
+    /// Files whose start cannot be read, or is from a newer version.
     pub unreadable: Vec<PathBuf>,
 }
 
-/// The files of a directory that are named as sessions are, the last written first.
+/// Returns the session files in a directory, most recent first.
 pub(super) fn files(dir: &Path) -> Vec<(PathBuf, SystemTime, u64)> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();
@@ -64,7 +65,7 @@ pub(super) fn files(dir: &Path) -> Vec<(PathBuf, SystemTime, u64)> {
         file.is_file().then_some((path, time, file.len()))
     });
     let mut files: Vec<_> = files.collect();
-    // The name begins with the time it was made: the younger one first, where the clock is too coarse.
+    // Names begin with the creation time, which breaks ties between equal modification times.
     files.sort_by(|(left, left_time, _), (right, right_time, _)| {
         Reverse((left_time, left)).cmp(&Reverse((right_time, right)))
     });
@@ -76,17 +77,17 @@ pub(super) fn list(dir: &Path) -> Listed {
     for (path, updated, len) in files(dir) {
         match entry(&path, updated) {
             Ok(Some(entry)) => listed.sessions.push(entry),
-            // Somebody has just made it.
+            // It has just been created.
             Ok(None) if len == 0 => {}
             Ok(None) => listed.unreadable.push(path),
-            // Somebody has just taken it away, or it is not for us.
+            // It has just been removed, or it is not accessible.
             Err(_) => {}
         }
     }
     listed
 }
 
-/// `None`: its beginning is none of a session.
+/// Returns `None` if the file does not begin like a session.
 pub(super) fn entry(path: &Path, updated: SystemTime) -> io::Result<Option<Entry>> {
     let Some(mut file) = open_regular(path, Follow::Never)? else {
         return Ok(None);
@@ -114,7 +115,7 @@ pub(super) fn entry(path: &Path, updated: SystemTime) -> io::Result<Option<Entry
     }))
 }
 
-/// How many messages a file has, by its last whole line.
+/// Returns the number of messages from the last complete line.
 fn count(file: &mut File) -> io::Result<u64> {
     let len = file.seek(SeekFrom::End(0))?;
     let back = END.min(i64::try_from(len).unwrap_or(END));
@@ -127,7 +128,7 @@ fn count(file: &mut File) -> io::Result<u64> {
     if let Some(count) = last {
         return Ok(count);
     }
-    // Only a head, or an end that is torn, or of a newer version: all of it.
+    // There is only a head, or the end is incomplete or from a newer version: read the whole file.
     file.rewind()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! One writer per file: an advisory lock, held for as long as the file is open.
+//! One writer per file: an advisory lock, held while the file is open.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,17 +15,17 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// A file that was there.
+/// How an existing file was opened.
 pub(super) enum Access {
-    /// To write.
+    /// For writing.
     Write(Locked),
-    /// Only to read, and why.
+    /// Only for reading, and why.
     Read(File, io::Error),
 }
 
-/// Opens a file that is there. `None`: there is none.
+/// Opens an existing file. Returns `None` if it does not exist.
 pub(super) fn open(path: &Path) -> Result<Option<Access>, SessionError> {
-    // Each turn somebody has put another file there in between (see `repair`); that many will not.
+    // Retry if another process replaced the file in between (see `repair`).
     for _ in 0..16 {
         let file = match open_to_write(path) {
             Ok(file) => file,
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Access>, SessionError> {
 }
 
 fn open_to_write(path: &Path) -> io::Result<File> {
-    // Without waiting: a FIFO at the path would hold us until somebody reads it.
+    // Do not block on a FIFO without a reader.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     OpenOptions::new()
         .read(true)
@@ -72,19 +72,19 @@ fn is_denied(error: &io::Error) -> bool {
     )
 }
 
-/// Takes the lock, or says who has it.
+/// Takes the lock. The error names the process that holds it.
 pub(super) fn lock(file: File, path: &Path) -> Result<Locked, SessionError> {
     Locked::try_new(file).map_err(|(file, error)| match error {
         TryLockError::WouldBlock => SessionError::Busy {
             path: path.to_owned(),
             pid: holder(&file),
         },
-        // A file system without locks cannot promise one writer.
+        // A file system without locks cannot guarantee a single writer.
         TryLockError::Error(error) => SessionError::write(path, error),
     })
 }
 
-/// Whether the path still leads to this very file.
+/// Reports whether the path still leads to this file.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
@@ -92,7 +92,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Who has the lock, as Linux tells: `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`.
+/// Returns the process that holds the lock, from `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4711
+/// 08:01:131 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let file = file.metadata().ok()?;
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
@@ -105,7 +106,7 @@ fn holder(file: &File) -> Option<u32> {
         let mut place = place.split(':');
         let mut hex = || u32::from_str_radix(place.next()?, 16).ok();
         let is_here = (hex()?, hex()?) == device && place.next()?.parse() == Ok(file.ino());
-        // In another namespace its number is not ours to know, and reads as 0.
+        // A process in another namespace has the id 0 here.
         pid.parse().ok().filter(|pid| is_here && *pid > 0)
     })
 }

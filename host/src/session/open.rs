@@ -1,4 +1,4 @@
-//! From a file, in whatever state, to a session that can be gone on with.
+//! Opens a session file in any state, and repairs it.
 
 use std::{
     io::{self, Read, Write},
@@ -17,27 +17,27 @@ use crate::{
     message::Message,
 };
 
-/// A session, and what it has been through.
+/// An opened session and its history.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Opened {
-    /// What is written to from here on.
+    /// The session to write to.
     pub session: Session,
-    /// What a model is to be sent: all messages, or those since the last compaction with its summary first. It is
-    /// valid: no call without its result.
+    /// The transcript for the model: all messages, or those since the last compaction with its
+    /// summary first. It is valid: no call without its result.
     pub transcript: Vec<Message>,
-    /// What was said before the last compaction; only to be shown.
+    /// The messages before the last compaction, for display only.
     pub earlier: Vec<Message>,
-    /// The provider that was last used.
+    /// The provider last used.
     pub provider: String,
-    /// The model that was last used.
+    /// The model last used.
     pub model: String,
-    /// What the user is to be told.
+    /// What to report to the user.
     pub notices: Vec<Notice>,
 }
 
 impl Opened {
-    /// A session with nothing in it.
+    /// An empty session.
     pub(super) fn fresh(head: &Head, writer: Option<Writer>, notices: Vec<Notice>) -> Self {
         Self {
             session: Session::new(head.id.clone(), writer, 0, None),
@@ -63,15 +63,15 @@ impl Opened {
                 lines: contents.unknown,
             });
         }
-        let (history, mended) = contents.into_history();
-        if mended.calls > 0 {
+        let (history, repairs) = contents.into_history();
+        if repairs.calls > 0 {
             notices.push(Notice::Cancelled {
-                calls: mended.calls,
+                calls: repairs.calls,
             });
         }
-        if mended.results > 0 {
+        if repairs.results > 0 {
             notices.push(Notice::Uncalled {
-                messages: mended.results,
+                messages: repairs.results,
             });
         }
         let (provider, model) = history
@@ -88,16 +88,17 @@ impl Opened {
     }
 }
 
-/// Whose file it may be.
+/// Who owns the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In our own directory: whatever is there is a session, or was one.
-    Ours,
-    /// A path that the user gave: what is no session, and never was one, is left alone.
-    Theirs,
+    /// In zot's own directory, where every file is or was a session.
+    Own,
+    /// A path from the user. A file that never was a session is left alone.
+    User,
 }
 
-/// Opens the file at `path`, and repairs it first. `None`: there is none. `fresh` is the head of a session that begins in it.
+/// Opens the file at `path` and repairs it if necessary. Returns `None` if it does not exist.
+/// `fresh` is the head of a new session in the file.
 pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Opened>, SessionError> {
     let Some(access) = lock::open(path)? else {
         return Ok(None);
@@ -115,7 +116,7 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
             version,
         });
     }
-    if !contents.is_session() && place == Place::Theirs && !was_session(&bytes) {
+    if !contents.is_session() && place == Place::User && !was_session(&bytes) {
         return Err(SessionError::NotASession(path.to_owned()));
     }
     let head = contents.head.clone().unwrap_or(fresh);
@@ -140,15 +141,15 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
     Ok(Some(Opened::of(contents, writer, &head, path, notices)))
 }
 
-/// Whether a file in which nothing can be read was a session once: nothing is left of it, or it begins as one does.
+/// Reports whether an unreadable file was once a session: it is blank, or begins like one.
 fn was_session(bytes: &[u8]) -> bool {
     const BEGINNING: &[u8] = br#"{"type":"session""#;
     let nothing = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
     bytes.iter().all(nothing) || bytes.starts_with(BEGINNING) || BEGINNING.starts_with(bytes)
 }
 
-/// Makes a file fit to be appended to: the file, and how long it is. Before anything is taken out of it, that is on
-/// the disk elsewhere.
+/// Prepares a file for appending. Returns it with its length. Backs up everything that it removes
+/// first.
 fn repair(
     path: &Path,
     file: Locked,
@@ -205,7 +206,7 @@ fn extended(file: Locked, len: u64, with: &[u8]) -> io::Result<(Locked, u64)> {
     Ok((file, len + with.len() as u64))
 }
 
-/// A symlink is the user's, and stays.
+/// Resolves a symlink, so that the user's link stays in place.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -216,7 +217,7 @@ pub(super) fn head_line(head: &Head) -> Vec<u8> {
     line
 }
 
-/// A file of this head and the lines that end before `end`, as they are.
+/// Combines the head with the original lines that end before `end`.
 pub(super) fn composed(head: &Head, contents: &Contents, bytes: &[u8], end: usize) -> Vec<u8> {
     let mut whole = head_line(head);
     for (place, _) in contents

@@ -26,21 +26,21 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// Which session a program is started with.
+/// The session to start with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Choice {
     /// A new one.
     #[default]
     New,
-    /// None is kept: `--no-session`.
+    /// None, nothing is stored: `--no-session`.
     Off,
-    /// The one that was last written here: `--continue`.
+    /// The most recent one here: `--continue`.
     Continue,
-    /// This file, which is made where there is none: `--session FILE`, and what was picked from a list.
+    /// This file, created if missing: `--session FILE`, or one picked from a list.
     File(PathBuf),
 }
 
-/// The sessions of one working directory, under `$ZOT_HOME/sessions/<hash of it>/`.
+/// The sessions of one working directory, in `$ZOT_HOME/sessions/<hash of it>/`.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     dir: PathBuf,
@@ -48,9 +48,9 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Those of `cwd`. Nothing is made yet.
+    /// The sessions of `cwd`. Creates nothing yet.
     pub fn of(home: &Home, cwd: &Path) -> Self {
-        // The same directory by another way has the same sessions.
+        // Different paths to the same directory share its sessions.
         let cwd = fs::canonicalize(cwd)
             .or_else(|_| std::path::absolute(cwd))
             .unwrap_or_else(|_| cwd.to_owned());
@@ -64,12 +64,12 @@ impl Sessions {
         }
     }
 
-    /// Where they are.
+    /// The directory of the session files.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The session of this choice, with this provider and model if it is new.
+    /// Opens the chosen session. A new one gets this provider and model.
     pub fn begin(
         &self,
         choice: &Choice,
@@ -84,8 +84,8 @@ impl Sessions {
         }
     }
 
-    /// A new session. Its file is made when the first message is written. Where none can be, nothing is kept, and a
-    /// notice says so.
+    /// Creates a session. Its file is created with the first message. If that is impossible,
+    /// nothing is stored, and a notice says so.
     pub fn create(&self, provider: &str, model: &str) -> Opened {
         let head = self.head(provider, model);
         match self.prepare() {
@@ -103,28 +103,28 @@ impl Sessions {
         }
     }
 
-    /// The session in this file, repaired where that is needed, or a new one in it where there is no file.
+    /// Opens the session in this file and repairs it if necessary, or creates a new one there.
     pub fn open(&self, path: &Path, provider: &str, model: &str) -> Result<Opened, SessionError> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let place = if path.starts_with(&self.dir) {
-            Place::Ours
+            Place::Own
         } else {
-            Place::Theirs
+            Place::User
         };
         let head = self.head(provider, model);
         if let Some(opened) = open::open(&path, place, head.clone())? {
             return Ok(opened);
         }
         let mut writer = Writer::pending(path, head.clone());
-        // At once, so that the file is this process's from here on.
+        // Write the head now, so that this process holds the lock from here on.
         let _ = writer.append(|_| ())?;
         Ok(Opened::fresh(&head, Some(writer), Vec::new()))
     }
 
-    /// The session that was last written, or a new one where there is none.
+    /// Opens the most recent session, or creates one.
     pub fn continue_latest(&self, provider: &str, model: &str) -> Result<Opened, SessionError> {
         for (path, updated, len) in list::files(&self.dir) {
-            // One in which nothing was said is nothing to continue; one that cannot be read is to be told of.
+            // Skip sessions without messages. An unreadable one is opened, so that it is reported.
             let is_blank = match list::entry(&path, updated) {
                 Ok(Some(entry)) => entry.messages == 0,
                 Ok(None) => len == 0,
@@ -134,7 +134,7 @@ impl Sessions {
                 continue;
             }
             let head = self.head(provider, model);
-            if let Some(opened) = open::open(&path, Place::Ours, head)? {
+            if let Some(opened) = open::open(&path, Place::Own, head)? {
                 return Ok(opened);
             }
         }
@@ -143,12 +143,12 @@ impl Sessions {
         Ok(opened)
     }
 
-    /// The sessions there are, the last written first. It needs no lock, and reads little of each.
+    /// Lists the sessions, most recent first. Takes no lock, and reads only a part of each file.
     pub fn list(&self) -> Listed {
         list::list(&self.dir)
     }
 
-    /// A new session with the first `at` of the [`messages`] of the one in `from`, which is left as it is.
+    /// Creates a session with the first `at` of the [`messages`] in `from`, which stays unchanged.
     pub fn fork(&self, from: &Path, at: u64) -> Result<Opened, SessionError> {
         let (bytes, contents) = read(from)?;
         let Some(end) = contents.after(at) else {
@@ -161,7 +161,7 @@ impl Sessions {
         self.derive(from, &bytes, &contents, at, end)
     }
 
-    /// A new session with everything of the one in `from`, which must be whole.
+    /// Creates a session with all messages in `from`, which must not be damaged.
     pub fn import(&self, from: &Path) -> Result<Opened, SessionError> {
         let (bytes, contents) = read(from)?;
         if contents.is_damaged() || contents.torn {
@@ -220,7 +220,7 @@ impl Sessions {
         self.dir.join(format!("{time}-{}.jsonl", head.id))
     }
 
-    /// Makes the directory, and sees whether files can be made in it.
+    /// Creates the directory, and checks that files can be created in it.
     fn prepare(&self) -> std::io::Result<()> {
         use rustix::fs::{Access, access};
         if !make_private(&self.dir)? {
@@ -230,7 +230,8 @@ impl Sessions {
     }
 }
 
-/// What was said in a session, as its file has it and from before a compaction too: the points where it can be forked.
+/// Returns all messages in a session file, including those before a compaction. The session can be
+/// forked at any of them.
 pub fn messages(path: &Path) -> Result<Vec<Message>, SessionError> {
     let (_, contents) = read(path)?;
     let messages = contents
@@ -243,7 +244,8 @@ pub fn messages(path: &Path) -> Result<Vec<Message>, SessionError> {
     Ok(messages.collect())
 }
 
-/// Reads a session without its lock: what another process is just writing is at worst a torn end.
+/// Reads a session without its lock. If another process is writing, the last line may be
+/// incomplete.
 pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Contents), SessionError> {
     let failed = |error| SessionError::read(path, error);
     let mut bytes = Vec::new();
@@ -262,7 +264,8 @@ pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Contents), SessionError> {
     }
 }
 
-/// A name that nobody else has. It is no secret: the keys that the standard library's maps are seeded with will do.
+/// Generates a unique id. It is not secret, so the seed of the standard library's maps is good
+/// enough.
 fn new_id() -> String {
     let random = RandomState::new().hash_one(std::process::id());
     format!("{:012x}", random >> 16)

@@ -1,8 +1,8 @@
-//! A transcript that a provider takes: every call has its result right after it, and every result its call.
+//! Repairs a transcript, so that every call is followed by its result, and every result has a call.
 //!
-//! A process that was killed leaves calls without results; a damaged file, results without calls. Providers refuse both,
-//! and would refuse the session for ever. Nothing that was shown is left out: what lacks its counterpart is given one,
-//! or becomes text.
+//! A killed process leaves calls without results, and a damaged file results without calls.
+//! Providers reject both, and would reject the session forever. Nothing is dropped: a missing
+//! result is added, and a result without a call becomes text.
 
 use std::collections::HashSet;
 
@@ -10,45 +10,46 @@ use zot_protocol::{Content, ToolId};
 
 use crate::message::{Block, Message, Role};
 
-/// What the model is told of a call whose result was never written.
-const CANCELLED: &str = "cancelled: zot ended before this call had a result";
-/// What the model is told where the beginning is lost.
-const NO_BEGINNING: &str = "(the beginning of this conversation is lost)";
+/// The result of a call whose result was never written.
+const CANCELLED: &str = "cancelled: zot exited before this call finished";
+/// Replaces a lost beginning.
+const NO_BEGINNING: &str = "(the start of this conversation is lost)";
 
-/// What the model is told before a result whose call is lost.
-const NO_CALL: &str = "(the result of a tool whose call is lost)";
+/// Precedes a result whose call is lost.
+const NO_CALL: &str = "(result of a tool call that is lost)";
 
-/// What had to be done.
+/// What was repaired.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mended {
+pub(super) struct Repairs {
     /// Calls that had no result.
     pub(super) calls: usize,
     /// Messages with results that had no call.
     pub(super) results: usize,
 }
 
-/// Makes a transcript valid. One that is already is left as it is, and the same one always gives the same.
-pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
-    let mut mended = Mended::default();
+/// Makes a transcript valid. Leaves a valid one unchanged, and is deterministic.
+pub(super) fn repair(messages: &mut Vec<Message>) -> Repairs {
+    let mut repairs = Repairs::default();
     let mut whole = Vec::with_capacity(messages.len());
-    // The calls that wait for their results.
+    // Calls that still need a result.
     let mut open: Vec<ToolId> = Vec::new();
     for mut message in messages.drain(..) {
         match message.role {
             Role::Tool => {
-                let strangers = take_strangers(&mut message, &mut open);
-                let said = (!strangers.is_empty()).then(|| as_text(&message.time, strangers));
+                let unmatched = take_unmatched(&mut message, &mut open);
+                let text_message =
+                    (!unmatched.is_empty()).then(|| as_text(&message.time, unmatched));
                 if !message.content.is_empty() {
                     whole.push(message);
                 }
-                if let Some(said) = said {
-                    mended.results += 1;
-                    close(&mut whole, &mut open, &mut mended);
-                    whole.push(said);
+                if let Some(text_message) = text_message {
+                    repairs.results += 1;
+                    close(&mut whole, &mut open, &mut repairs);
+                    whole.push(text_message);
                 }
             }
             Role::User | Role::Assistant => {
-                close(&mut whole, &mut open, &mut mended);
+                close(&mut whole, &mut open, &mut repairs);
                 if message.content.is_empty() {
                     continue;
                 }
@@ -59,7 +60,7 @@ pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
             }
         }
     }
-    close(&mut whole, &mut open, &mut mended);
+    close(&mut whole, &mut open, &mut repairs);
     if let Some(first) = whole.first()
         && first.role != Role::User
     {
@@ -67,15 +68,15 @@ pub(super) fn mend(messages: &mut Vec<Message>) -> Mended {
         whole.insert(0, beginning);
     }
     *messages = whole;
-    mended
+    repairs
 }
 
-/// Gives every open call a result.
-fn close(whole: &mut Vec<Message>, open: &mut Vec<ToolId>, mended: &mut Mended) {
+/// Adds a cancelled result for every open call.
+fn close(whole: &mut Vec<Message>, open: &mut Vec<ToolId>, repairs: &mut Repairs) {
     let Some(last) = whole.last().filter(|_| !open.is_empty()) else {
         return;
     };
-    mended.calls += open.len();
+    repairs.calls += open.len();
     let results = open.drain(..).map(|call_id| Block::ToolResult {
         call_id,
         is_error: true,
@@ -99,10 +100,11 @@ fn calls(message: &Message) -> Vec<ToolId> {
         .collect()
 }
 
-/// Takes out what is not the result of an open call, and closes the calls that have theirs here.
-fn take_strangers(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
+/// Removes all blocks that are not the result of an open call, and closes the calls that have a
+/// result here.
+fn take_unmatched(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
     let blocks = std::mem::take(&mut message.content);
-    let (own, strangers) = blocks.into_iter().partition(|block| match block {
+    let (own, unmatched) = blocks.into_iter().partition(|block| match block {
         Block::ToolResult { call_id, .. } => match open.iter().position(|id| id == call_id) {
             Some(at) => {
                 open.remove(at);
@@ -113,30 +115,31 @@ fn take_strangers(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
         _ => false,
     });
     message.content = own;
-    strangers
+    unmatched
 }
 
-/// Results without a call, as something the user says.
-fn as_text(time: &str, strangers: Vec<Block>) -> Message {
-    let mut said = text(Role::User, NO_CALL, time);
-    for block in strangers {
+/// Converts results without a call to a user message.
+fn as_text(time: &str, unmatched: Vec<Block>) -> Message {
+    let mut text_message = text(Role::User, NO_CALL, time);
+    for block in unmatched {
         match block {
             Block::ToolResult { content, .. } => {
-                said.content
-                    .extend(content.into_iter().filter_map(|content| match content {
+                text_message.content.extend(content.into_iter().filter_map(
+                    |content| match content {
                         Content::Text(text) => Some(Block::Text { text: text.text }),
                         Content::Image(image) => Some(Block::Image {
                             mime_type: image.mime_type,
                             data: image.data,
                         }),
                         _ => None,
-                    }));
+                    },
+                ));
             }
             Block::ToolCall { .. } | Block::Thinking { .. } => {}
-            other => said.content.push(other),
+            other => text_message.content.push(other),
         }
     }
-    said
+    text_message
 }
 
 fn text(role: Role, text: &str, time: &str) -> Message {
@@ -180,10 +183,10 @@ mod tests {
     }
 
     fn user() -> Message {
-        text(Role::User, "go on", "t")
+        text(Role::User, "continue", "t")
     }
 
-    /// `u`, `a`, `t` by message, and for the tools' one letter per result: `!` cancelled.
+    /// One word per message: `u`, `a`, and for tools one character per result, `!` if cancelled.
     fn shape(messages: &[Message]) -> String {
         let shape = |message: &Message| match message.role {
             Role::User => "u".to_owned(),
@@ -200,16 +203,20 @@ mod tests {
         shapes.join(" ")
     }
 
-    fn mended(mut messages: Vec<Message>) -> (String, Mended) {
-        let done = mend(&mut messages);
+    fn repaired(mut messages: Vec<Message>) -> (String, Repairs) {
+        let done = repair(&mut messages);
         let once = messages.clone();
-        assert_eq!(mend(&mut messages), Mended::default(), "valid afterwards");
-        assert_eq!(messages, once, "and left alone");
+        assert_eq!(
+            repair(&mut messages),
+            Repairs::default(),
+            "valid after the repair"
+        );
+        assert_eq!(messages, once, "unchanged by a second repair");
         (shape(&messages), done)
     }
 
     #[test]
-    fn a_valid_one_is_left_as_it_is() {
+    fn a_valid_transcript_is_unchanged() {
         let messages = vec![
             user(),
             calling(&["1", "2"]),
@@ -218,17 +225,17 @@ mod tests {
             user(),
         ];
         let mut same = messages.clone();
-        assert_eq!(mend(&mut same), Mended::default());
+        assert_eq!(repair(&mut same), Repairs::default());
         assert_eq!(same, messages);
     }
 
     #[test]
     fn calls_without_results_are_cancelled() {
-        let (shape, done) = mended(vec![user(), calling(&["1", "2"])]);
+        let (shape, done) = repaired(vec![user(), calling(&["1", "2"])]);
         assert_eq!((shape.as_str(), done.calls), ("u a !!", 2));
-        let (shape, done) = mended(vec![user(), calling(&["1", "2"]), results(&["2"])]);
+        let (shape, done) = repaired(vec![user(), calling(&["1", "2"]), results(&["2"])]);
         assert_eq!((shape.as_str(), done.calls), ("u a . !", 1));
-        let (shape, done) = mended(vec![
+        let (shape, done) = repaired(vec![
             user(),
             calling(&["1"]),
             user(),
@@ -240,28 +247,28 @@ mod tests {
 
     #[test]
     fn results_without_calls_become_text() {
-        let (shape, done) = mended(vec![user(), results(&["1"]), calling(&["2"])]);
+        let (shape, done) = repaired(vec![user(), results(&["1"]), calling(&["2"])]);
         assert_eq!(shape, "u u a !");
         assert_eq!(
             done,
-            Mended {
+            Repairs {
                 calls: 1,
                 results: 1
             }
         );
-        // A second result of one call.
-        let (shape, _) = mended(vec![user(), calling(&["1"]), results(&["1", "1"])]);
+        // A second result for one call.
+        let (shape, _) = repaired(vec![user(), calling(&["1"]), results(&["1", "1"])]);
         assert_eq!(shape, "u a . u");
-        // One that answers a call of long ago.
-        let (shape, _) = mended(vec![user(), calling(&["1"]), user(), results(&["1"])]);
+        // A result for a call that is already closed.
+        let (shape, _) = repaired(vec![user(), calling(&["1"]), user(), results(&["1"])]);
         assert_eq!(shape, "u a ! u u");
     }
 
     #[test]
-    fn it_begins_with_the_user_and_has_no_empty_message() {
+    fn it_begins_with_the_user_and_has_no_empty_messages() {
         let mut empty = user();
         empty.content.clear();
-        assert_eq!(mended(vec![empty, calling(&[])]).0, "");
-        assert_eq!(mended(vec![calling(&["1"]), results(&["1"])]).0, "u a .");
+        assert_eq!(repaired(vec![empty, calling(&[])]).0, "");
+        assert_eq!(repaired(vec![calling(&["1"]), results(&["1"])]).0, "u a .");
     }
 }

@@ -1,4 +1,4 @@
-//! Appends whole lines to a session's file, and is never ahead of what is on it.
+//! Appends complete lines to a session file.
 
 use std::{
     fs::{File, OpenOptions},
@@ -17,25 +17,25 @@ use crate::{
     home::make_private,
 };
 
-/// So many bytes of lines may wait for the first message.
-const MOST_BEFORE_THE_FIRST: usize = 64 * 1024;
+/// The limit on lines that wait for the first message, in bytes.
+const MAX_EARLY_BYTES: usize = 64 * 1024;
 
-/// What became of a line.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Written {
-    /// It is in the file.
+    /// The line is in the file.
     Yes,
-    /// It is in the file, and so is everything that could not be written before it.
+    /// The line is in the file, together with everything that could not be written before.
     CaughtUp,
-    /// It cannot be written, as the lines before it could not; the first of them was the error. It is tried again with
-    /// the next.
+    /// The line could not be written, and neither could earlier ones; the first failure was
+    /// returned as an error. The next write tries again.
     Later,
-    /// Nothing is kept of this session.
+    /// The session is not stored.
     Off,
 }
 
-/// What is in the file and not on the disk yet.
+/// Data that is in the file but not yet synced to disk.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Unsynced(Option<Pending>);
@@ -44,12 +44,12 @@ pub struct Unsynced(Option<Pending>);
 struct Pending {
     file: File,
     path: PathBuf,
-    /// The folder's entry for the file is not on the disk either.
+    /// The folder's entry for the file is not synced either.
     is_new: bool,
 }
 
 impl Unsynced {
-    /// Waits until it is. It blocks for as long as the disk takes.
+    /// Syncs the file. Blocks until the disk is done.
     pub fn sync(self) -> Result<(), SessionError> {
         let Some(Pending { file, path, is_new }) = self.0 else {
             return Ok(());
@@ -66,23 +66,23 @@ impl Unsynced {
 #[derive(Debug)]
 pub(super) struct Writer {
     path: PathBuf,
-    /// `None`: not made yet.
+    /// `None` until the file is created.
     file: Option<Locked>,
-    /// The head of a file that has none yet.
+    /// The head, until it is written.
     head: Option<Head>,
-    /// How far the file is whole.
+    /// The length of the file up to the last complete line.
     len: u64,
-    /// A write has failed, and there may be something after `len`.
+    /// A write failed, and there may be a partial line after `len`.
     torn: bool,
     /// Lines that are not in the file yet.
     waiting: Vec<u8>,
     failing: bool,
-    /// The folder's entry for the file has been synced.
-    named: bool,
+    /// Whether the folder's entry for the file has been synced.
+    folder_synced: bool,
 }
 
 impl Writer {
-    /// A file that is made, in a private folder, when the first line is written.
+    /// A writer whose file is created, in a private folder, with the first line.
     pub(super) fn pending(path: PathBuf, head: Head) -> Self {
         Self {
             path,
@@ -92,11 +92,11 @@ impl Writer {
             torn: false,
             waiting: Vec::new(),
             failing: false,
-            named: false,
+            folder_synced: false,
         }
     }
 
-    /// A file that is there, and whole up to `len`.
+    /// A writer for an existing file with complete lines up to `len`.
     pub(super) fn of(path: PathBuf, file: Locked, len: u64) -> Self {
         Self {
             path,
@@ -106,7 +106,7 @@ impl Writer {
             torn: false,
             waiting: Vec::new(),
             failing: false,
-            named: false,
+            folder_synced: false,
         }
     }
 
@@ -114,12 +114,12 @@ impl Writer {
         &self.path
     }
 
-    /// The head, while it is not written.
+    /// The head, until it is written.
     pub(super) fn head_mut(&mut self) -> Option<&mut Head> {
         self.head.as_mut()
     }
 
-    /// Writes lines, with those that wait, in one write.
+    /// Writes lines, together with those that wait, in one write.
     pub(super) fn append(
         &mut self,
         add: impl FnOnce(&mut Vec<u8>),
@@ -128,13 +128,13 @@ impl Writer {
         self.flush()
     }
 
-    /// Writes lines that are no reason for a file: before the first message they wait for it.
+    /// Writes lines that do not justify creating the file. They wait for the first message.
     pub(super) fn append_quietly(
         &mut self,
         add: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Written, SessionError> {
         if !self.has_begun() {
-            if self.waiting.len() < MOST_BEFORE_THE_FIRST {
+            if self.waiting.len() < MAX_EARLY_BYTES {
                 add(&mut self.waiting);
             }
             return Ok(Written::Yes);
@@ -142,12 +142,12 @@ impl Writer {
         self.append(add)
     }
 
-    /// Whether a message has been written, or should have been.
+    /// Reports whether a message has been written, or a write has failed.
     fn has_begun(&self) -> bool {
         self.head.is_none() || self.failing
     }
 
-    /// Writes what waits, and gives what is not on the disk yet.
+    /// Writes the waiting lines, and returns what is not synced yet.
     pub(super) fn flush_all(&mut self) -> Result<(Written, Unsynced), SessionError> {
         let written = if self.waiting.is_empty() || !self.has_begun() {
             Written::Yes
@@ -163,7 +163,7 @@ impl Writer {
         let unsynced = Unsynced(Some(Pending {
             file,
             path: self.path.clone(),
-            is_new: !std::mem::replace(&mut self.named, true),
+            is_new: !std::mem::replace(&mut self.folder_synced, true),
         }));
         Ok((written, unsynced))
     }
@@ -204,21 +204,21 @@ impl Writer {
             file.set_len(self.len)?;
             self.torn = false;
         }
-        // One call, so that whoever reads meanwhile sees whole lines. A second one is made only where the first was
-        // short, to hear why.
+        // Use one call, so that concurrent readers see complete lines. `write_all` calls again only
+        // after a short write, which then returns the error.
         if let Err(error) = (&**file).write_all(&self.waiting) {
             self.torn = file.set_len(self.len).is_err();
             return Err(error);
         }
         self.len += self.waiting.len() as u64;
         self.waiting.clear();
-        // A large image need not stay in memory.
+        // Free the memory of a large image.
         self.waiting.shrink_to(64 * 1024);
         Ok(())
     }
 }
 
-/// Makes a file that was not there, and what is missing above it, for the owner alone.
+/// Creates a file with mode 0600, and missing folders above it with mode 0700.
 fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent()
         && !folder.is_dir()

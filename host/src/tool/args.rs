@@ -1,4 +1,4 @@
-//! Arguments as a model gives them, and the texts it gets back.
+//! Parses tool arguments, and builds results.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -6,18 +6,18 @@ use zot_protocol::{Content, Object, ToolStatus};
 
 use crate::ToolOutcome;
 
-/// The arguments of a tool, or what is wrong with them, for the model.
+/// Parses the arguments of a tool. The error is written for the model.
 pub(super) fn parse<T: DeserializeOwned>(tool: &str, args: Object) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(args)).map_err(|error| {
         let place = error.path().to_string();
         let error = error.into_inner();
-        // The path of a field that is missing, or too much, is that of the object around it.
+        // For a missing or unknown field, the path is that of the object around it.
         let at = match place.as_str() {
             "." => String::new(),
             place => format!(" at `{place}`"),
         };
         format!(
-            "the arguments of `{tool}` are wrong{at}: {error}\nhint: nothing was done; call it again with the arguments mended"
+            "invalid arguments for `{tool}`{at}: {error}\nhint: nothing was done; call it again with correct arguments"
         )
     })
 }

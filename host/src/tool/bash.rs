@@ -1,8 +1,9 @@
-//! `bash`: a command, with its output as it comes, and an end for all that it started.
+//! The `bash` tool: runs a command, streams its output, and ends everything that it started.
 //!
-//! The call is over when the shell has exited, whoever still holds its pipe. What it has left running is ended then, and
-//! named in the result: a command never outlives its call. So it is, too, on timeout and when the call is cancelled or its
-//! future dropped: first asked, then killed, the whole tree.
+//! The call ends when the shell exits, even if a child still holds its pipe. Background processes
+//! are then ended and listed in the result: no process outlives its call. The same happens on
+//! timeout, and when the call is cancelled or its future dropped. The whole process tree is first
+//! asked to exit, then killed.
 
 mod jail;
 mod lines;
@@ -22,7 +23,7 @@ use zot_process::{Exit, Net, Process, Spawner, Spec, Support};
 use zot_protocol::{Content, ToolStatus};
 
 use self::{
-    output::{Kept, Output},
+    output::{Output, OutputLimits},
     pump::Pump,
 };
 use super::{
@@ -34,17 +35,17 @@ use crate::{ToolOutcome, extension::permission::RPC_TOKEN, provider::ToolSpec};
 
 pub(super) const NAME: &str = "bash";
 
-/// What the model gets to see of an output, and how much of it is kept in a file.
-const KEPT: Kept = Kept {
+/// How much of an output the model sees, and how much is stored in a file.
+const OUTPUT_LIMITS: OutputLimits = OutputLimits {
     head: 10 << 10,
     tail: 20 << 10,
     file: 64 << 20,
 };
-/// How long a tree is given to go by itself. Git, for one, removes its locks.
+/// How long a process tree has to exit by itself. Git, for example, removes its locks.
 const GRACE: Duration = Duration::from_millis(500);
-/// The kernel takes no longer argument.
+/// The kernel's limit on the length of an argument.
 const COMMAND: usize = 120_000;
-/// As many of what was left running are named.
+/// How many background processes to list.
 const NAMED: usize = 5;
 
 #[derive(Debug, Deserialize)]
@@ -54,14 +55,14 @@ pub(super) struct Args {
     timeout: Option<u64>,
 }
 
-/// What runs commands.
+/// Runs commands.
 #[derive(Debug)]
 pub(super) struct Shell {
     pub(super) program: PathBuf,
     pub(super) spawner: Spawner,
-    /// Variables that no command gets.
+    /// Environment variables that commands do not inherit.
     pub(super) secrets: Vec<String>,
-    /// That of the session.
+    /// The scratch folder of the session.
     pub(super) scratch: RwLock<Arc<Scratch>>,
     pub(super) support: Support,
     pub(super) jail_net: Net,
@@ -69,22 +70,22 @@ pub(super) struct Shell {
     pub(super) most: Duration,
 }
 
-/// Where a command runs.
-pub(super) struct Ground<'w> {
+/// The environment of a command.
+pub(super) struct CommandContext<'w> {
     pub(super) cwd: &'w Path,
     pub(super) jailed: bool,
-    /// What it can read in the jail besides.
+    /// Folders that can also be read in the jail.
     pub(super) readable: Vec<PathBuf>,
 }
 
-/// How it came to an end.
+/// How the command ended.
 enum End {
     Exited(Exit),
     TimedOut,
     Cancelled,
 }
 
-/// The shell that there is.
+/// Returns the shell to use.
 pub(super) fn find_shell() -> PathBuf {
     let usual = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -101,24 +102,24 @@ impl Shell {
         let shell = if self.program.ends_with("bash") {
             "bash"
         } else {
-            "sh (there is no bash here)"
+            "sh (bash is not installed)"
         };
         let (timeout, most) = (self.timeout.as_secs(), self.most.as_secs());
         spec(
             NAME,
             format!(
-                "Runs a command with {shell} in the working directory and shows its output, standard error included, and its exit \
-                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. Of a \
-                 long output the beginning and the end are shown, and the path of a file that has it all. When the shell exits, \
-                 whatever it has left running in the background is ended: start a server and use it in the same command."
+                "Runs a command with {shell} in the working directory and returns its output, including standard error, and its exit \
+                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. For a \
+                 long output, the result has its start and end, and the path of a file with all of it. When the shell exits, \
+                 background processes are killed: start a server and use it in the same command."
             ),
             json!({
                 "type": "object",
                 "properties": {
-                    "command": {"type": "string", "description": "The command."},
+                    "command": {"type": "string", "description": "The command to run."},
                     "timeout": {
                         "type": "integer", "minimum": 1, "maximum": most,
-                        "description": format!("After how many seconds it is killed. Absent: {timeout}.")
+                        "description": format!("The timeout in seconds. Default: {timeout}.")
                     }
                 },
                 "required": ["command"],
@@ -129,7 +130,7 @@ impl Shell {
 
     pub(super) async fn run(
         &self,
-        ground: Ground<'_>,
+        ground: CommandContext<'_>,
         args: Args,
         progress: impl FnMut(String),
         cancel: &CancellationToken,
@@ -137,7 +138,7 @@ impl Shell {
         let limit = args.timeout.map_or(self.timeout, Duration::from_secs);
         if limit.is_zero() || limit > self.most {
             return failed(format!(
-                "`timeout` is {} and should be from 1 to {} seconds",
+                "`timeout` is {}, but must be from 1 to {} seconds",
                 limit.as_secs(),
                 self.most.as_secs()
             ));
@@ -147,7 +148,7 @@ impl Shell {
             Ok(temporary) => temporary,
             Err(error) => {
                 let folder = scratch.folder().display();
-                return failed(format!("cannot use `{folder}`: {error}"));
+                return failed(format!("cannot access `{folder}`: {error}"));
             }
         };
         let spec = match self.command(&ground, &args.command, temporary.as_ref()) {
@@ -158,9 +159,9 @@ impl Shell {
             Ok(process) => process,
             Err(error) => return failed(error.to_string()),
         };
-        // An empty input, and no second pipe: standard error goes where standard output does.
+        // Close standard input. Standard error goes to the same pipe as standard output.
         drop((process.take_stdin(), process.take_stderr()));
-        let output = Output::new(scratch, KEPT);
+        let output = Output::new(scratch, OUTPUT_LIMITS);
         let mut pump = Pump::new(process.take_stdout(), output, progress);
         let over = async {
             tokio::select! {
@@ -194,28 +195,28 @@ impl Shell {
 
     fn command(
         &self,
-        ground: &Ground<'_>,
+        ground: &CommandContext<'_>,
         command: &str,
         temporary: Option<&Temporary>,
     ) -> Result<Spec, String> {
         if command.contains('\0') {
-            return Err("the command contains a NUL byte".to_owned());
+            return Err("command contains a NUL byte".to_owned());
         }
         if command.len() > COMMAND {
             return Err(format!(
-                "the command has {} bytes, more than the {} that a shell can be given\nhint: write it to a file and run that",
+                "command has {} bytes, and the limit is {}\nhint: write it to a file and run that",
                 grouped(command.len() as u64),
                 grouped(COMMAND as u64)
             ));
         }
-        // One pipe for both, or their order would be lost.
+        // Use one pipe for both, to keep their order.
         let merged = "exec \"$0\" -c \"$1\" 2>&1";
         let spec = Spec::new(&self.program)
             .args(["-c", merged])
             .arg(&self.program)
             .arg(command)
             .cwd(ground.cwd)
-            // Nobody is there to answer.
+            // There is no user to answer prompts.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat");
         let withheld = self.secrets.iter().map(String::as_str).chain([RPC_TOKEN]);
@@ -227,7 +228,7 @@ impl Shell {
     }
 }
 
-/// What the shell has left behind, in words.
+/// Describes the processes that the shell left running.
 async fn left_running(process: &Process) -> Option<String> {
     let left = process.descendants().await;
     if left.is_empty() {
@@ -260,9 +261,9 @@ fn outcome(
         End::Cancelled if text.is_empty() => return cancelled(),
         End::Cancelled => (ToolStatus::Cancelled, Some("cancelled".to_owned())),
     };
-    let left = left.map(|left| format!("left running in the background, and ended: {left}"));
-    let survivors = (!survivors.is_empty())
-        .then(|| format!("could not be killed: process {}", survivors.join(", ")));
+    let left = left.map(|left| format!("killed background processes: {left}"));
+    let survivors =
+        (!survivors.is_empty()).then(|| format!("cannot kill process {}", survivors.join(", ")));
     if text.is_empty() {
         text.push_str("(no output)");
     }

@@ -1,4 +1,4 @@
-//! `edit`: exact replacements in a file, all or none of them.
+//! The `edit` tool: exact replacements in a file, all or nothing.
 
 mod apply;
 mod hint;
@@ -19,11 +19,11 @@ use crate::{ToolOutcome, provider::ToolSpec};
 
 pub(super) const NAME: &str = "edit";
 
-/// The largest file that is edited, in bytes: it is held whole, before and after.
+/// The largest file to edit, in bytes. It is held in memory twice.
 const FILE: u64 = 16 << 20;
-/// As much of the diff is shown, in bytes.
+/// The maximum size of the diff to show, in bytes.
 const DIFF: usize = 16 << 10;
-/// After this a diff is finished coarsely.
+/// After this time the diff is finished with less detail.
 const DIFFING: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Deserialize)]
@@ -36,10 +36,10 @@ pub(super) struct Args {
 pub(super) fn tool_spec() -> ToolSpec {
     spec(
         NAME,
-        "Replaces exact texts in a file, all of them or, if one does not fit, none. Each `old_text` must be in the file \
-         exactly once, with its white space, or `replace_all` be set; the line numbers that `read` shows are not part of it. \
-         All edits are matched against the file as it is now, and must not overlap. Line ends (CRLF), encoding and mode are \
-         kept. Shows a diff."
+        "Replaces exact texts in a file, all or nothing. Each `old_text` must occur in the file \
+         exactly once, including whitespace, unless `replace_all` is set. The line numbers that `read` shows are not part of it. \
+         All edits are matched against the file as it is now, and must not overlap. Line endings (CRLF), encoding and mode are \
+         preserved. Returns a diff."
             .to_owned(),
         json!({
             "type": "object",
@@ -51,9 +51,9 @@ pub(super) fn tool_spec() -> ToolSpec {
                     "items": {
                         "type": "object",
                         "properties": {
-                            "old_text": {"type": "string", "description": "The text to replace, exactly as it is in the file. Take along enough of its surroundings that it is there only once."},
-                            "new_text": {"type": "string", "description": "What takes its place; empty to remove it."},
-                            "replace_all": {"type": "boolean", "description": "Replace every occurrence. Absent: false."}
+                            "old_text": {"type": "string", "description": "The text to replace, exactly as it is in the file. Include enough context to make it unique."},
+                            "new_text": {"type": "string", "description": "The replacement; empty to delete the text."},
+                            "replace_all": {"type": "boolean", "description": "Replace every occurrence. Default: false."}
                         },
                         "required": ["old_text", "new_text"],
                         "additionalProperties": false
@@ -82,7 +82,7 @@ fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
     };
     let too_large = |size| {
         Ok(failed(format!(
-            "`{path}` has {}, more than the {} that can be edited\nhint: use bash, for example sed",
+            "cannot edit `{path}`: it has {}, and the limit is {} bytes\nhint: use bash, for example sed",
             count(size, "byte"),
             grouped(FILE)
         )))
@@ -99,7 +99,7 @@ fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
     let new = match apply(&old, &args.edits) {
         Ok(new) => new,
         Err(why) => {
-            return Ok(failed(format!("`{path}` was not changed: {why}")));
+            return Ok(failed(format!("did not change `{path}`: {why}")));
         }
     };
     files.replace(path, &new, Some(&Stamp::of(&found)))?;
@@ -121,12 +121,12 @@ fn diff(path: &str, old: &[u8], new: &[u8]) -> String {
         .to_writer(Bounded(&mut shown, DIFF));
     let mut text = String::from_utf8_lossy(&shown).into_owned();
     if full.is_err() {
-        text.push_str("\n(the diff goes on; all edits were made)\n");
+        text.push_str("\n(diff truncated; all edits were made)\n");
     }
     text
 }
 
-/// Takes so many bytes and no more.
+/// A writer that stops after a number of bytes.
 struct Bounded<'b>(&'b mut Vec<u8>, usize);
 
 impl std::io::Write for Bounded<'_> {

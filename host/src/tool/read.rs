@@ -1,7 +1,7 @@
-//! `read`: a part of a text, an image, or the names in a folder.
+//! The `read` tool: text, images and folder listings.
 
+mod file_kind;
 mod folder;
-mod kind;
 mod window;
 
 use std::{
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use zot_protocol::Content;
 
 use self::{
-    kind::Kind,
+    file_kind::FileKind,
     window::{Bounds, Window},
 };
 use super::{
@@ -28,15 +28,15 @@ use crate::{ToolOutcome, provider::ToolSpec};
 
 pub(super) const NAME: &str = "read";
 
-/// The most lines of one call.
+/// The maximum number of lines per call.
 const LINES: u64 = 2000;
-/// And bytes: what a model reads with attention.
+/// The maximum number of bytes per call.
 const BYTES: usize = 50 << 10;
-/// The most bytes of one line.
+/// The maximum number of bytes of one line.
 const LINE: usize = 2000;
-/// The largest image: providers take 5 MB of base64.
+/// The largest image. Providers accept 5 MB of base64.
 const IMAGE: u64 = 3_700_000;
-/// As much of a file as is looked at to tell what it is.
+/// How many bytes to read to detect the file's type.
 const HEAD: usize = 8 << 10;
 
 #[derive(Debug, Deserialize)]
@@ -51,9 +51,9 @@ pub(super) fn tool_spec() -> ToolSpec {
     spec(
         NAME,
         format!(
-            "Reads a file. Text comes with line numbers (number, tab, line; the number is not part of the file), at most {} lines \
-             or {} KiB at a time; the end of the result says how to go on with `offset`. PNG, JPEG, GIF and WebP images are \
-             shown. A folder is listed. Other binary files are refused and named.",
+            "Reads a file. Text is returned with line numbers (number, tab, line; the number is not part of the file), at most {} lines \
+             or {} KiB at a time; the end of the result says how to continue with `offset`. PNG, JPEG, GIF and WebP images are \
+             shown. A folder is listed. For other binary files, only the type is reported.",
             grouped(LINES),
             BYTES >> 10
         ),
@@ -61,8 +61,8 @@ pub(super) fn tool_spec() -> ToolSpec {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "The file, absolute or relative to the working directory."},
-                "offset": {"type": "integer", "minimum": 1, "description": "The first line to show, from 1. Absent: 1."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": LINES, "description": "How many lines to show."}
+                "offset": {"type": "integer", "minimum": 1, "description": "The first line to show, from 1. Default: 1."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": LINES, "description": "The maximum number of lines to show."}
             },
             "required": ["path"],
             "additionalProperties": false
@@ -96,20 +96,20 @@ fn file_content(
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
-    match Kind::of(&head) {
-        Kind::Text => text(file, size, args, cancel),
-        Kind::Binary(what) => Ok(failed(format!(
-            "`{path}` is {what} ({}), and is not shown",
+    match FileKind::of(&head) {
+        FileKind::Text => text(file, size, args, cancel),
+        FileKind::Binary(what) => Ok(failed(format!(
+            "cannot show `{path}`: it is {what} ({})",
             count(size, "byte")
         ))),
-        Kind::Image(_) if size > IMAGE => Ok(failed(format!(
-            "`{path}` is an image of {}, more than the {} that can be shown\nhint: make a smaller copy with bash",
+        FileKind::Image(_) if size > IMAGE => Ok(failed(format!(
+            "cannot show `{path}`: the image has {}, and the limit is {} bytes\nhint: use bash to create a smaller copy",
             count(size, "byte"),
             grouped(IMAGE)
         ))),
-        Kind::Image(mime_type) => {
+        FileKind::Image(mime_type) => {
             let mut bytes = Vec::new();
-            // It may grow meanwhile.
+            // The file may grow in the meantime.
             file.take(IMAGE).read_to_end(&mut bytes)?;
             let about = format!(
                 "`{path}`: {mime_type}, {}",
@@ -150,12 +150,12 @@ fn text(file: File, size: u64, args: &Args, cancel: &CancellationToken) -> io::R
     Ok(completed(text))
 }
 
-/// What the lines themselves do not say.
+/// Notes about the window that its lines do not show.
 fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if window.more {
         notes.push(format!(
-            "more follows, in a file of {}: go on with offset={}",
+            "truncated, the file has {}: continue with offset={}",
             count(size, "byte"),
             bounds.offset + window.shown
         ));
@@ -163,10 +163,10 @@ fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     if let Some((first, length)) = window.cut.first() {
         let others = match window.cut.len() {
             1 => String::new(),
-            all => format!(", and {} other lines", all - 1),
+            all => format!(", and so are {} other lines", all - 1),
         };
         notes.push(format!(
-            "cut at {LINE} bytes: line {first}, which has {}{others}; bash can show the rest, as in `sed -n {first}p | cut -b {}-`",
+            "line {first} is truncated after {LINE} of {}{others}; show the rest with bash: `sed -n {first}p | cut -b {}-`",
             count(*length, "byte"),
             LINE + 1
         ));
@@ -176,7 +176,7 @@ fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     }
     if window.lossy {
         notes.push(
-            "not UTF-8: the bytes that are not are shown as \u{fffd}, which `edit` will not find"
+            "not valid UTF-8: invalid bytes are shown as \u{fffd}, which `edit` cannot match"
                 .to_owned(),
         );
     }

@@ -1,7 +1,8 @@
-//! The scratch folder of one session: long outputs that its transcript refers to, and temporary files of jailed commands.
+//! The scratch folder of a session: long outputs that its transcript refers to, and temporary files
+//! of jailed commands.
 //!
-//! No other session can read it from its jail. What is kept is bounded, and a folder that nobody has used for a week is
-//! removed when zot next starts.
+//! Other sessions cannot read it from their jails. Its size is limited, and folders that were
+//! unused for a week are removed when zot starts.
 
 use std::{
     collections::{HashSet, hash_map::RandomState},
@@ -19,13 +20,13 @@ use rustix::fs::OFlags;
 use super::make_private;
 use crate::untrusted;
 
-/// The most that is kept of all outputs of a session, in bytes. The oldest go first.
+/// The maximum size of all outputs of a session in bytes. The oldest are removed first.
 const OUTPUTS: u64 = 64 << 20;
-/// How long a folder is kept after its session was last used.
+/// How long to keep a folder after the session was last used.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// More entries than anybody's folder has; what is beyond is left for another time.
+/// The maximum number of entries to look at. The rest is left for the next start.
 const ENTRIES: usize = 100_000;
-/// As many folders are removed at one start.
+/// The maximum number of folders to remove per start.
 const REMOVED: usize = 1_000;
 
 #[derive(Debug)]
@@ -37,16 +38,16 @@ pub(crate) struct Scratch {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The folder, locked for as long as it is in use.
+    /// The folder, locked while it is in use.
     held: Option<File>,
-    /// How many bytes of outputs there are; `None`: not counted yet.
+    /// The size of all outputs in bytes; `None` until counted.
     used: Option<u64>,
     /// Outputs that are being written.
     open: HashSet<PathBuf>,
 }
 
 impl Scratch {
-    /// The scratch folder at `folder`, which is made when it is needed.
+    /// A scratch folder at `folder`, which is created on first use.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self::bounded(folder, OUTPUTS)
     }
@@ -57,7 +58,7 @@ impl Scratch {
             outputs,
             state: Mutex::default(),
         };
-        // One that an earlier run of the session has left is in use from now on.
+        // Lock a folder from an earlier run of this session.
         scratch.hold(&mut scratch.state());
         scratch
     }
@@ -66,14 +67,14 @@ impl Scratch {
         &self.folder
     }
 
-    /// Makes the folder, for its owner alone.
+    /// Creates the folder with mode 0700.
     pub(super) fn make(&self) -> io::Result<()> {
         make_private(&self.folder)?;
         self.hold(&mut self.state());
         Ok(())
     }
 
-    /// Keeps the folder from being removed. Where that cannot be had, it is only kept for a week.
+    /// Locks the folder, so that it is not removed. If that fails, it is still kept for a week.
     fn hold(&self, state: &mut State) {
         if state.held.is_none() {
             state.held = open_folder(&self.folder)
@@ -85,7 +86,7 @@ impl Scratch {
         }
     }
 
-    /// A folder for the temporary files of one command.
+    /// Creates a folder for the temporary files of one command.
     pub(super) fn temporary(&self) -> io::Result<Temporary> {
         self.make()?;
         let path = self.folder.join("tmp").join(random_name());
@@ -93,7 +94,7 @@ impl Scratch {
         Ok(Temporary(Some(path)))
     }
 
-    /// A file for an output.
+    /// Creates a file for an output.
     pub(super) fn output(&self) -> io::Result<(File, PathBuf)> {
         self.make()?;
         let folder = self.outputs_folder();
@@ -113,8 +114,8 @@ impl Scratch {
         Ok((file, path))
     }
 
-    /// Makes room for `wanted` more bytes by removing the oldest outputs: how many there is room for, and how many outputs
-    /// were removed.
+    /// Removes the oldest outputs to make room for `wanted` bytes. Returns how many bytes fit, and
+    /// how many outputs were removed.
     pub(super) fn room_for(&self, wanted: u64) -> (u64, usize) {
         let mut state = self.state();
         let used = state.used.unwrap_or_default();
@@ -147,12 +148,12 @@ impl Scratch {
         removed
     }
 
-    /// An output is complete.
+    /// Marks an output as complete.
     pub(super) fn close(&self, path: &Path) {
         self.state().open.remove(path);
     }
 
-    /// An output of so many bytes that nobody refers to is not kept.
+    /// Removes an output that nothing refers to.
     pub(super) fn discard(&self, path: &Path, size: u64) {
         let _ = fs::remove_file(path);
         let mut state = self.state();
@@ -169,7 +170,7 @@ impl Scratch {
     }
 }
 
-/// A folder for temporary files. It goes, with all that is in it, when this does.
+/// A folder for temporary files, removed on drop.
 #[derive(Debug)]
 pub(super) struct Temporary(Option<PathBuf>);
 
@@ -178,7 +179,7 @@ impl Temporary {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Removes it and waits for that.
+    /// Removes the folder and waits for that.
     pub(super) async fn remove(mut self) {
         if let Some(path) = self.0.take() {
             let _ = tokio::task::spawn_blocking(move || fs::remove_dir_all(path)).await;
@@ -189,27 +190,27 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
-            // It may take a while, and who drops this must not wait.
+            // Removing may take a while, so do not block the caller.
             let remove = move || drop(fs::remove_dir_all(path));
             let _ = std::thread::Builder::new().spawn(remove);
         }
     }
 }
 
-struct Kept {
+struct StoredOutput {
     path: PathBuf,
     size: u64,
     modified: SystemTime,
 }
 
-fn outputs_in(folder: &Path) -> io::Result<Vec<Kept>> {
+fn outputs_in(folder: &Path) -> io::Result<Vec<StoredOutput>> {
     let mut outputs = Vec::new();
     for (name, _) in untrusted::list(None, folder, ENTRIES)? {
         let path = folder.join(name);
         if let Ok(metadata) = path.symlink_metadata()
             && metadata.is_file()
         {
-            outputs.push(Kept {
+            outputs.push(StoredOutput {
                 path,
                 size: metadata.len(),
                 modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -219,7 +220,7 @@ fn outputs_in(folder: &Path) -> io::Result<Vec<Kept>> {
     Ok(outputs)
 }
 
-/// Removes the folders in `scratch` that nobody has used for a week.
+/// Removes the folders in `scratch` that were unused for a week.
 pub(crate) fn clean(scratch: &Path) {
     let Ok(entries) = untrusted::list(None, scratch, ENTRIES) else {
         return;
@@ -233,7 +234,7 @@ pub(crate) fn clean(scratch: &Path) {
         if !is_old(&path) {
             continue;
         }
-        // A session that is in use holds a lock. Whatever is not a folder is nobody's.
+        // A session in use holds a lock. Anything that is not a folder does not belong here.
         let gone = match open_folder(&path) {
             Ok(folder) => folder.try_lock().is_ok() && fs::remove_dir_all(&path).is_ok(),
             Err(_) => fs::remove_file(&path).is_ok(),
@@ -248,7 +249,7 @@ fn is_old(path: &Path) -> bool {
         .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > KEPT_FOR))
 }
 
-/// Opens a folder itself, not what a link leads to.
+/// Opens a folder without following a symlink.
 fn open_folder(path: &Path) -> io::Result<File> {
     File::options()
         .read(true)
@@ -267,48 +268,48 @@ mod tests {
     use super::*;
 
     fn put(scratch: &Scratch, size: u64) -> (PathBuf, usize) {
-        let (mut file, path) = scratch.output().expect("a file");
+        let (mut file, path) = scratch.output().unwrap();
         let (room, removed) = scratch.room_for(size);
-        let bytes = vec![b'x'; usize::try_from(room).expect("small")];
-        file.write_all(&bytes).expect("written");
+        let bytes = vec![b'x'; usize::try_from(room).unwrap()];
+        file.write_all(&bytes).unwrap();
         scratch.close(&path);
         (path, removed)
     }
 
     #[test]
     fn the_oldest_outputs_make_room_for_new_ones() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::bounded(folder.path().join("s"), 100);
         let (first, _) = put(&scratch, 40);
         let old = SystemTime::now() - Duration::from_secs(60);
-        let file = File::options().write(true).open(&first).expect("opened");
-        file.set_modified(old).expect("set");
+        let file = File::options().write(true).open(&first).unwrap();
+        file.set_modified(old).unwrap();
         let (second, removed) = put(&scratch, 60);
         assert_eq!(removed, 0);
         let (third, removed) = put(&scratch, 30);
         assert_eq!(removed, 1);
         assert!(!first.exists() && second.exists() && third.exists());
-        // Also by those of another run.
+        // Also counts the outputs of an earlier run.
         let again = Scratch::bounded(folder.path().join("s"), 100);
         let (fourth, removed) = put(&again, 200);
         assert_eq!(removed, 2);
-        assert_eq!(fs::metadata(fourth).expect("there").len(), 100);
+        assert_eq!(fs::metadata(fourth).unwrap().len(), 100);
     }
 
     #[test]
-    fn what_nobody_has_used_for_a_week_is_removed_and_what_is_in_use_is_not() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn removes_folders_unused_for_a_week_except_locked_ones() {
+        let folder = tempfile::tempdir().unwrap();
         let (scratch, outside) = (folder.path().join("scratch"), folder.path().join("outside"));
-        fs::create_dir_all(outside.join("kept")).expect("made");
+        fs::create_dir_all(outside.join("kept")).unwrap();
         let old = SystemTime::now() - Duration::from_secs(8 * 24 * 60 * 60);
         let age = |name: &str| {
-            let opened = open_folder(&scratch.join(name)).expect("opened");
-            opened.set_modified(old).expect("set");
+            let opened = open_folder(&scratch.join(name)).unwrap();
+            opened.set_modified(old).unwrap();
         };
         for name in ["old", "new", "used"] {
-            fs::create_dir_all(scratch.join(name).join("output")).expect("made");
+            fs::create_dir_all(scratch.join(name).join("output")).unwrap();
         }
-        std::os::unix::fs::symlink(&outside, scratch.join("old/link")).expect("linked");
+        std::os::unix::fs::symlink(&outside, scratch.join("old/link")).unwrap();
         let used = Scratch::new(scratch.join("used"));
         age("old");
         age("used");

@@ -1,4 +1,4 @@
-//! `skill`: guides for a kind of work, that a model gets when it needs one.
+//! The `skill` tool: instructions for special tasks, which a model loads on demand.
 
 mod find;
 mod front_matter;
@@ -22,34 +22,34 @@ pub(super) struct Args {
     name: String,
 }
 
-/// The skills that come with this program.
+/// The built-in skills.
 const BUILTIN: [&str; 1] = [include_str!("skill/write-zot-extension/SKILL.md")];
 
-/// A guide: what it is for, and where it is.
+/// A skill: instructions for a kind of task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it is for, for whoever chooses.
+    /// When to use it.
     pub description: String,
     source: Source,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
-    /// In this program.
+    /// Built into this program.
     Builtin(&'static str),
     /// In a folder.
     Folder {
-        /// No link may lead out of this; `None`: anywhere.
+        /// Symlinks may not lead out of this folder; `None` for no limit.
         root: Option<PathBuf>,
-        /// From there.
+        /// The path of the skill's folder, relative to `root`.
         rest: PathBuf,
     },
 }
 
 impl Skill {
-    /// The folder of its `SKILL.md` and what goes with it; `None` for one that comes with this program.
+    /// The folder of its `SKILL.md`; `None` for a built-in skill.
     pub fn folder(&self) -> Option<PathBuf> {
         match &self.source {
             Source::Builtin(_) => None,
@@ -60,7 +60,7 @@ impl Skill {
         }
     }
 
-    /// All that it says, as it is now.
+    /// Reads the current instructions.
     pub fn body(&self) -> Result<String, String> {
         match &self.source {
             Source::Builtin(text) => {
@@ -75,7 +75,7 @@ impl Skill {
     }
 }
 
-/// The skills there are.
+/// The available skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skills {
     skills: Vec<Skill>,
@@ -83,7 +83,7 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// None; the tool is not offered then.
+    /// No skills. The tool is not offered then.
     pub fn none() -> Self {
         Self {
             skills: Vec::new(),
@@ -91,18 +91,18 @@ impl Skills {
         }
     }
 
-    /// Those that come with this program.
+    /// The built-in skills.
     pub fn builtin() -> Self {
         let mut skills = Self::none();
         skills.add_builtin();
         skills
     }
 
-    /// Those of the project and of the user too: in `.zot/skills`, `$ZOT_HOME/skills`, `.claude/skills` and `.agents/skills`,
-    /// a folder each with a `SKILL.md`. Of several with one name the first counts; this program's come last, so that they can
-    /// be replaced.
+    /// Finds the skills of the project and the user as well: in `.zot/skills`, `$ZOT_HOME/skills`,
+    /// `.claude/skills` and `.agents/skills`, each in a folder with a `SKILL.md`. The first skill
+    /// with a name wins. The built-in ones come last, so they can be replaced.
     ///
-    /// A project's skills must be in it: links that lead out are not followed.
+    /// Symlinks that lead out of the project are not followed for its skills.
     pub fn find(cwd: &Path, home: &Home) -> Self {
         let mut skills = Self::none();
         skills.look(Some(cwd), Path::new(".zot/skills"));
@@ -113,25 +113,25 @@ impl Skills {
         skills
     }
 
-    /// All of them, in the order in which they were found.
+    /// All skills, in the order they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Skill> {
         self.skills.iter()
     }
 
-    /// The one of this name.
+    /// Returns the skill with this name.
     pub fn get(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// What was found and is no skill, and why, one line each.
+    /// The folders that are not valid skills, and why, one line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Names and descriptions, for the system prompt.
+    /// Lists names and descriptions for the system prompt.
     pub fn prompt(&self) -> String {
         let mut text = String::from(
-            "Skills are guides for a kind of work. Before such work, get the guide with the tool `skill`:\n",
+            "Skills are instructions for special tasks. Load one by name with the `skill` tool:\n",
         );
         for skill in &self.skills {
             text.push_str(&format!("- {}: {}\n", skill.name, skill.description));
@@ -151,7 +151,7 @@ impl Skills {
         }
     }
 
-    /// Whether it is the first of its name.
+    /// Adds a skill unless its name is taken. Returns whether it was added.
     fn add(&mut self, skill: Skill) -> bool {
         let is_first = self.get(&skill.name).is_none();
         if is_first {
@@ -164,12 +164,12 @@ impl Skills {
         let names: Vec<&str> = self.iter().map(|skill| skill.name.as_str()).collect();
         spec(
             NAME,
-            "Shows the guide for a kind of work: one of the skills that the system prompt lists with what they are for."
+            "Loads the instructions of a skill. The system prompt lists the skills and when to use them."
                 .to_owned(),
             json!({
                 "type": "object",
                 "properties": {
-                    "name": {"type": "string", "enum": names, "description": "The skill."}
+                    "name": {"type": "string", "enum": names, "description": "The name of the skill."}
                 },
                 "required": ["name"],
                 "additionalProperties": false
@@ -181,7 +181,7 @@ impl Skills {
         let Some(skill) = self.get(&args.name) else {
             let names: Vec<&str> = self.iter().map(|skill| skill.name.as_str()).collect();
             return failed(format!(
-                "there is no skill `{}`; there are: {}",
+                "unknown skill `{}`; available: {}",
                 args.name,
                 names.join(", ")
             ));
@@ -190,11 +190,11 @@ impl Skills {
             Ok(mut body) => {
                 if let Some(folder) = skill.folder() {
                     let folder = folder.display();
-                    body.push_str(&format!("\n(the files of this skill are in {folder})\n"));
+                    body.push_str(&format!("\n(this skill's files are in {folder})\n"));
                 }
                 completed(body)
             }
-            Err(why) => failed(format!("the skill `{}` cannot be read: {why}", skill.name)),
+            Err(why) => failed(format!("cannot read skill `{}`: {why}", skill.name)),
         }
     }
 }

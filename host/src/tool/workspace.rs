@@ -1,7 +1,8 @@
-//! The one way to the user's files: every tool that reads or writes does it here, so that none can forget the jail.
+//! The only access to the user's files. Every tool that reads or writes files uses it, so that no
+//! tool can bypass the jail.
 //!
-//! In the jail a path is resolved when it is used and not before, beneath a folder that was opened when the jail was closed
-//! (see [`beneath`]). Nothing is checked first and used afterwards.
+//! In the jail a path is resolved when it is used, beneath a folder that was opened when the jail
+//! was turned on (see [`beneath`]). There is no gap between check and use.
 
 mod error;
 mod replace;
@@ -35,26 +36,27 @@ use replace::Unwritten;
 
 use crate::untrusted::beneath;
 
-/// Opens without any effect on what is opened.
+/// Opens a path without side effects.
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
-/// As many links as the kernel follows.
-const LINKS: usize = 40;
+/// The kernel's own limit on symlinks in one path.
+const MAX_LINKS: usize = 40;
 
-/// Where the tools work, and whether they are kept there.
+/// The working directory of the tools, and the jail.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     cwd: PathBuf,
-    /// What can be read in the jail besides.
+    /// Folders that can also be read in the jail.
     readable: RwLock<Vec<PathBuf>>,
     jail: RwLock<Option<Arc<Jail>>>,
     writing: Arc<Mutex<()>>,
 }
 
-/// Folders that were opened when the jail was closed. Whatever is renamed later, these are what is meant.
+/// Folders that were opened when the jail was turned on. They stay the same when something is
+/// renamed.
 #[derive(Debug)]
 struct Jail {
     cwd: Root,
@@ -63,7 +65,7 @@ struct Jail {
 
 #[derive(Debug)]
 struct Root {
-    /// The names it goes by.
+    /// The paths it is known by.
     names: Vec<PathBuf>,
     folder: OwnedFd,
 }
@@ -82,7 +84,8 @@ impl Root {
         })
     }
 
-    /// What is left of `path` below this folder. By whole components: `work-evil` is not in `work`.
+    /// Returns the part of `path` below this folder. Compares whole components: `work-evil` is not
+    /// in `work`.
     fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         self.names
             .iter()
@@ -117,7 +120,7 @@ impl Workspace {
         readable.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From the next time on that the jail is closed, the second can be read in the place of the first.
+    /// Replaces a readable folder, from the next time the jail is turned on.
     pub(crate) fn replace_readable(&self, old: &Path, new: &Path) {
         let mut readable = (self.readable.write()).unwrap_or_else(PoisonError::into_inner);
         for path in readable.iter_mut().filter(|path| *path == old) {
@@ -132,14 +135,14 @@ impl Workspace {
             .is_some()
     }
 
-    /// Closes or opens the jail. Calls that have begun go on as they were.
+    /// Turns the jail on or off. Running calls are not affected.
     pub(crate) fn set_jail(&self, jailed: bool) -> io::Result<()> {
         let jail = if jailed {
             let readable = self.readable();
             let readable = readable.iter();
             Some(Arc::new(Jail {
                 cwd: Root::open(&self.cwd)?,
-                // What is not there cannot be read anyway.
+                // A missing folder cannot be read anyway.
                 readable: readable.filter_map(|path| Root::open(path).ok()).collect(),
             }))
         } else {
@@ -149,7 +152,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The files as one call sees them.
+    /// Returns the view of the files for one call.
     pub(crate) fn files(&self) -> Files {
         Files {
             cwd: self.cwd.clone(),
@@ -163,7 +166,7 @@ impl Workspace {
     }
 }
 
-/// The files that one call may touch.
+/// The files that one call may access.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     cwd: PathBuf,
@@ -171,14 +174,14 @@ pub(crate) struct Files {
     writing: Arc<Mutex<()>>,
 }
 
-/// Something that was opened to be read.
+/// Something opened for reading.
 #[derive(Debug)]
 pub(crate) enum Opened {
     File(File, Metadata),
     Folder(OwnedFd),
 }
 
-/// What a file is known again by.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp {
     device: u64,
@@ -200,9 +203,9 @@ impl Stamp {
     }
 }
 
-/// A path from where it is resolved.
+/// A path, and the folder it must stay in.
 struct Place<'f> {
-    /// The folder it stays beneath; `None`: anywhere.
+    /// The folder it must stay beneath; `None` for no limit.
     beneath: Option<BorrowedFd<'f>>,
     path: PathBuf,
     writable: bool,
@@ -216,7 +219,7 @@ impl Place<'_> {
         }
     }
 
-    /// The folder at `path`, made with all above it where it is not there.
+    /// Opens the folder at `path`, and creates it and its parents if missing.
     fn folder(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
         let flags = LOOK | OFlags::DIRECTORY;
         match self.open(path, flags) {
@@ -235,12 +238,13 @@ impl Place<'_> {
 }
 
 impl Files {
-    /// Held by whoever changes files. A model calls tools side by side, and one edit must not undo another.
+    /// Locks the files for writing. A model may call tools in parallel, and one edit must not undo
+    /// another.
     pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a file or a folder to be read. It never blocks, and has no effect on what is neither.
+    /// Opens a file or folder for reading. Never blocks, and has no effect on special files.
     pub(crate) fn open(&self, path: &str) -> Result<Opened, FileError> {
         let place = self.place(path)?;
         let fail = |errno| self.explain(&place, path, errno);
@@ -252,7 +256,7 @@ impl Files {
         let opened = place.open(&place.path, flags).map_err(fail)?;
         refuse_proc(path, &opened)?;
         let file = File::from(opened);
-        // It may be another than was looked at, so what counts is what was opened.
+        // It may not be the file that was checked, so check the opened one.
         let found = file
             .metadata()
             .map_err(|error| FileError::io(path, error))?;
@@ -264,9 +268,9 @@ impl Files {
         })
     }
 
-    /// Puts `bytes` at `path`, whole or not at all; says how large the file was that was there. A link is followed once, to
-    /// the file whose name then gets new content, and stays a link; other names of that file (hard links) keep the old.
-    /// With `expected`, only if the file there is still that one.
+    /// Writes `bytes` to `path` atomically, and returns the size of the file that was there.
+    /// Follows a symlink and replaces its target; other hard links to that file keep the old
+    /// content. With `expected`, fails if the file has changed.
     pub(crate) fn replace(
         &self,
         path: &str,
@@ -282,7 +286,7 @@ impl Files {
         if path.ends_with('/') {
             return Err(FileError::NotAFolder(path.to_owned()));
         }
-        for _ in 0..LINKS {
+        for _ in 0..MAX_LINKS {
             let fail = |errno| self.explain(&place, path, errno);
             let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name()) else {
                 place.open(&place.path, LOOK).map_err(fail)?;
@@ -290,7 +294,7 @@ impl Files {
             };
             let folder = place.folder(above).map_err(fail)?;
             if let Some(target) = link_at(&folder, name).map_err(fail)? {
-                // Nothing is made at the end of a link that leads nowhere.
+                // Do not create the target of a dangling symlink.
                 place.open(&place.path, LOOK).map_err(fail)?;
                 let target = above.join(target);
                 place.path = target;
@@ -352,7 +356,7 @@ impl Files {
             })
     }
 
-    /// What an error means, and where a link leads that leads nowhere.
+    /// Explains an error, including the target of a dangling symlink.
     fn explain(&self, place: &Place<'_>, path: &str, errno: Errno) -> FileError {
         if errno == Errno::NOENT
             && let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name())
@@ -368,7 +372,7 @@ impl Files {
     }
 }
 
-/// What is at `name`, a link as such.
+/// Returns the metadata of `name`, without following a symlink.
 fn look(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Option<Metadata>> {
     let flags = LOOK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
@@ -381,7 +385,7 @@ fn look(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Option<Metad
     }
 }
 
-/// Where the link at `name` leads; `None` where there is no link.
+/// Returns the target of the symlink at `name`; `None` if it is not a symlink.
 fn link_at(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<PathBuf>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {}
@@ -401,7 +405,7 @@ fn refuse_special(path: &str, found: &Metadata) -> Result<(), FileError> {
     } else if kind.is_socket() {
         "a socket"
     } else if kind.is_symlink() {
-        "a link that was put there meanwhile"
+        "a symlink that has just been created"
     } else {
         "a device"
     };
@@ -411,7 +415,7 @@ fn refuse_special(path: &str, found: &Metadata) -> Result<(), FileError> {
     })
 }
 
-/// `/proc/self` is this program here, with its environment and the keys in it.
+/// `/proc/self` is zot itself here, with the keys in its environment.
 fn refuse_proc(path: &str, opened: &OwnedFd) -> Result<(), FileError> {
     #[cfg(target_os = "linux")]
     if let Ok(system) = rustix::fs::fstatfs(opened)
@@ -430,29 +434,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_changes_between_reading_and_writing_is_left_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn a_file_that_changed_since_it_was_read_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(folder.path().to_owned(), Vec::new());
         let at = folder.path().join("x");
         for jailed in [false, true] {
-            workspace.set_jail(jailed).expect("set");
+            workspace.set_jail(jailed).unwrap();
             let files = workspace.files();
             let changes: [&dyn Fn(); 3] = [
-                &|| fs::write(&at, "theirs").expect("written"),
+                &|| fs::write(&at, "theirs").unwrap(),
                 &|| {
-                    fs::write(folder.path().join("y"), "theirs").expect("written");
-                    fs::rename(folder.path().join("y"), &at).expect("renamed");
+                    fs::write(folder.path().join("y"), "theirs").unwrap();
+                    fs::rename(folder.path().join("y"), &at).unwrap();
                 },
-                &|| fs::remove_file(&at).expect("removed"),
+                &|| fs::remove_file(&at).unwrap(),
             ];
             for (number, change) in changes.iter().enumerate() {
-                fs::write(&at, "first!").expect("written");
+                fs::write(&at, "first!").unwrap();
                 let Ok(Opened::File(mut file, found)) = files.open("x") else {
                     panic!("a file");
                 };
                 let mut text = String::new();
-                file.read_to_string(&mut text).expect("text");
-                // Later than the clock of the file system can tell apart.
+                file.read_to_string(&mut text).unwrap();
+                // Longer than the resolution of the file system's timestamps.
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 change();
                 let stamp = Stamp::of(&found);
@@ -460,7 +464,7 @@ mod tests {
                 assert!(matches!(result, Err(FileError::Changed(_))), "{number}");
                 let now = fs::read_to_string(&at).unwrap_or_default();
                 assert!(now == "theirs" || now.is_empty(), "{now}");
-                let left = fs::read_dir(folder.path()).expect("a folder").count();
+                let left = fs::read_dir(folder.path()).unwrap().count();
                 assert!(left <= 1, "{left}");
             }
         }

@@ -1,4 +1,4 @@
-//! `write`: a file, whole.
+//! The `write` tool: writes a whole file.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -22,14 +22,14 @@ pub(super) struct Args {
 pub(super) fn tool_spec() -> ToolSpec {
     spec(
         NAME,
-        "Writes a whole file: makes it, with the folders above it, or replaces what is there. The content is written as it \
-         is, byte for byte. A link is followed to the file it leads to. To change a part of a file, use `edit`."
+        "Writes a whole file. Creates it and its parent folders, or replaces an existing file. The content is written \
+         byte for byte. Symlinks are followed. To change part of a file, use `edit`."
             .to_owned(),
         json!({
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "The file, absolute or relative to the working directory."},
-                "content": {"type": "string", "description": "All that the file is to contain."}
+                "content": {"type": "string", "description": "The complete content of the file."}
             },
             "required": ["path", "content"],
             "additionalProperties": false
@@ -45,7 +45,7 @@ pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
     match files.replace(path, content.as_bytes(), None) {
         Ok(None) => completed(format!("created `{path}`: {lines}, {size}")),
         Ok(Some(before)) => completed(format!(
-            "replaced `{path}`: {lines}, {size} (it had {})",
+            "replaced `{path}`: {lines}, {size} (previously {})",
             count(before, "byte")
         )),
         Err(error) => failed(error.to_string()),

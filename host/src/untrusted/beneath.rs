@@ -1,5 +1,5 @@
-//! Opens what is beneath a folder, and nothing that a link or `..` leads out to. The kernel resolves and opens in one step,
-//! so there is no moment between a check and its use.
+//! Opens files beneath a folder, and refuses symlinks and `..` that lead out of it. The kernel
+//! resolves and opens the path in one step, so there is no gap between check and use.
 
 use std::{
     collections::VecDeque,
@@ -14,11 +14,11 @@ use rustix::{
     io::{Errno, Result},
 };
 
-/// As many links as the kernel follows.
-const LINKS: usize = 40;
+/// The kernel's own limit on symlinks in one path.
+const MAX_LINKS: usize = 40;
 
-/// Opens the relative `path` beneath `root`. What leads out of it, if only for a part of the way, is `EXDEV`, and so is an
-/// absolute link, wherever it points.
+/// Opens the relative `path` beneath `root`. Returns `EXDEV` if the path leaves `root` at any
+/// point, or follows an absolute symlink, whatever its target.
 pub(crate) fn open(
     root: BorrowedFd<'_>,
     path: &Path,
@@ -34,11 +34,11 @@ pub(crate) fn open(
     {
         use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        // A rename anywhere on the system while `..` is resolved makes the kernel give up, not go wrong.
+        // If anything on the system is renamed while the kernel resolves `..`, it returns `EAGAIN`.
         for _ in 0..1000 {
             match openat2(root, path, flags | OFlags::CLOEXEC, mode, resolve) {
                 Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
-                // A kernel before 5.6, or a container's filter from before that.
+                // Kernels before 5.6, or seccomp filters that do not know `openat2`.
                 Err(Errno::NOSYS | Errno::PERM) => return walk(root, path, flags, mode),
                 opened => return opened,
             }
@@ -49,9 +49,9 @@ pub(crate) fn open(
     walk(root, path, flags, mode)
 }
 
-/// The same without the kernel's help: one component at a time, none of them through a link that was not read here.
+/// Fallback without `openat2`: opens one component at a time and resolves every symlink here.
 fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
-    // A trailing slash, which the components do not show, asks for a folder.
+    // Path components do not keep a trailing slash.
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut above: Vec<OwnedFd> = Vec::new();
@@ -61,13 +61,13 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<
     while let Some(name) = left.pop_front() {
         let here = above.last().map_or(root, AsFd::as_fd);
         if name == ".." {
-            // Up to the folder that was come from, wherever it may be by now.
+            // Return to the folder we came from, wherever it is by now.
             above.pop().ok_or(Errno::XDEV)?;
             continue;
         }
         if is_link(here, &name)? {
             links += 1;
-            if links > LINKS {
+            if links > MAX_LINKS {
                 return Err(Errno::LOOP);
             }
             let target = readlinkat(here, &name, Vec::new())?.into_bytes();
@@ -87,13 +87,13 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<
 fn is_link(folder: BorrowedFd<'_>, name: &OsStr) -> Result<bool> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Symlink),
-        // It may be about to be made.
+        // The caller may be about to create it.
         Err(Errno::NOENT) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Puts the components of `path` before what is left.
+/// Prepends the components of `path` to the remaining ones.
 fn push(left: &mut VecDeque<OsString>, path: &Path) -> Result<()> {
     for component in path.components().rev() {
         match component {
@@ -121,18 +121,18 @@ mod tests {
     fn text(opens: Opens, root: &File, path: &str) -> Result<String> {
         let opened = opens(root.as_fd(), Path::new(path), OFlags::RDONLY, Mode::empty())?;
         let mut text = String::new();
-        File::from(opened).read_to_string(&mut text).expect("text");
+        File::from(opened).read_to_string(&mut text).unwrap();
         Ok(text)
     }
 
     #[test]
-    fn the_kernel_and_the_walk_agree() {
-        let outer = tempfile::tempdir().expect("a folder");
+    fn openat2_and_the_fallback_agree() {
+        let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("root");
-        fs::create_dir_all(root.join("a/b")).expect("made");
-        fs::write(outer.path().join("secret"), "secret").expect("written");
-        fs::write(root.join("top"), "top").expect("written");
-        fs::write(root.join("a/b/deep"), "deep").expect("written");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        fs::write(root.join("top"), "top").unwrap();
+        fs::write(root.join("a/b/deep"), "deep").unwrap();
         for (target, link) in [
             ("a/b", "to_b"),
             ("../top", "a/up"),
@@ -143,10 +143,10 @@ mod tests {
             ("nothing", "dangling"),
             ("/etc/hostname", "absolute"),
         ] {
-            symlink(target, root.join(link)).expect("linked");
+            symlink(target, root.join(link)).unwrap();
         }
-        symlink(root.join("top"), root.join("absolute_inside")).expect("linked");
-        let root = File::open(&root).expect("opened");
+        symlink(root.join("top"), root.join("absolute_inside")).unwrap();
+        let root = File::open(&root).unwrap();
         let cases = [
             ("top", Ok("top")),
             ("./a//b/./deep", Ok("deep")),
@@ -175,28 +175,27 @@ mod tests {
         }
     }
 
-    /// Without the kernel's help too, a link that is swapped in leads nowhere.
     #[test]
-    fn neither_is_led_out_by_a_link_that_is_swapped_in() {
+    fn a_symlink_swapped_in_during_resolution_never_leads_out() {
         use std::sync::atomic::{AtomicBool, Ordering};
 
         use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-        let outer = tempfile::tempdir().expect("a folder");
+        let outer = tempfile::tempdir().unwrap();
         let at = |path: &str| outer.path().join(path);
         for folder in ["root/folder", "outside"] {
-            fs::create_dir_all(at(folder)).expect("made");
+            fs::create_dir_all(at(folder)).unwrap();
         }
-        fs::write(at("root/folder/file"), "own").expect("written");
-        fs::write(at("outside/file"), "secret").expect("written");
-        symlink("../outside", at("root/link")).expect("linked");
-        let root = File::open(at("root")).expect("opened");
+        fs::write(at("root/folder/file"), "own").unwrap();
+        fs::write(at("outside/file"), "secret").unwrap();
+        symlink("../outside", at("root/link")).unwrap();
+        let root = File::open(at("root")).unwrap();
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     let (a, b) = (at("root/folder"), at("root/link"));
-                    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
+                    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
                     std::thread::sleep(std::time::Duration::from_micros(1));
                 }
             });
@@ -205,7 +204,7 @@ mod tests {
                 for _ in 0..20_000 {
                     match text(opens, &root, "folder/file") {
                         Ok(text) if text == "own" => own += 1,
-                        Ok(text) => panic!("led out to: {text}"),
+                        Ok(text) => panic!("escaped the root: {text}"),
                         Err(_) => refused += 1,
                     }
                 }

@@ -90,7 +90,7 @@ fn a_providers_failure_is_one_error_and_exit_1() {
     assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{ran:?}");
     assert_eq!(
         ran.err,
-        "error: openai does not accept the key: who are you\nhint: zot auth set openai\n"
+        "error: openai rejected the API key: who are you\nhint: run `zot auth set openai`\n"
     );
 }
 
@@ -120,7 +120,7 @@ fn the_limit_of_steps_is_a_failure() {
         ],
     );
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));
-    assert_eq!(ran.err, "error: the limit of 1 model calls is reached\n");
+    assert_eq!(ran.err, "error: reached the limit of 1 model calls\n");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_missing_or_read_only_home_keeps_nobody_from_working() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("demo model"));
     assert!(
-        ran.err.contains("! this session is not kept: "),
+        ran.err.contains("! this session is not saved: "),
         "{}",
         ran.err
     );

@@ -59,7 +59,7 @@ fn the_outputs_of_a_session_are_bounded_and_that_is_said() {
         .map(|path| fs::metadata(path).expect("there").len())
         .sum();
     assert!(size <= 64 << 20, "{size}");
-    assert!(ran.out.contains("made room for it"), "{}", ran.out);
+    assert!(ran.out.contains("deleted to make room"), "{}", ran.out);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_program_has_the_agent_within_it() {
     let ran = run(&["openai", "hello"]);
     assert_eq!(ran.status.code(), Some(1));
     assert!(
-        String::from_utf8_lossy(&ran.stderr).contains("no key for openai"),
+        String::from_utf8_lossy(&ran.stderr).contains("no API key for openai"),
         "{ran:?}"
     );
 }

@@ -183,7 +183,7 @@ fn changes(zot: &mut Rpc) {
     assert_eq!(set, json!({"model": "demo"}));
     let wrong = zot.error(&json!({"id": "7b", "type": "set_model", "model": "claude-opus-4-5"}));
     assert!(
-        wrong.contains("demo has no model `claude-opus-4-5`; known: demo"),
+        wrong.contains("demo has no model `claude-opus-4-5`\nhint: known models: demo"),
         "{wrong}"
     );
     let set = zot.data(&json!({"id": "10", "type": "set_reasoning", "reasoning": "high"}));

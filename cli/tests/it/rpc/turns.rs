@@ -177,7 +177,7 @@ fn the_limit_of_steps_is_an_error_and_then_done() {
     assert_eq!(types(&lines)[lines.len() - 2..], ["error", "done"]);
     assert_eq!(
         of(&lines, "error")["message"],
-        "the limit of 1 model calls is reached"
+        "reached the limit of 1 model calls"
     );
 }
 

@@ -175,7 +175,7 @@ fn a_damaged_configuration_is_said() {
     fs::create_dir_all(world.path("zot")).expect("made");
     fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("written");
     let mut screen = Screen::demo(&world, &[]);
-    screen.wait_for("the defaults are used");
+    screen.wait_for("using the defaults");
     screen.wait_idle();
     screen.leave();
 }

@@ -1,4 +1,4 @@
-//! What the Messages API streams.
+//! Decodes the event stream of the Messages API.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use zot_protocol::{Object, StopReason, ToolId};
 
 use crate::provider::{
     Delta, Tokens,
-    exchange::{Decode, Wrong},
-    seam::{Raw, Seam},
+    exchange::{Decode, DecodeError},
     sse,
+    surrogates::{PieceJoiner, RawText},
 };
 
-/// Makes deltas of the events of one answer.
+/// Decodes the events of one answer.
 pub(super) struct Answer {
     model: String,
-    /// The blocks that have begun and not ended, by their number.
+    /// Blocks that have begun and not ended, by index.
     open: Vec<(u64, Open)>,
-    /// Of texts and of thoughts.
-    seam: Seam,
+    /// Joins pieces of text and reasoning.
+    joiner: PieceJoiner,
     tokens: Tokens,
     stop: Option<StopReason>,
 }
@@ -27,23 +27,23 @@ enum Open {
     Tool {
         id: ToolId,
         has_args: bool,
-        seam: Seam,
+        joiner: PieceJoiner,
     },
     Thinking {
         signature: String,
     },
 }
 
-/// The seal on what a model has thought: whose it is, and what the API wants back.
-pub(super) enum Seal<'a> {
-    /// The signature of a thought.
+/// A signature of reasoning, stored with the model's name.
+pub(super) enum Signature<'a> {
+    /// The signature of readable reasoning.
     Open(&'a str),
-    /// A thought that nobody may read.
+    /// Redacted reasoning.
     Redacted(&'a str),
 }
 
-impl<'a> Seal<'a> {
-    /// The seal, where it is one of this model's.
+impl<'a> Signature<'a> {
+    /// Parses a stored signature, if it belongs to this model.
     pub(super) fn parse(text: &'a str, model: &str) -> Option<Self> {
         let (kind, value) = text
             .strip_prefix(model)?
@@ -64,10 +64,10 @@ impl<'a> Seal<'a> {
     }
 }
 
-/// Any event, flat: one pass over its text, and open to what later versions add.
+/// Any event, flattened into one struct. Unknown fields are ignored.
 #[derive(Deserialize)]
 struct Event {
-    r#type: Kind,
+    r#type: EventType,
     #[serde(default)]
     index: u64,
     message: Option<Start>,
@@ -79,7 +79,7 @@ struct Event {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum EventType {
     MessageStart,
     ContentBlockStart,
     ContentBlockDelta,
@@ -87,7 +87,7 @@ enum Kind {
     MessageDelta,
     MessageStop,
     Error,
-    /// A ping, or what later versions add.
+    /// A ping, or an event type from a later API version.
     #[serde(other)]
     Other,
 }
@@ -116,14 +116,14 @@ struct Block {
 
 #[derive(Deserialize)]
 struct Piece {
-    text: Option<Raw>,
-    partial_json: Option<Raw>,
-    thinking: Option<Raw>,
+    text: Option<RawText>,
+    partial_json: Option<RawText>,
+    thinking: Option<RawText>,
     signature: Option<String>,
     stop_reason: Option<String>,
 }
 
-/// Tokens; absent: as before.
+/// Token counts. Missing ones are unchanged.
 #[derive(Deserialize)]
 struct Usage {
     #[serde(rename = "input_tokens")]
@@ -145,12 +145,11 @@ struct Failure {
 }
 
 impl Answer {
-    /// The answer of a model.
     pub(super) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             open: Vec::new(),
-            seam: Seam::default(),
+            joiner: PieceJoiner::default(),
             tokens: Tokens::default(),
             stop: None,
         }
@@ -178,15 +177,22 @@ impl Answer {
                     id: id.clone(),
                     name: block.name,
                 });
-                // Compatible servers are known to send the whole input here.
+                // Some compatible servers send the whole input here.
                 let has_args = !block.input.is_empty();
                 if has_args {
                     let delta = serde_json::Value::Object(block.input).to_string();
                     let id = id.clone();
                     deltas.push_back(Delta::ToolArgs { id, delta });
                 }
-                let seam = Seam::default();
-                self.open.push((index, Open::Tool { id, has_args, seam }));
+                let joiner = PieceJoiner::default();
+                self.open.push((
+                    index,
+                    Open::Tool {
+                        id,
+                        has_args,
+                        joiner,
+                    },
+                ));
             }
             "thinking" => {
                 if !block.thinking.is_empty() {
@@ -196,8 +202,8 @@ impl Answer {
                 self.open.push((index, Open::Thinking { signature }));
             }
             "redacted_thinking" => {
-                let seal = Seal::Redacted(&block.data).write(&self.model);
-                deltas.push_back(Delta::ThinkingSignature(seal));
+                let signature = Signature::Redacted(&block.data).write(&self.model);
+                deltas.push_back(Delta::ThinkingSignature(signature));
             }
             "text" if !block.text.is_empty() => deltas.push_back(Delta::Text(block.text)),
             _ => {}
@@ -214,12 +220,15 @@ impl Answer {
         index: u64,
         piece: Piece,
         deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeError> {
         let given = |text: String| (!text.is_empty()).then_some(text);
-        if let Some(text) = piece.text.and_then(|text| given(self.seam.join(text))) {
+        if let Some(text) = piece.text.and_then(|text| given(self.joiner.join(text))) {
             deltas.push_back(Delta::Text(text));
         }
-        if let Some(text) = piece.thinking.and_then(|text| given(self.seam.join(text))) {
+        if let Some(text) = piece
+            .thinking
+            .and_then(|text| given(self.joiner.join(text)))
+        {
             deltas.push_back(Delta::Thinking(text));
         }
         if let (Some(more), Some(Open::Thinking { signature })) =
@@ -228,13 +237,18 @@ impl Answer {
             signature.push_str(&more);
         }
         if let Some(args) = piece.partial_json.filter(|args| !args.is_empty()) {
-            let Some(Open::Tool { id, has_args, seam }) = self.open(index) else {
-                let message = format!("arguments for block {index}, which is no tool call");
-                return Err(Wrong::Malformed(message));
+            let Some(Open::Tool {
+                id,
+                has_args,
+                joiner,
+            }) = self.open(index)
+            else {
+                let message = format!("arguments for block {index}, which is not a tool call");
+                return Err(DecodeError::Malformed(message));
             };
             *has_args = true;
             let id = id.clone();
-            if let Some(delta) = given(seam.join(args)) {
+            if let Some(delta) = given(joiner.join(args)) {
                 deltas.push_back(Delta::ToolArgs { id, delta });
             }
         }
@@ -256,8 +270,8 @@ impl Answer {
                 deltas.push_back(Delta::ToolEnd { id });
             }
             Open::Thinking { signature } if !signature.is_empty() => {
-                let seal = Seal::Open(&signature).write(&self.model);
-                deltas.push_back(Delta::ThinkingSignature(seal));
+                let signature = Signature::Open(&signature).write(&self.model);
+                deltas.push_back(Delta::ThinkingSignature(signature));
             }
             Open::Thinking { .. } => {}
         }
@@ -265,62 +279,69 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(&mut self, event: sse::Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
-        let event: Event = serde_json::from_str(event.data).map_err(|error| Wrong::json(&error))?;
+    fn event(
+        &mut self,
+        event: sse::Event<'_>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), DecodeError> {
+        let event: Event =
+            serde_json::from_str(event.data).map_err(|error| DecodeError::json(&error))?;
         match event.r#type {
-            Kind::MessageStart => self.used(event.message.and_then(|start| start.usage), deltas),
-            Kind::ContentBlockStart => {
+            EventType::MessageStart => {
+                self.used(event.message.and_then(|start| start.usage), deltas);
+            }
+            EventType::ContentBlockStart => {
                 if let Some(block) = event.content_block {
                     self.begin(event.index, block, deltas);
                 }
             }
-            Kind::ContentBlockDelta => {
+            EventType::ContentBlockDelta => {
                 if let Some(piece) = event.delta {
                     self.piece(event.index, piece, deltas)?;
                 }
             }
-            Kind::ContentBlockStop => self.end_block(event.index, deltas),
-            Kind::MessageDelta => {
+            EventType::ContentBlockStop => self.end_block(event.index, deltas),
+            EventType::MessageDelta => {
                 self.used(event.usage, deltas);
                 if let Some(reason) = event.delta.and_then(|piece| piece.stop_reason) {
                     self.stop = Some(stop(&reason)?);
                 }
             }
-            Kind::MessageStop => {
-                let unknown = || Wrong::Malformed("an end without a reason".to_owned());
+            EventType::MessageStop => {
+                let unknown = || DecodeError::Malformed("missing stop reason".to_owned());
                 let stop = self.stop.take().ok_or_else(unknown)?;
                 deltas.push_back(Delta::Stop(stop));
             }
-            Kind::Error => {
+            EventType::Error => {
                 let failure = event.error.unwrap_or(Failure {
                     r#type: String::new(),
-                    message: "an error without a reason".to_owned(),
+                    message: "unknown error".to_owned(),
                 });
-                let passes = matches!(&*failure.r#type, "overloaded_error" | "rate_limit_error");
-                return Err(Wrong::Failed {
+                let can_retry = matches!(&*failure.r#type, "overloaded_error" | "rate_limit_error");
+                return Err(DecodeError::Failed {
                     message: failure.message,
-                    passes,
+                    can_retry,
                 });
             }
-            Kind::Other => {}
+            EventType::Other => {}
         }
         Ok(())
     }
 
     fn end(&mut self, _: &mut VecDeque<Delta>) {
-        // An answer of this API says its end; without it, it is cut off.
+        // This API sends an explicit end. Without it, the answer is truncated.
     }
 }
 
-fn stop(reason: &str) -> Result<StopReason, Wrong> {
+fn stop(reason: &str) -> Result<StopReason, DecodeError> {
     Ok(match reason {
         "end_turn" | "stop_sequence" | "pause_turn" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => {
-            return Err(Wrong::Failed {
+            return Err(DecodeError::Failed {
                 message: "the model declined to answer (refusal)".to_owned(),
-                passes: false,
+                can_retry: false,
             });
         }
         other => StopReason::from(other),

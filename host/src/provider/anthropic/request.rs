@@ -1,4 +1,4 @@
-//! What the Messages API is sent.
+//! Writes requests for the Messages API.
 
 use serde_json::{Value, json};
 use zot_protocol::{Content, Reasoning, ToolId};
@@ -8,7 +8,7 @@ use crate::{
     provider::{Model, Request, ToolSpec, catalogue::Thinks},
 };
 
-use super::answer::Seal;
+use super::answer::Signature;
 
 pub(super) fn body(request: &Request, model: &Model) -> Value {
     let max_tokens = request
@@ -30,8 +30,8 @@ pub(super) fn body(request: &Request, model: &Model) -> Value {
         body["system"] = json!([system]);
     }
     let mut messages = messages(&request.messages, &request.model);
-    // The last is read again by the next turn. The one before it is where the last turn wrote to, should this one have
-    // brought more blocks than the provider looks back.
+    // The next turn reads the cache at the last message. The one before is where the previous turn
+    // wrote it, in case this turn added more blocks than the provider looks back.
     let users = messages
         .iter_mut()
         .rev()
@@ -48,7 +48,7 @@ pub(super) fn body(request: &Request, model: &Model) -> Value {
     body
 }
 
-/// Marks the end of something that the provider may keep.
+/// Marks the end of a prefix that the provider may cache.
 fn mark(block: Option<&mut Value>) {
     if let Some(block) = block {
         block["cache_control"] = json!({"type": "ephemeral"});
@@ -59,7 +59,7 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
 }
 
-/// How much the model thinks, in the words that it understands.
+/// Sets the reasoning options that the model supports.
 fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
     let level = request.reasoning;
     let effort = match level {
@@ -69,16 +69,16 @@ fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
         Some(_) => Some("high"),
     };
     let wants = !matches!(level, None | Some(Reasoning::Off));
-    // Models that say nothing between their tool calls but in thought would be silent without the summary.
+    // Without the summary, models that only write reasoning between tool calls would appear silent.
     let adaptive = json!({"type": "adaptive", "display": "summarized"});
     let (thinking, effort) = match model.thinks {
-        Thinks::Budget if wants && !is_amid_unsealed_calls(request) => {
+        Thinks::Budget if wants && !follows_unsigned_calls(request) => {
             let most = match level {
                 Some(Reasoning::Low) => 4096,
                 Some(Reasoning::Medium) => 16_384,
                 _ => 32_768,
             };
-            // The answer itself needs room too, and the API takes no budget under this.
+            // Leave room for the answer itself. 1024 is the API's minimum.
             let budget = most.min(max_tokens / 2);
             if budget < 1024 {
                 return;
@@ -98,9 +98,9 @@ fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
     }
 }
 
-/// Whether the results that are sent belong to calls without a thought before them, as after a change of the model. The
-/// API wants such a turn to end as it began: without thinking.
-fn is_amid_unsealed_calls(request: &Request) -> bool {
+/// Reports whether the tool results belong to calls without signed reasoning, as after a change of
+/// the model. The API requires such a turn to finish without reasoning.
+fn follows_unsigned_calls(request: &Request) -> bool {
     let mut last = request.messages.iter().rev();
     if last.next().is_none_or(|message| message.role != Role::Tool) {
         return false;
@@ -110,7 +110,7 @@ fn is_amid_unsealed_calls(request: &Request) -> bool {
             !message
                 .content
                 .iter()
-                .any(|block| sealed(block, &request.model).is_some())
+                .any(|block| signed_thinking(block, &request.model).is_some())
         })
 }
 
@@ -129,7 +129,7 @@ fn messages(transcript: &[Message], model: &str) -> Vec<Value> {
         if blocks.is_empty() {
             continue;
         }
-        // Results and what the user said after them are one message to the API.
+        // The API expects tool results and the following user text in one message.
         match messages.last_mut() {
             Some(last) if last["role"] == role => {
                 if let Some(content) = last["content"].as_array_mut() {
@@ -146,7 +146,7 @@ fn block(block: &Block, model: &str) -> Option<Value> {
     Some(match block {
         Block::Text { text } => text_block(text)?,
         Block::Image { mime_type, data } => image(mime_type, data),
-        Block::Thinking { .. } => sealed(block, model)?,
+        Block::Thinking { .. } => signed_thinking(block, model)?,
         Block::ToolCall { id, name, args } => {
             json!({"type": "tool_use", "id": accepted(id), "name": name, "input": args})
         }
@@ -175,7 +175,7 @@ fn block(block: &Block, model: &str) -> Option<Value> {
     })
 }
 
-/// A text; the API takes none that is empty.
+/// A text block. The API rejects empty ones.
 fn text_block(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
@@ -184,20 +184,20 @@ fn image(mime_type: &str, data: &str) -> Value {
     json!({"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}})
 }
 
-/// What this model has thought, with its seal.
-fn sealed(block: &Block, model: &str) -> Option<Value> {
+/// Reasoning of this model, with its signature.
+fn signed_thinking(block: &Block, model: &str) -> Option<Value> {
     let Block::Thinking { text, signature } = block else {
         return None;
     };
-    Some(match Seal::parse(signature.as_deref()?, model)? {
-        Seal::Open(signature) => {
+    Some(match Signature::parse(signature.as_deref()?, model)? {
+        Signature::Open(signature) => {
             json!({"type": "thinking", "thinking": text, "signature": signature})
         }
-        Seal::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
+        Signature::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
     })
 }
 
-/// An id in the characters that the API takes; another provider's may have others.
+/// Replaces characters that the API does not accept in an id. Ids of other providers may have them.
 fn accepted(id: &ToolId) -> String {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let id: String = id

@@ -12,19 +12,19 @@ use zot_protocol::{StopReason, ToolId};
 
 use super::{Delta, Request, Tokens, estimate, pieces, tool_call};
 
-/// More than any script.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// The size limit of a script.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Turns of a model, one per line: an object, or an array of such objects that happen one after the other. Empty lines
-/// are skipped. All fields are optional, and happen in this order:
+/// A script of model turns, one per line: an object, or an array of objects to play in sequence.
+/// Empty lines are skipped. All fields are optional, and play in this order:
 ///
 /// | field | what happens |
 /// |---|---|
-/// | `delay_ms` | nothing, for so long |
-/// | `thinking` | a thought; `signature` seals it |
-/// | `text` | a text: a string streams word by word, an array of strings exactly in these pieces |
-/// | `tool_call` | a call: `name`, and `args` (an object, or a string that goes out as it is, JSON or not), `id` |
-/// | `tool_calls` | several, in an array |
+/// | `delay_ms` | waits this many milliseconds |
+/// | `thinking` | reasoning, signed with `signature` |
+/// | `text` | text: a string streams word by word, an array of strings in exactly these pieces |
+/// | `tool_call` | a tool call: `name`, `args` (an object, or a string that is sent unchanged, even if it is not JSON), `id` |
+/// | `tool_calls` | an array of tool calls |
 /// | `usage` | tokens: `input`, `output`, `cache_read`, `cache_write`; without it they are estimated |
 /// | `error` | the provider fails with this message, and the turn is over |
 /// | `cut_off` | `true`: the answer stops in the middle, and the turn is over |
@@ -46,29 +46,29 @@ pub struct Script {
     turns: Vec<Vec<Part>>,
 }
 
-/// Why a script cannot be played.
+/// Error returned for an invalid script.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// It cannot be read.
-    #[error("cannot read the script `{}`: {source}", path.display())]
+    /// The file cannot be read.
+    #[error("cannot read script `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// A line is no turn.
-    #[error("line {line} of the script is no turn: {reason}")]
+    /// A line is invalid.
+    #[error("invalid line {line} in script: {reason}")]
     Line {
-        /// Which, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// What is invalid.
         reason: String,
     },
 }
 
-/// One thing that happens in a turn.
+/// A step of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     Delta(Delta),
@@ -119,7 +119,7 @@ fn nothing() -> String {
     "{}".to_owned()
 }
 
-/// A string in words, or an array of pieces.
+/// Deserialises a string, split into words, or an array of pieces.
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let wrong = || D::Error::custom("a text must be a string or an array of strings");
     match Value::deserialize(deserializer)? {
@@ -144,19 +144,19 @@ fn args<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
 }
 
 impl Script {
-    /// Reads a file.
+    /// Reads a script from a file.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io {
             path: path.to_owned(),
             source,
         };
-        if fs::metadata(path).map_err(io)?.len() > MOST_BYTES {
-            return Err(io(io::Error::other("it is too large")));
+        if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {
+            return Err(io(io::Error::other("file is too large")));
         }
         Self::parse(&fs::read_to_string(path).map_err(io)?)
     }
 
-    /// Reads a text.
+    /// Parses a script.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
         let turns = lines
@@ -165,7 +165,7 @@ impl Script {
             .map(|(number, line)| {
                 turn(line).map_err(|error| ScriptError::Line {
                     line: number + 1,
-                    // Where in this line; it has no others.
+                    // Every line is parsed alone, so its number is always 1.
                     reason: error.to_string().replace(" at line 1 column", " at column"),
                 })
             });
@@ -174,21 +174,21 @@ impl Script {
         })
     }
 
-    /// How many turns it has.
+    /// Returns the number of turns.
     pub fn len(&self) -> usize {
         self.turns.len()
     }
 
-    /// Whether it has none.
+    /// Reports whether it has no turns.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
 
-    /// What happens in a turn, counted from 0.
+    /// Returns the steps of a turn, counted from 0.
     pub(super) fn turn(&self, number: usize, request: &Request) -> Vec<Step> {
         let Some(parts) = self.turns.get(number) else {
             return vec![Step::Fail(format!(
-                "the script has {} turns, and this is turn {}",
+                "the script has {} turns, but the agent asked for turn {}",
                 self.turns.len(),
                 number + 1
             ))];
@@ -209,8 +209,8 @@ impl Script {
             deltas.extend(part.text.iter().cloned().map(Delta::Text));
             for call in part.tool_call.iter().chain(&part.tool_calls) {
                 calls += 1;
-                let minted = || format!("demo_{}_{calls}", request.messages.len());
-                let id = ToolId(call.id.clone().unwrap_or_else(minted));
+                let default_id = || format!("demo_{}_{calls}", request.messages.len());
+                let id = ToolId(call.id.clone().unwrap_or_else(default_id));
                 tool_call(&id, &call.name, &call.args, &mut deltas);
             }
             if let Some(usage) = part.usage {

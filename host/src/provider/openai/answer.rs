@@ -1,4 +1,4 @@
-//! What Chat Completions streams.
+//! Decodes the event stream of Chat Completions.
 
 use std::{
     collections::VecDeque,
@@ -11,23 +11,24 @@ use zot_protocol::{StopReason, ToolId};
 
 use crate::provider::{
     Delta, Tokens,
-    exchange::{Decode, Wrong},
+    exchange::{Decode, DecodeError},
     http::error_text,
-    retry::passes,
-    seam::{Raw, Seam},
+    retry::can_retry_status,
     sse,
+    surrogates::{PieceJoiner, RawText},
 };
 
-/// Makes deltas of the chunks of one answer.
+/// Decodes the chunks of one answer.
 ///
-/// Tolerated, since servers do it: no usage, or usage with every chunk; no `[DONE]` after the reason for the end, or no
-/// reason before `[DONE]`; calls whole or in pieces, with arguments as text or as an object, all with the same index, or
-/// without ids, which are minted then; thoughts as `reasoning_content` or `reasoning`.
+/// Tolerates these deviations of servers: no usage, or usage with every chunk; no `[DONE]` after
+/// the finish reason, or no finish reason before `[DONE]`; calls whole or in pieces, with arguments
+/// as text or as an object, all with the same index, or without ids, which are then generated;
+/// reasoning as `reasoning_content` or `reasoning`.
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
-    text: Seam,
-    thinking: Seam,
+    text: PieceJoiner,
+    thinking: PieceJoiner,
     tokens: Tokens,
     finish: Option<String>,
     has_content: bool,
@@ -36,17 +37,17 @@ pub(super) struct Answer {
 #[derive(Default)]
 struct Call {
     index: Option<u64>,
-    /// The server's name for it.
+    /// The server's id for it.
     given: Option<String>,
-    /// Ours, once it has begun.
+    /// The id we use, once the call has begun.
     id: Option<ToolId>,
-    /// Arguments that came before the name.
+    /// Arguments that arrived before the name.
     early: String,
-    seam: Seam,
+    joiner: PieceJoiner,
     has_args: bool,
 }
 
-/// `A` is what arguments are: a text, or with some servers an object.
+/// `A` is the type of the arguments: text, or an object with some servers.
 #[derive(Deserialize)]
 struct Chunk<A> {
     choices: Option<Vec<Choice<A>>>,
@@ -64,10 +65,10 @@ struct Choice<A> {
 
 #[derive(Deserialize)]
 struct Piece<A> {
-    content: Option<Raw>,
-    refusal: Option<Raw>,
-    reasoning_content: Option<Raw>,
-    reasoning: Option<Raw>,
+    content: Option<RawText>,
+    refusal: Option<RawText>,
+    reasoning_content: Option<RawText>,
+    reasoning: Option<RawText>,
     tool_calls: Option<Vec<CallPiece<A>>>,
 }
 
@@ -116,12 +117,12 @@ impl Answer {
         }
     }
 
-    fn piece<A: Into<Raw>>(
+    fn piece<A: Into<RawText>>(
         &mut self,
         piece: Piece<A>,
         deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), Wrong> {
-        let given = |text: Option<Raw>| text.filter(|text| !text.is_empty());
+    ) -> Result<(), DecodeError> {
+        let given = |text: Option<RawText>| text.filter(|text| !text.is_empty());
         if let Some(thinking) = given(piece.reasoning_content).or(given(piece.reasoning)) {
             let thinking = self.thinking.join(thinking);
             deltas.extend((!thinking.is_empty()).then_some(Delta::Thinking(thinking)));
@@ -141,17 +142,17 @@ impl Answer {
         Ok(())
     }
 
-    fn chunk<A: Into<Raw>>(
+    fn chunk<A: Into<RawText>>(
         &mut self,
         chunk: Chunk<A>,
         data: &str,
         deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeError> {
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             let message = error_text(data.as_bytes());
-            return Err(Wrong::Failed {
+            return Err(DecodeError::Failed {
                 message: message.unwrap_or_else(|| error.to_string()),
-                passes: is_passing(&error),
+                can_retry: is_transient(&error),
             });
         }
         let choices = chunk.choices.into_iter().flatten();
@@ -169,10 +170,11 @@ impl Answer {
         Ok(())
     }
 
-    /// The call that a piece belongs to; a new one where it is none of those before.
+    /// Finds the call that a piece belongs to, or adds a new one.
     fn find(&mut self, index: Option<u64>, id: Option<&str>, has_name: bool) -> Option<&mut Call> {
         let is_same = |call: &Call| match (index, id) {
-            // Gemini's endpoint, and Ollama's once, number every call 0: only the ids tell them apart.
+            // Gemini's endpoint, and older versions of Ollama, give every call the index 0, so only
+            // the ids differ.
             (Some(_), Some(id)) if has_name => {
                 call.index == index && call.given.as_deref().is_none_or(|given| given == id)
             }
@@ -191,23 +193,23 @@ impl Answer {
         self.calls.get_mut(known?)
     }
 
-    fn call<A: Into<Raw>>(
+    fn call<A: Into<RawText>>(
         &mut self,
         piece: CallPiece<A>,
         deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), DecodeError> {
         let function = piece.function;
         let (name, args) =
             function.map_or((None, None), |function| (function.name, function.arguments));
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (id, name) = (given(piece.id), given(name));
         let Some(call) = self.find(piece.index, id.as_deref(), name.is_some()) else {
-            return Err(Wrong::Malformed(
-                "a piece of a tool call that never began".to_owned(),
+            return Err(DecodeError::Malformed(
+                "piece of an unknown tool call".to_owned(),
             ));
         };
         call.given = call.given.take().or(id);
-        let args = args.map_or_else(String::new, |args| call.seam.join(args.into()));
+        let args = args.map_or_else(String::new, |args| call.joiner.join(args.into()));
         match (&call.id, name) {
             (Some(id), _) => {
                 if !args.is_empty() {
@@ -219,7 +221,7 @@ impl Answer {
                 }
             }
             (None, Some(name)) => {
-                let id = ToolId::from(call.given.clone().unwrap_or_else(mint));
+                let id = ToolId::from(call.given.clone().unwrap_or_else(generate_id));
                 call.id = Some(id.clone());
                 deltas.push_back(Delta::ToolStart {
                     id: id.clone(),
@@ -236,8 +238,8 @@ impl Answer {
         Ok(())
     }
 
-    /// The end, as the server gives it.
-    fn finish(&mut self, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
+    /// Ends the answer with the server's finish reason.
+    fn finish(&mut self, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError> {
         let stop = match self.finish.as_deref() {
             Some("length" | "model_length") => StopReason::Length,
             Some("content_filter") => {
@@ -245,15 +247,17 @@ impl Answer {
             }
             Some("error") => return Err(failed("the model ended with an error")),
             None if !self.has_content => {
-                return Err(Wrong::Malformed("an end without an answer".to_owned()));
+                return Err(DecodeError::Malformed("empty answer".to_owned()));
             }
-            // Some say `stop` though they have called a tool.
+            // Some servers send `stop` although they called a tool.
             _ if self.calls.is_empty() => StopReason::EndTurn,
             _ => StopReason::ToolUse,
         };
         for call in self.calls.drain(..) {
             let Some(id) = call.id else {
-                return Err(Wrong::Malformed("a tool call without a name".to_owned()));
+                return Err(DecodeError::Malformed(
+                    "tool call without a name".to_owned(),
+                ));
             };
             if !call.has_args {
                 deltas.push_back(Delta::ToolArgs {
@@ -269,48 +273,52 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(&mut self, event: sse::Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), Wrong> {
+    fn event(
+        &mut self,
+        event: sse::Event<'_>,
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<(), DecodeError> {
         if event.data.trim() == "[DONE]" {
             return self.finish(deltas);
         }
-        // Objects for arguments are rare enough to be read twice.
-        match serde_json::from_str::<Chunk<Raw>>(event.data) {
+        // Arguments as objects are rare, so parsing twice is fine.
+        match serde_json::from_str::<Chunk<RawText>>(event.data) {
             Ok(chunk) => self.chunk(chunk, event.data, deltas),
             Err(error) => match serde_json::from_str::<Chunk<Value>>(event.data) {
                 Ok(chunk) => self.chunk(chunk, event.data, deltas),
-                Err(_) => Err(Wrong::json(&error)),
+                Err(_) => Err(DecodeError::json(&error)),
             },
         }
     }
 
     fn end(&mut self, deltas: &mut VecDeque<Delta>) {
         if self.finish.is_some() {
-            // What is wrong with it is told as an answer without an end.
+            // An error here leaves the answer without an end, which is reported as truncated.
             let _ = self.finish(deltas);
         }
     }
 }
 
-fn failed(message: &str) -> Wrong {
-    Wrong::Failed {
+fn failed(message: &str) -> DecodeError {
+    DecodeError::Failed {
         message: message.to_owned(),
-        passes: false,
+        can_retry: false,
     }
 }
 
-/// Whether an error within the stream is one that passes, by its number or its name.
-fn is_passing(error: &Value) -> bool {
+/// Reports whether an error in the stream is transient, by its code or type.
+fn is_transient(error: &Value) -> bool {
     let code = &error["code"];
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
     let number = number.and_then(|number| u16::try_from(number).ok());
-    number.is_some_and(passes)
+    number.is_some_and(can_retry_status)
         || ["overloaded_error", "rate_limit_error", "server_overloaded"]
             .iter()
             .any(|kind| error["type"] == *kind)
 }
 
-/// An id for a call that came without one: not given before, in this transcript or another.
-fn mint() -> String {
+/// Generates a unique id for a call without one.
+fn generate_id() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("call_{random:016x}")
 }
@@ -320,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minted_ids_differ() {
-        assert_ne!(mint(), mint());
+    fn generated_ids_differ() {
+        assert_ne!(generate_id(), generate_id());
     }
 }

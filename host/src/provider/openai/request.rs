@@ -1,4 +1,4 @@
-//! What Chat Completions is sent.
+//! Writes requests for Chat Completions.
 
 use serde_json::{Value, json};
 use zot_protocol::{Content, Reasoning};
@@ -37,7 +37,7 @@ pub(super) fn body(request: &Request, model: &Model, is_original: bool) -> Value
     body
 }
 
-/// How much the model thinks, where it can: one that cannot refuses the word.
+/// Returns the reasoning effort, if the model supports it. Other models reject the field.
 fn effort<'a>(request: &Request, model: &'a Model) -> Option<&'a str> {
     let off = model.reasoning_off.as_deref().unwrap_or("low");
     match model.thinks {
@@ -61,7 +61,8 @@ fn tool(tool: &ToolSpec) -> Value {
 
 fn messages(transcript: &[Message]) -> Vec<Value> {
     let mut messages = Vec::new();
-    // Results are text alone here; their images follow as if the user had sent them, after the last result.
+    // Tool results are text only here, so their images follow in a user message after the last
+    // result.
     let mut images = Vec::new();
     for message in transcript {
         if message.role != Role::Tool {
@@ -105,7 +106,7 @@ fn user(blocks: &[Block]) -> Option<Value> {
     if parts.is_empty() {
         return None;
     }
-    // Small servers understand a plain text only.
+    // Some small servers accept only plain text.
     let content: Value = if has_images {
         parts.into()
     } else {

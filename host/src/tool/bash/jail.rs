@@ -1,4 +1,4 @@
-//! What a command may touch in the jail.
+//! The permissions of a command in the jail.
 
 use std::{
     env,
@@ -9,7 +9,8 @@ use zot_process::{Confinement, Spec};
 
 use super::Shell;
 
-/// Toolchains in the user's home. None of them holds a secret; what is beside them (`~/.cargo/credentials.toml`) may.
+/// Toolchains in the user's home. They contain no secrets, unlike files beside them
+/// (`~/.cargo/credentials.toml`).
 const TOOLCHAINS: [&str; 5] = [
     ".rustup",
     ".cargo/registry",
@@ -19,8 +20,8 @@ const TOOLCHAINS: [&str; 5] = [
 ];
 
 impl Shell {
-    /// Holds a command to writing below `cwd` and in a folder for its temporary files, and to reading those, `readable`, the
-    /// system and the programs on `PATH`. `Err` where the kernel cannot hold it there.
+    /// Confines a command. It can write below `cwd` and in its temporary folder, and read those,
+    /// `readable`, the system and the programs on `PATH`. Fails if the kernel cannot enforce that.
     pub(super) fn confine(
         &self,
         spec: Spec,
@@ -35,10 +36,11 @@ impl Shell {
         let readable = readable.iter().cloned().chain(programs());
         let confinement = readable.fold(confinement, Confinement::read);
         let enforced = confinement.enforced();
-        // A socket is a way out: to Docker, to the session's bus. A signal is none.
+        // Sockets are a way out of the jail, for example to Docker or the session bus. Signals are
+        // not.
         if !(enforced.files && enforced.tcp && enforced.other_sockets) {
             return Err(format!(
-                "bash cannot be kept in the jail on this system ({enforced}), so it is not run\nhint: read, write and edit work; the user can open the jail with /unjail"
+                "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit work; the user can turn off the jail with /unjail"
             ));
         }
         let names = ["TMPDIR", "TMP", "TEMP"];
@@ -49,13 +51,13 @@ impl Shell {
     }
 }
 
-/// The programs on `PATH`, with the libraries beside them.
+/// Returns the programs on `PATH`, with the libraries beside them.
 fn programs() -> impl Iterator<Item = PathBuf> {
     let home = env::home_dir();
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
-        // Somebody's whole home is not a folder of programs.
+        // Skip a `PATH` entry that contains the whole home.
         .filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)))
         .collect();
     let beside = |folder: &PathBuf| {

@@ -1,10 +1,10 @@
-//! Output as lines of progress: as they come, and no faster than anybody can look.
+//! Turns output into progress lines, at a limited rate.
 
 use std::time::{Duration, Instant};
 
-/// The longest line, in bytes.
+/// The maximum length of a line in bytes.
 const LINE: usize = 2000;
-/// As many lines per [`SPAN`]; the rest is counted.
+/// The maximum number of lines per [`SPAN`]. Further lines are only counted.
 const LINES: u64 = 100;
 const SPAN: Duration = Duration::from_millis(100);
 
@@ -37,12 +37,12 @@ impl<P: FnMut(String)> Lines<P> {
         self.add(left);
     }
 
-    /// The rest, when nothing follows.
+    /// Sends the rest at the end of the output.
     pub(super) fn finish(&mut self) {
         if !self.begun.is_empty() {
             self.line(Instant::now());
         }
-        self.admit();
+        self.report_skipped();
     }
 
     fn add(&mut self, bytes: &[u8]) {
@@ -52,7 +52,7 @@ impl<P: FnMut(String)> Lines<P> {
 
     fn line(&mut self, now: Instant) {
         if now.saturating_duration_since(self.span) >= SPAN {
-            self.admit();
+            self.report_skipped();
             self.span = now;
             self.in_span = 0;
         }
@@ -66,7 +66,7 @@ impl<P: FnMut(String)> Lines<P> {
         self.begun.clear();
     }
 
-    fn admit(&mut self) {
+    fn report_skipped(&mut self) {
         if self.held_back > 0 {
             (self.progress)(format!("[… {} lines not shown]", self.held_back));
             self.held_back = 0;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_whole_whatever_the_pieces() {
+    fn lines_are_complete_for_any_chunking() {
         let mut seen = Vec::new();
         let mut lines = Lines::new(|line| seen.push(line));
         for piece in ["on", "e\r\ntwo\n", "", "thr", "ee"] {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_counted() {
+    fn lines_over_the_limit_are_counted() {
         let mut seen = Vec::new();
         let mut lines = Lines::new(|line| seen.push(line));
         let now = Instant::now();

@@ -1,4 +1,5 @@
-//! What a command says: its beginning and its end for the model, and all of it in a file where that is more.
+//! The output of a command: its start and end for the model, and all of it in a file if it is
+//! longer.
 
 use std::{
     collections::VecDeque,
@@ -10,26 +11,26 @@ use std::{
 
 use super::super::scratch::Scratch;
 
-/// How much is kept of an output.
+/// How much of an output to keep.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct OutputLimits {
     pub(super) head: usize,
     pub(super) tail: usize,
-    /// Of the file.
+    /// The maximum size of the file.
     pub(super) file: u64,
 }
 
 pub(super) struct Output {
-    kept: Kept,
+    kept: OutputLimits,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
     spill: Spill,
 }
 
-/// The file with all of it.
+/// The file with the whole output.
 enum Spill {
-    /// In this folder, should it be needed.
+    /// Not needed so far; this is where it would go.
     Not(Arc<Scratch>),
     Open(Spilled),
     Failed(io::Error),
@@ -40,17 +41,17 @@ struct Spilled {
     file: File,
     path: PathBuf,
     written: u64,
-    /// How many earlier outputs have made room for it.
+    /// How many earlier outputs were deleted to make room.
     removed: usize,
-    /// Whether there was no more room.
+    /// Whether the scratch folder is full.
     full: bool,
-    /// It is removed unless the model is told of it.
-    told: bool,
+    /// Whether the model knows the path. Otherwise the file is removed.
+    referenced: bool,
 }
 
 impl Drop for Spilled {
     fn drop(&mut self) {
-        if self.told {
+        if self.referenced {
             self.scratch.close(&self.path);
         } else {
             self.scratch.discard(&self.path, self.written);
@@ -59,7 +60,7 @@ impl Drop for Spilled {
 }
 
 impl Output {
-    pub(super) fn new(scratch: Arc<Scratch>, kept: Kept) -> Self {
+    pub(super) fn new(scratch: Arc<Scratch>, kept: OutputLimits) -> Self {
         Self {
             kept,
             head: Vec::new(),
@@ -69,7 +70,7 @@ impl Output {
         }
     }
 
-    /// Whether adding so many bytes writes to the file.
+    /// Reports whether adding so many bytes writes to the file.
     pub(super) fn writes(&self, size: usize) -> bool {
         match &self.spill {
             Spill::Not(_) => self.total + size as u64 > (self.kept.head + self.kept.tail) as u64,
@@ -78,7 +79,7 @@ impl Output {
         }
     }
 
-    /// Adds what was said. Writes to the file, so it blocks for as long as that takes.
+    /// Adds output. May write to the file, which blocks.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         if let Spill::Not(scratch) = &self.spill
@@ -86,7 +87,7 @@ impl Output {
         {
             self.spill = match Spilled::begin(scratch) {
                 Ok(mut spilled) => {
-                    // All so far is in these two.
+                    // These two hold everything so far.
                     let (a, b) = self.tail.as_slices();
                     let parts = [self.head.as_slice(), a, b];
                     let limit = self.kept.file;
@@ -110,7 +111,7 @@ impl Output {
         self.tail.drain(..over);
     }
 
-    /// The text for the model. What is not UTF-8 is replaced, and control characters are left as they are.
+    /// Returns the text for the model. Invalid UTF-8 is replaced; control characters are kept.
     pub(super) fn text(mut self) -> String {
         let left_out = self.total - (self.head.len() + self.tail.len()) as u64;
         let tail: Vec<u8> = self.tail.drain(..).collect();
@@ -120,26 +121,26 @@ impl Output {
         }
         let rest = match &mut self.spill {
             Spill::Open(spilled) => {
-                spilled.told = true;
+                spilled.referenced = true;
                 let path = spilled.path.display();
                 let mut rest = if spilled.written < self.total {
-                    format!("the first {} bytes of all are in {path}", spilled.written)
+                    format!("the first {} bytes are in {path}", spilled.written)
                 } else {
-                    format!("all of it is in {path}")
+                    format!("the full output is in {path}")
                 };
                 if spilled.removed > 0 {
                     let s = if spilled.removed == 1 { "" } else { "s" };
                     rest.push_str(&format!(
-                        ", and the {} oldest output{s} of this session made room for it",
+                        ", and the {} oldest output{s} of this session deleted to make room",
                         spilled.removed
                     ));
                 }
                 rest
             }
-            Spill::Failed(error) => format!("and could not be kept: {error}"),
-            Spill::Not(_) => "and was not kept".to_owned(),
+            Spill::Failed(error) => format!("the full output could not be saved: {error}"),
+            Spill::Not(_) => "the full output was not saved".to_owned(),
         };
-        // At line ends where there are any, so that no line looks like another.
+        // Split at line endings if there are any, so that no partial line looks like a whole one.
         let head = match memchr::memrchr(b'\n', &self.head) {
             Some(end) => &self.head[..=end],
             None => &self.head[..],
@@ -151,7 +152,7 @@ impl Output {
         let left_out = self.total - (head.len() + tail.len()) as u64;
         let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         format!(
-            "{head}\n[… {left_out} of {} bytes left out here; {rest} …]\n{tail}",
+            "{head}\n[… {left_out} of {} bytes omitted; {rest} …]\n{tail}",
             self.total
         )
     }
@@ -167,12 +168,12 @@ impl Spilled {
             written: 0,
             removed: 0,
             full: false,
-            told: false,
+            referenced: false,
         })
     }
 
     fn add(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
-        // Once something was left out, what follows would not be where it seems.
+        // Once something was dropped, anything after it would be in the wrong place.
         if self.full {
             return Ok(());
         }
@@ -196,14 +197,14 @@ mod tests {
         Arc::new(Scratch::new(folder.path().to_owned()))
     }
 
-    const SMALL: Kept = Kept {
+    const SMALL: OutputLimits = OutputLimits {
         head: 10,
         tail: 10,
         file: 100,
     };
 
-    fn said(pieces: &[&str], kept: Kept) -> (String, Vec<String>) {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn run(pieces: &[&str], kept: OutputLimits) -> (String, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
         let mut output = Output::new(scratch(&folder), kept);
         for piece in pieces {
             output.push(piece.as_bytes());
@@ -212,7 +213,7 @@ mod tests {
         let files = fs::read_dir(folder.path().join("output"))
             .map(|files| {
                 files
-                    .map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"))
+                    .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
                     .collect()
             })
             .unwrap_or_default();
@@ -220,17 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_given_whole_and_leaves_no_file() {
-        let (text, files) = said(&["01234567", "89abc", "defghij"], SMALL);
+    fn short_output_is_complete_and_leaves_no_file() {
+        let (text, files) = run(&["01234567", "89abc", "defghij"], SMALL);
         assert_eq!(text, "0123456789abcdefghij");
         assert_eq!(files.len(), 0);
     }
 
     #[test]
-    fn of_more_the_beginning_and_the_end_are_given_and_all_is_in_a_file() {
-        let (text, files) = said(&["one\ntwo\n", "three\nfour\nfive\n", "six\n"], SMALL);
+    fn long_output_is_shortened_and_stored_in_a_file() {
+        let (text, files) = run(&["one\ntwo\n", "three\nfour\nfive\n", "six\n"], SMALL);
         assert!(
-            text.starts_with("one\ntwo\n\n[… 11 of 28 bytes left out here"),
+            text.starts_with("one\ntwo\n\n[… 11 of 28 bytes omitted"),
             "{text}"
         );
         assert!(text.ends_with("…]\nfive\nsix\n"), "{text}");
@@ -238,20 +239,20 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_bounded_too() {
-        let (text, files) = said(&["x".repeat(150).as_str(), "y"], SMALL);
-        assert!(text.contains("the first 100 bytes of all are in"), "{text}");
+    fn the_file_has_a_size_limit() {
+        let (text, files) = run(&["x".repeat(150).as_str(), "y"], SMALL);
+        assert!(text.contains("the first 100 bytes are in"), "{text}");
         assert_eq!(files, ["x".repeat(100)]);
     }
 
     #[test]
-    fn a_file_that_nobody_is_told_of_is_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn an_unreferenced_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
         let outputs = folder.path().join("output");
         let mut output = Output::new(scratch(&folder), SMALL);
         output.push(&[b'x'; 50]);
-        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 1);
+        assert_eq!(fs::read_dir(&outputs).unwrap().count(), 1);
         drop(output);
-        assert_eq!(fs::read_dir(&outputs).expect("a folder").count(), 0);
+        assert_eq!(fs::read_dir(&outputs).unwrap().count(), 0);
     }
 }

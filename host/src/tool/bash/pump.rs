@@ -1,4 +1,4 @@
-//! Moves what a command says to where it is kept and shown.
+//! Reads a command's output, stores it, and reports progress.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +6,15 @@ use tokio::{io::AsyncReadExt, process::ChildStdout, time::timeout};
 
 use super::{lines::Lines, output::Output};
 
-/// When nothing has come for this long after the shell has exited, nothing more of its own is in the pipe.
+/// After the shell has exited, its output is complete when nothing arrives for this long.
 const IDLE: Duration = Duration::from_millis(20);
-/// A child that goes on and on in the background is listened to for this long.
+/// How long to read the output of background processes after that.
 const DRAIN: Duration = Duration::from_millis(200);
 
 pub(super) struct Pump<P> {
     stdout: Option<ChildStdout>,
     buffer: Vec<u8>,
-    /// Away only while something is written to its file.
+    /// Taken only while a blocking write is running.
     output: Option<Output>,
     lines: Lines<P>,
 }
@@ -29,11 +29,11 @@ impl<P: FnMut(String)> Pump<P> {
         }
     }
 
-    /// Moves until `over`.
+    /// Reads output until `over` resolves.
     pub(super) async fn until<T>(&mut self, over: impl Future<Output = T>) -> T {
         let mut over = std::pin::pin!(over);
         loop {
-            // The end first: a child that never stops talking must not keep it from being seen.
+            // Check the end first, so that endless output cannot delay it.
             tokio::select! {
                 biased;
                 result = &mut over => return result,
@@ -42,7 +42,7 @@ impl<P: FnMut(String)> Pump<P> {
         }
     }
 
-    /// Moves what is in the pipe by now.
+    /// Reads what is left in the pipe.
     pub(super) async fn drain(&mut self) {
         let start = Instant::now();
         while self.stdout.is_some() && start.elapsed() < DRAIN {
@@ -53,33 +53,33 @@ impl<P: FnMut(String)> Pump<P> {
         }
     }
 
-    /// All that was said, for the model.
+    /// Returns the output for the model.
     pub(super) fn finish(mut self) -> String {
         self.lines.finish();
         self.output.map(Output::text).unwrap_or_default()
     }
 
     async fn moved(&mut self, size: usize) {
-        let said = &self.buffer[..size];
-        self.lines.push(said, Instant::now());
+        let bytes = &self.buffer[..size];
+        self.lines.push(bytes, Instant::now());
         let Some(mut output) = self.output.take() else {
             return;
         };
         if !output.writes(size) {
-            output.push(said);
+            output.push(bytes);
             self.output = Some(output);
             return;
         }
-        let said = said.to_vec();
+        let bytes = bytes.to_vec();
         let writing = tokio::task::spawn_blocking(move || {
-            output.push(&said);
+            output.push(&bytes);
             output
         });
         self.output = writing.await.ok();
     }
 }
 
-/// The next bytes. Without a pipe there are none, ever; at its end it is put away.
+/// Reads the next bytes. Never resolves without a pipe; drops the pipe at its end.
 async fn read(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
     let Some(pipe) = stdout else {
         return std::future::pending().await;

@@ -1,11 +1,11 @@
-//! What edits make of a content: all of them, or none and why.
+//! Applies edits to a file's content, all or nothing.
 
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use super::hint;
 
-/// One replacement.
+/// A replacement.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
@@ -15,12 +15,12 @@ pub(super) struct Edit {
     pub(super) replace_all: bool,
 }
 
-/// As many matches are counted, where there should be one.
+/// How many matches to count.
 const COUNTED: usize = 100;
-/// And so many of their lines named.
+/// How many of their lines to list.
 const NAMED: usize = 10;
 
-/// A part of the content, and what takes its place.
+/// A range of the content, and its replacement.
 struct Change {
     edit: usize,
     start: usize,
@@ -28,13 +28,14 @@ struct Change {
     new: Vec<u8>,
 }
 
-/// The content after all edits. Each is looked for in the content as it is now, not in what the others make of it.
+/// Applies all edits. Each is matched against the original content, not against the result of the
+/// others.
 ///
-/// In a file whose lines all end with CRLF the line ends of the edits are taken as such, since a model seldom writes them.
-/// Otherwise everything is compared and put in byte for byte.
+/// If all lines of the file end with CRLF, the edits' line endings are converted to CRLF, since
+/// models rarely write them. Otherwise everything is compared and inserted byte for byte.
 pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
     if edits.is_empty() {
-        return Err("there are no edits".to_owned());
+        return Err("`edits` is empty".to_owned());
     }
     if content.contains(&0) {
         return Err("the file is binary: it contains NUL bytes".to_owned());
@@ -49,7 +50,7 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
         };
         if !is_utf8 && !edit.new_text.is_ascii() {
             return Err(name(
-                "the file is not UTF-8, so only ASCII can be put into it".to_owned(),
+                "the file is not UTF-8, so `new_text` must be ASCII".to_owned(),
             ));
         }
         let old = line_ends(&edit.old_text, crlf);
@@ -66,7 +67,7 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
     if let Some([first, second]) = changes.array_windows().find(|[a, b]| a.end > b.start) {
         let (a, b) = (first.edit.min(second.edit), first.edit.max(second.edit));
         return Err(format!(
-            "edits {} and {} overlap at line {}: make them one",
+            "edits {} and {} overlap at line {}: combine them",
             a + 1,
             b + 1,
             hint::line_of(content, second.start)
@@ -83,10 +84,10 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
     Ok(result)
 }
 
-/// Where `old` is.
+/// Finds the positions of `old`.
 fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>, String> {
     if old.is_empty() {
-        return Err("`old_text` is empty; use `write` to fill a file".to_owned());
+        return Err("`old_text` is empty; use `write` to write a whole file".to_owned());
     }
     if old == new {
         return Err("`old_text` and `new_text` are the same".to_owned());
@@ -101,7 +102,7 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
     }
     let mut starts = Vec::new();
     let mut from = 0;
-    // Matches that overlap count too: it is not clear either which of them is meant.
+    // Count overlapping matches too, since they are just as ambiguous.
     while let Some(start) = finder.find(&content[from..]) {
         starts.push(from + start);
         from += start + 1;
@@ -127,7 +128,7 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
                 count.to_string()
             };
             Err(format!(
-                "`old_text` is there {times} times and should be there once; it begins at the lines {}\nhint: add lines around it until it is the only one, or set `replace_all`",
+                "`old_text` occurs {times} times, but must be unique; found at lines {}\nhint: include more context, or set `replace_all`",
                 lines.join(", ")
             ))
         }
@@ -135,7 +136,7 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
 }
 
 fn not_found(content: &[u8], old: &[u8]) -> String {
-    let mut why = "`old_text` is not in the file (matches: 0)".to_owned();
+    let mut why = "`old_text` not found in the file".to_owned();
     if let Some(hint) = hint::near(content, old) {
         why.push_str("\nhint: ");
         why.push_str(&hint);
@@ -143,7 +144,7 @@ fn not_found(content: &[u8], old: &[u8]) -> String {
     why
 }
 
-/// Whether there are line ends, and all are CRLF.
+/// Reports whether there are line endings, and all are CRLF.
 fn is_crlf(content: &[u8]) -> bool {
     let mut ends = memchr::memchr_iter(b'\n', content).peekable();
     ends.peek().is_some() && ends.all(|end| end > 0 && content[end - 1] == b'\r')
@@ -173,7 +174,7 @@ mod tests {
 
     fn applied(content: &str, edits: &[Edit]) -> Result<String, String> {
         let result = apply(content.as_bytes(), edits)?;
-        Ok(String::from_utf8(result).expect("text"))
+        Ok(String::from_utf8(result).unwrap())
     }
 
     #[test]
@@ -183,33 +184,33 @@ mod tests {
     }
 
     #[test]
-    fn those_that_touch_are_fine_and_those_that_overlap_are_not() {
+    fn adjacent_edits_work_and_overlapping_ones_fail() {
         assert_eq!(
             applied("abcd", &[edit("ab", "1"), edit("cd", "2")]).as_deref(),
             Ok("12")
         );
         let error = applied("x\nabcd", &[edit("bcd", "2"), edit("abc", "1")]).unwrap_err();
-        assert_eq!(error, "edits 1 and 2 overlap at line 2: make them one");
+        assert_eq!(error, "edits 1 and 2 overlap at line 2: combine them");
     }
 
     #[test]
-    fn matches_that_overlap_are_counted() {
+    fn overlapping_matches_are_counted() {
         let error = applied("aaa", &[edit("aa", "b")]).unwrap_err();
-        assert!(error.contains("there 2 times"), "{error}");
+        assert!(error.contains("occurs 2 times"), "{error}");
         let mut all = edit("aa", "b");
         all.replace_all = true;
         assert_eq!(applied("aaaaa", &[all]).as_deref(), Ok("bba"));
     }
 
     #[test]
-    fn a_flood_of_matches_is_counted_to_an_end() {
+    fn counting_matches_stops_at_a_limit() {
         let content = "a".repeat(1 << 20);
         let error = applied(&content, &[edit(&"a".repeat(1 << 19), "b")]).unwrap_err();
         assert!(error.contains("at least 100 times"), "{error}");
     }
 
     #[test]
-    fn crlf_is_understood_only_where_all_lines_have_it() {
+    fn crlf_is_converted_only_if_all_lines_have_it() {
         let result = applied("a\r\nb\r\nc", &[edit("a\nb", "1\n2\n3")]);
         assert_eq!(result.as_deref(), Ok("1\r\n2\r\n3\r\nc"));
         let result = applied("a\r\nb\r\nc", &[edit("a\r\nb", "1\n2")]);
@@ -220,23 +221,23 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_stay_as_they_are() {
+    fn invalid_utf_8_is_preserved() {
         let latin = b"caf\xe9 au lait";
-        let result = apply(latin, &[edit("lait", "rhum")]).expect("applied");
+        let result = apply(latin, &[edit("lait", "rhum")]).unwrap();
         assert_eq!(result, b"caf\xe9 au rhum");
         let error = apply(latin, &[edit("lait", "thé")]).unwrap_err();
         assert!(error.contains("not UTF-8"), "{error}");
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_edits_are_errors() {
         for (edits, why) in [
-            (vec![], "there are no edits"),
+            (vec![], "`edits` is empty"),
             (vec![edit("", "x")], "`old_text` is empty"),
             (vec![edit("a", "a")], "are the same"),
             (
                 vec![edit("a", "b"), edit("z", "y")],
-                "edit 2 of 2: `old_text` is not in the file",
+                "edit 2 of 2: `old_text` not found in the file",
             ),
         ] {
             let error = applied("a", &edits).unwrap_err();

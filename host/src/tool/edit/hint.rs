@@ -1,20 +1,20 @@
-//! What the text that was not found may have been meant to be.
+//! Hints for a text that was not found.
 
 use memchr::memchr_iter;
 
-/// As many lines of a place are shown.
-const SHOWN: usize = 12;
-/// As many places are compared, so that a file full of `}` takes no time.
-const PLACES: usize = 2000;
-/// As much of a line is shown.
+/// How many lines to show.
+const SHOWN_LINES: usize = 12;
+/// How many candidates to compare. Limits the time for a file full of `}`.
+const MAX_CANDIDATES: usize = 2000;
+/// How many bytes of a line to show.
 const LINE: usize = 200;
 
-/// The number of the line in which a byte is.
+/// Returns the line number of a byte.
 pub(super) fn line_of(content: &[u8], at: usize) -> usize {
     memchr_iter(b'\n', &content[..at]).count() + 1
 }
 
-/// The place that is most like `old`: its lines but for their white space, or as many of them as are there.
+/// Describes the place most similar to `old`, ignoring whitespace.
 pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
     let lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
     let wanted: Vec<&[u8]> = old.split(|byte| *byte == b'\n').map(bare).collect();
@@ -32,26 +32,26 @@ pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
     };
     let starts = (0..lines.len()).filter(|&start| bare(lines[start]) == wanted[0]);
     let best = starts
-        .take(PLACES)
+        .take(MAX_CANDIDATES)
         .map(|start| (same(start), start))
         .max_by_key(|&(same, start)| (same, std::cmp::Reverse(start)));
     match best {
         Some((same, start)) if same == wanted.len() => Some(format!(
-            "it is there but for white space, at line {}:\n{}",
+            "only the whitespace differs, at line {}:\n{}",
             start + 1,
             show(&lines, start, same)
         )),
         Some((same, start)) => {
             let differs = start + same;
             Some(format!(
-                "its first {same} of {} lines are at line {} (but for white space); line {} differs:\n{}",
+                "the first {same} of {} lines match at line {} (ignoring whitespace); line {} differs:\n{}",
                 wanted.len(),
                 start + 1,
                 differs + 1,
                 show(&lines, start, same + 1)
             ))
         }
-        // A part of a line, perhaps in another case.
+        // Part of a line, perhaps in different case.
         None => {
             let wanted = wanted[0].to_ascii_lowercase();
             let holds = |line: &[u8]| {
@@ -60,7 +60,7 @@ pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
             };
             let start = lines.iter().position(|line| holds(line))?;
             Some(format!(
-                "line {} has the beginning of it, but for case or what follows:\n{}",
+                "line {} contains the first line of it (ignoring case):\n{}",
                 start + 1,
                 show(&lines, start, 1)
             ))
@@ -72,9 +72,9 @@ fn bare(line: &[u8]) -> &[u8] {
     line.trim_ascii()
 }
 
-/// Lines with their numbers, as `read` shows them.
+/// Formats lines with numbers, as `read` does.
 fn show(lines: &[&[u8]], start: usize, count: usize) -> String {
-    let end = (start + count.min(SHOWN)).min(lines.len());
+    let end = (start + count.min(SHOWN_LINES)).min(lines.len());
     let shown = lines[start..end].iter().enumerate().map(|(index, line)| {
         let cut = line.len().min(LINE);
         let text = String::from_utf8_lossy(&line[..cut]);
@@ -90,10 +90,10 @@ mod tests {
     const FILE: &[u8] = b"fn main() {\n\tlet a = 1;\n\tlet b = 2;\n}\n";
 
     #[test]
-    fn white_space_is_named() {
-        let hint = near(FILE, b"    let a = 1;\n    let b = 2;").expect("a hint");
+    fn reports_different_whitespace() {
+        let hint = near(FILE, b"    let a = 1;\n    let b = 2;").unwrap();
         assert!(
-            hint.starts_with("it is there but for white space, at line 2:"),
+            hint.starts_with("only the whitespace differs, at line 2:"),
             "{hint}"
         );
         assert!(
@@ -103,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_differs_is_named() {
-        let hint = near(FILE, b"let a = 1;\nlet b = 3;\n").expect("a hint");
+    fn reports_the_line_that_differs() {
+        let hint = near(FILE, b"let a = 1;\nlet b = 3;\n").unwrap();
         assert!(
             hint.contains("first 1 of 2 lines") && hint.contains("line 3 differs"),
             "{hint}"
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_line_in_another_case_is_found_and_nothing_is_made_up() {
-        let hint = near(FILE, b"FN MAIN").expect("a hint");
+    fn finds_part_of_a_line_in_another_case() {
+        let hint = near(FILE, b"FN MAIN").unwrap();
         assert!(hint.contains("line 1"), "{hint}");
         assert_eq!(near(FILE, b"struct"), None);
         assert_eq!(near(FILE, b" \n\n"), None);

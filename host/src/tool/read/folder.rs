@@ -1,4 +1,4 @@
-//! The names in a folder.
+//! Lists the names in a folder.
 
 use std::{
     io,
@@ -10,9 +10,9 @@ use rustix::fs::{Dir, FileType};
 use super::super::args::{completed, count, grouped};
 use crate::ToolOutcome;
 
-/// As many are shown.
+/// The maximum number of names to show.
 const SHOWN: usize = 500;
-/// As many are looked at, of which the first by name are shown.
+/// The maximum number of names to read. The first of them by name are shown.
 const LOOKED_AT: usize = 100_000;
 
 pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
@@ -35,7 +35,7 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
             FileType::Socket => "=",
             _ => "",
         };
-        // A newline in a name would look like two.
+        // A newline in a name would look like two names.
         let shown = std::ffi::OsStr::from_bytes(name).to_string_lossy();
         let shown: String = shown.chars().map(visible).collect();
         names.push(format!("{shown}{mark}"));
@@ -44,7 +44,7 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
     let total = names.len();
     let mut text = match total {
         0 => "(the folder is empty)\n".to_owned(),
-        _ => "a folder (`/` folder, `@` link):\n".to_owned(),
+        _ => "folder (`/` marks a folder, `@` a symlink):\n".to_owned(),
     };
     for name in names.iter().take(SHOWN) {
         text.push_str(name);
@@ -54,7 +54,7 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
         let least = if all { "" } else { "at least " };
         let left = count((total - SHOWN) as u64, "more name");
         text.push_str(&format!(
-            "\n({least}{left}; {} are shown. bash can list the rest)\n",
+            "\n({least}{left}; the first {} are shown. Use bash to list the rest)\n",
             grouped(SHOWN as u64)
         ));
     }

@@ -1,40 +1,40 @@
-//! Some lines of a text of any size, in bounded memory.
+//! Reads a range of lines from a text of any size, in bounded memory.
 
 use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// What is shown of a file.
+/// The range and limits of a read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     /// The first line, from 1.
     pub(super) offset: u64,
     pub(super) lines: u64,
     pub(super) bytes: usize,
-    /// Of one line.
+    /// The maximum number of bytes of one line.
     pub(super) line: usize,
 }
 
 /// Lines of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Window {
-    /// With their numbers.
+    /// The lines with their numbers.
     pub(super) text: String,
-    /// How many there are in `text`.
+    /// The number of lines in `text`.
     pub(super) shown: u64,
-    /// The lines that were cut, by number and length in bytes.
+    /// The truncated lines, by number and length in bytes.
     pub(super) cut: Vec<(u64, u64)>,
-    /// Whether the file goes on after the last one.
+    /// Whether the file continues after the last line.
     pub(super) more: bool,
-    /// How many lines the file has, where its end was seen.
+    /// The number of lines in the file, if its end was reached.
     pub(super) total: Option<u64>,
-    /// Whether the last line ends without a newline. Only known at the end of the file.
+    /// Whether the last line has no newline. Only known at the end of the file.
     pub(super) unterminated: bool,
     pub(super) crlf: bool,
     pub(super) lossy: bool,
 }
 
-/// One line on its way.
+/// A line that is being read.
 #[derive(Default)]
 struct Line {
     kept: Vec<u8>,
@@ -42,7 +42,7 @@ struct Line {
 }
 
 impl Window {
-    /// Reads until the window is full. `go_on` is asked now and then.
+    /// Reads until the window is full. Stops when `go_on` returns false.
     pub(super) fn read(
         mut from: impl Read,
         bounds: Bounds,
@@ -121,7 +121,7 @@ impl Window {
     }
 }
 
-/// Without the part of a character at which a line was cut: that is no mistake of the file's.
+/// Removes an incomplete character at the end of a truncated line.
 fn whole(kept: &[u8], length: u64) -> &[u8] {
     if (kept.len() as u64) == length {
         return kept;
@@ -142,7 +142,7 @@ impl Line {
     }
 }
 
-/// Counts lines up to `offset`; what is left begins there, or is empty.
+/// Skips lines up to `offset`. Returns the remaining bytes.
 fn skip<'b>(bytes: &'b [u8], number: &mut u64, offset: u64, line: &mut Line) -> &'b [u8] {
     for end in memchr_iter(b'\n', bytes) {
         *number += 1;
@@ -151,7 +151,7 @@ fn skip<'b>(bytes: &'b [u8], number: &mut u64, offset: u64, line: &mut Line) -> 
             return &bytes[end + 1..];
         }
     }
-    // Only whether there is anything counts.
+    // Only matters whether it is zero.
     line.length += match memrchr(b'\n', bytes) {
         Some(end) => (bytes.len() - end - 1) as u64,
         None => bytes.len() as u64,
@@ -172,7 +172,7 @@ mod tests {
         line: 1000,
     };
 
-    /// Gives at most so many bytes at a time.
+    /// Returns at most so many bytes at a time.
     struct Slow<'b>(&'b [u8], usize);
 
     impl Read for Slow<'_> {
@@ -185,11 +185,11 @@ mod tests {
     }
 
     fn window(bytes: &[u8], bounds: Bounds) -> Window {
-        Window::read(bytes, bounds, || true).expect("read")
+        Window::read(bytes, bounds, || true).unwrap()
     }
 
     #[test]
-    fn a_long_line_is_cut_between_characters() {
+    fn a_long_line_is_truncated_between_characters() {
         let bounds = Bounds { line: 4, ..ALL };
         let window = window("aäöü\nb\n".as_bytes(), bounds);
         assert_eq!(window.text, "     1\taä […]\n     2\tb\n");
@@ -198,21 +198,20 @@ mod tests {
     }
 
     proptest! {
-        /// As if the whole had been split at once, however it is cut and whichever part is asked for.
         #[test]
-        fn any_part_in_any_pieces(
+        fn any_range_and_any_chunking_match_a_simple_split(
             text in "[ab\n\r]{0,40}",
             piece in 1usize..7,
             offset in 1u64..12,
             lines in 1u64..5,
         ) {
             let bounds = Bounds { offset, lines, ..ALL };
-            let got = Window::read(Slow(text.as_bytes(), piece), bounds, || true).expect("read");
+            let got = Window::read(Slow(text.as_bytes(), piece), bounds, || true).unwrap();
             prop_assert_eq!(&got, &window(text.as_bytes(), bounds));
             let all: Vec<&str> = text.split_terminator('\n').collect();
-            let first = usize::try_from(offset - 1).expect("small");
+            let first = usize::try_from(offset - 1).unwrap();
             let expected: Vec<String> = (first..all.len())
-                .take(usize::try_from(lines).expect("small"))
+                .take(usize::try_from(lines).unwrap())
                 .map(|index| format!("{:>6}\t{}\n", index + 1, all[index]))
                 .collect();
             prop_assert_eq!(&got.text, &expected.concat());

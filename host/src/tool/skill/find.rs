@@ -1,4 +1,4 @@
-//! Skills in folders.
+//! Finds skills in folders.
 
 use std::{ffi::OsString, io, path::Path};
 
@@ -8,42 +8,42 @@ use super::{Skill, Skills, Source, front_matter};
 use crate::untrusted;
 
 /// The largest `SKILL.md`, in bytes.
-const FILE: usize = 64 << 10;
-/// The most skills of one folder.
-const SKILLS: usize = 200;
-/// A folder with more entries than this is not looked through.
+const MAX_BYTES: usize = 64 << 10;
+/// The maximum number of skills in one folder.
+const MAX_SKILLS: usize = 200;
+/// The maximum number of entries in a folder of skills.
 const ENTRIES: usize = 10_000;
-/// The longest name and description, in characters, as the format has them.
+/// The maximum length of a name and a description in characters, as the format defines.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1024;
 
-/// What the front matter says.
+/// The front matter.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) name: String,
     pub(super) description: String,
 }
 
-/// Reads the skill in a folder: what it says it is, and its body.
+/// Reads the skill in a folder: its front matter and its body.
 pub(super) fn read(root: Option<&Path>, folder: &Path) -> Result<(Head, String), String> {
     let file = folder.join("SKILL.md");
-    let beginning = untrusted::read(root, &file, FILE).map_err(|error| error.to_string())?;
+    let beginning = untrusted::read(root, &file, MAX_BYTES).map_err(|error| error.to_string())?;
     if beginning.cut {
-        return Err(format!("it is longer than {} KiB", FILE >> 10));
+        return Err(format!("larger than {} KiB", MAX_BYTES >> 10));
     }
     parse(&beginning.bytes)
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<(Head, String), String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "not valid UTF-8")?;
     let (mut keys, body) = front_matter::parse(text)?;
     let mut take = |key: &str, most: usize| {
         let value = keys.remove(key).unwrap_or_default();
-        // One line, whatever it looks like in the file: it becomes a line of the system prompt.
+        // Join it into one line, since it becomes a line of the system prompt.
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         match value.chars().count() {
-            0 => Err(format!("its front matter has no `{key}`")),
-            length if length > most => Err(format!("its `{key}` is longer than {most} characters")),
+            0 => Err(format!("missing `{key}` in the front matter")),
+            length if length > most => Err(format!("`{key}` is longer than {most} characters")),
             _ => Ok(value),
         }
     };
@@ -56,13 +56,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Head, String), String> {
         .chars()
         .any(|it| it.is_whitespace() || it.is_control() || it == '/')
     {
-        return Err("its `name` has white space or `/` in it".to_owned());
+        return Err("`name` must not contain whitespace or `/`".to_owned());
     }
     Ok((head, body.trim_start_matches(['\r', '\n']).to_owned()))
 }
 
 impl Skills {
-    /// Adds those in a folder, by the names of their folders.
+    /// Adds the skills in a folder, ordered by the names of their folders.
     pub(super) fn look(&mut self, root: Option<&Path>, folder: &Path) {
         let shown = match root {
             Some(root) => root.join(folder),
@@ -72,19 +72,19 @@ impl Skills {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {
-                let warning = format!("`{}` is not used: {error}", shown.display());
+                let warning = format!("ignored `{}`: {error}", shown.display());
                 self.warnings.push(warning);
                 return;
             }
         };
         names.sort_unstable();
-        if names.len() > SKILLS {
-            let left = names.len() - SKILLS;
+        if names.len() > MAX_SKILLS {
+            let left = names.len() - MAX_SKILLS;
             self.warnings.push(format!(
-                "`{}` has more than {SKILLS} folders; {left} are not used",
+                "`{}` has more than {MAX_SKILLS} folders; ignored {left}",
                 shown.display()
             ));
-            names.truncate(SKILLS);
+            names.truncate(MAX_SKILLS);
         }
         for name in names {
             let rest = folder.join(&name);
@@ -100,7 +100,7 @@ impl Skills {
                     });
                 }
                 Err(why) => self.warnings.push(format!(
-                    "`{}` is no skill: {why}",
+                    "ignored invalid skill `{}`: {why}",
                     shown.join(&name).join("SKILL.md").display()
                 )),
             }
@@ -108,10 +108,10 @@ impl Skills {
     }
 }
 
-/// The folders in a folder, and links that may be ones.
+/// Returns the folders in a folder, and symlinks that may lead to one.
 fn names(root: Option<&Path>, folder: &Path) -> io::Result<Vec<OsString>> {
     let mut entries = untrusted::list(root, folder, ENTRIES)?;
-    // A README beside them, and what is hidden, is nobody's mistake.
+    // Regular files, such as a README, and hidden entries are fine here.
     entries.retain(|(name, kind)| {
         !name.as_encoded_bytes().starts_with(b".") && *kind != FileType::RegularFile
     });

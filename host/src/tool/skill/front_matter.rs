@@ -1,22 +1,22 @@
-//! The head of a `SKILL.md`: `---`, some YAML, `---`.
+//! The front matter of a `SKILL.md`: `---`, some YAML, `---`.
 //!
-//! Read here is what such heads are made of: top-level keys with plain, quoted, folded (`>`) and literal (`|`) texts;
-//! whatever else there is (lists, maps) is passed over. No YAML library: of the two values that matter many in the wild are
-//! not YAML (`description: Use when: …`), which a strict one refuses, and none is as small as what is needed.
+//! Parses the subset that such files use: top-level keys with plain, quoted, folded (`>`) and
+//! literal (`|`) strings. Everything else (lists, maps) is skipped. A strict YAML library would
+//! reject many real files (`description: Use when: …`), and this is smaller.
 
 use std::collections::BTreeMap;
 
-/// The keys with texts, and where the body begins.
+/// Parses the string keys, and returns them with the body.
 pub(super) fn parse(text: &str) -> Result<(BTreeMap<String, String>, &str), &'static str> {
     let text = text.trim_start_matches('\u{feff}');
     let mut rest = text;
     if next_line(&mut rest).map(str::trim_end) != Some("---") {
-        return Err("it does not begin with `---`");
+        return Err("missing `---` in the first line");
     }
     let mut lines = Vec::new();
     loop {
         match next_line(&mut rest) {
-            None => return Err("its front matter has no end: a second `---` is missing"),
+            None => return Err("missing `---` after the front matter"),
             Some(line) if matches!(line.trim_end(), "---" | "...") => break,
             Some(line) => lines.push(line),
         }
@@ -41,13 +41,13 @@ fn keys(lines: &[&str]) -> Result<BTreeMap<String, String>, &'static str> {
         if line.trim().is_empty() || line.starts_with('#') || is_indented(line) {
             continue;
         }
-        // An item of a list that belongs to the key above.
+        // A list item of the key above.
         if line.starts_with('-') {
             continue;
         }
         let (key, value) = line
             .split_once(':')
-            .ok_or("a line of its front matter is not `key: value`")?;
+            .ok_or("invalid line in the front matter, expected `key: value`")?;
         let more = lines[at..]
             .iter()
             .take_while(|line| is_indented(line) || line.trim().is_empty())
@@ -57,7 +57,7 @@ fn keys(lines: &[&str]) -> Result<BTreeMap<String, String>, &'static str> {
         if let Some(text) = text
             && found.insert(key.trim().to_owned(), text).is_some()
         {
-            return Err("a key is in its front matter twice");
+            return Err("duplicate key in the front matter");
         }
     }
     Ok(found)
@@ -67,7 +67,7 @@ fn is_indented(line: &str) -> bool {
     line.starts_with([' ', '\t'])
 }
 
-/// The text of a key; `None` where it is none.
+/// Returns the string value of a key, or `None` for other values.
 fn text_of(value: &str, more: &[&str]) -> Result<Option<String>, &'static str> {
     let block = value.split_whitespace().next().unwrap_or_default();
     let trimmed = more.iter().map(|line| line.trim());
@@ -91,7 +91,7 @@ fn text_of(value: &str, more: &[&str]) -> Result<Option<String>, &'static str> {
         return double_quoted(quoted).map(Some);
     }
     if let Some(quoted) = whole.strip_prefix('\'') {
-        let end = single_end(quoted).ok_or("a quoted text in its front matter has no end")?;
+        let end = single_end(quoted).ok_or("unterminated string in the front matter")?;
         return Ok(Some(quoted[..end].replace("''", "'")));
     }
     let plain = whole.split(" #").next().unwrap_or_default().trim();
@@ -128,12 +128,12 @@ fn double_quoted(text: &str) -> Result<String, &'static str> {
                 Some('n') => value.push('\n'),
                 Some('t') => value.push('\t'),
                 Some(other @ ('"' | '\\' | '/')) => value.push(other),
-                _ => return Err("an escape in its front matter is not one of \\n \\t \\\" \\\\"),
+                _ => return Err("invalid escape in the front matter, expected \\n \\t \\\" \\\\"),
             },
             other => value.push(other),
         }
     }
-    Err("a quoted text in its front matter has no end")
+    Err("unterminated string in the front matter")
 }
 
 #[cfg(test)]
@@ -144,14 +144,14 @@ mod tests {
 
     fn value(head: &str) -> Option<String> {
         let text = format!("---\nname: x\n{head}\n---\nbody\n");
-        let (mut keys, body) = parse(&text).expect("parsed");
+        let (mut keys, body) = parse(&text).unwrap();
         assert_eq!(body, "body\n");
         assert_eq!(keys["name"], "x");
         keys.remove("d")
     }
 
     #[test]
-    fn texts_in_all_their_forms() {
+    fn parses_all_string_styles() {
         for (head, expected) in [
             ("d: plain", Some("plain")),
             ("d: Use when: asked # a comment", Some("Use when: asked")),
@@ -173,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_problem() {
         for (text, why) in [
-            ("", "does not begin"),
-            ("# Skill", "does not begin"),
-            ("---\nname: x\n", "no end"),
-            ("---\nname\n---\n", "not `key: value`"),
-            ("---\nd: \"x\n---\n", "has no end"),
-            ("---\nd: x\nd: y\n---\n", "twice"),
+            ("", "missing `---` in the first line"),
+            ("# Skill", "missing `---` in the first line"),
+            ("---\nname: x\n", "missing `---` after"),
+            ("---\nname\n---\n", "expected `key: value`"),
+            ("---\nd: \"x\n---\n", "unterminated"),
+            ("---\nd: x\nd: y\n---\n", "duplicate"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(why), "{text:?}: {error}");
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(text in "(---\n)?[a:'\"\\\\>|\\-# \n\té]{0,60}(---\n)?") {
+        fn never_panics(text in "(---\n)?[a:'\"\\\\>|\\-# \n\té]{0,60}(---\n)?") {
             let _ = parse(&text);
         }
     }

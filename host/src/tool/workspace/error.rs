@@ -5,52 +5,49 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Why a file cannot be read or written. It reads as it is told to the model, with the path as the model gave it.
+/// Error of a file operation. The text is written for the model, with the path as the model gave
+/// it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    #[error("the path is empty")]
+    #[error("path is empty")]
     Empty,
-    #[error("the path contains a NUL byte")]
+    #[error("path contains a NUL byte")]
     Nul,
-    #[error("`{path}` is outside of `{}`, where the jail keeps this tool", cwd.display())]
+    #[error("`{path}` is outside of `{}`, and the jail is on", cwd.display())]
     Outside { path: String, cwd: PathBuf },
     #[error(
-        "`{path}` leads out of `{}` by a link or `..`, where the jail keeps this tool\nhint: links to absolute paths are not followed in the jail, wherever they lead",
+        "`{path}` leads out of `{}` through a symlink or `..`, and the jail is on\nhint: the jail does not follow symlinks to absolute paths, whatever their target",
         cwd.display()
     )]
     LeadsOut { path: String, cwd: PathBuf },
-    #[error("`{path}` can be read and not written in the jail")]
+    #[error("`{path}` is read-only in the jail")]
     ReadOnly { path: String },
     #[error("`{0}` does not exist")]
     Missing(String),
-    #[error("`{path}` is a link to `{}`, which does not exist", target.display())]
+    #[error("`{path}` is a symlink to `{}`, which does not exist", target.display())]
     Dangling { path: String, target: PathBuf },
-    #[error("`{0}` goes through a file as if it were a folder, or ends with `/` and is none")]
+    #[error("invalid path `{0}`: it ends with `/`, or a part of it is not a folder")]
     NotAFolder(String),
     #[error("`{0}` is a folder")]
     Folder(String),
     #[error("`{path}` is {what}, not a file")]
     Special { path: String, what: &'static str },
-    #[error(
-        "`{0}` is in /proc, where this tool would see itself and not what you mean\nhint: use bash"
-    )]
+    #[error("`{0}` is in /proc, where this tool would only see zot itself\nhint: use bash")]
     Proc(String),
-    #[error("`{0}` may not be written: its mode forbids it")]
+    #[error("cannot write `{0}`: the file is read-only")]
     Protected(String),
-    #[error(
-        "`{0}` was changed by somebody else meanwhile; nothing was written\nhint: read it again"
-    )]
+    #[error("`{0}` has changed since it was read; nothing was written\nhint: read it again")]
     Changed(String),
-    #[error("`{path}` goes through too many links")]
+    #[error("`{path}` has too many levels of symlinks")]
     Loop { path: String },
     #[error("permission denied for `{0}`")]
     Denied(String),
-    #[error("cannot use `{path}`: {source}")]
+    #[error("cannot access `{path}`: {source}")]
     Io { path: String, source: io::Error },
 }
 
 impl FileError {
-    /// What the system's answer means for `path`.
+    /// Converts an error of the system for `path`.
     pub(super) fn of(path: &str, cwd: &Path, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {

@@ -1,4 +1,4 @@
-//! Writing a file whole: a new one beside it, synced, then renamed over it.
+//! Replaces a file atomically: writes a new file beside it, syncs it, and renames it.
 
 use std::{
     collections::hash_map::RandomState,
@@ -17,13 +17,13 @@ use rustix::{
 
 use super::{Stamp, look};
 
-/// How often another name is tried for the new file.
-const NAMES: usize = 100;
+/// How many names to try for the new file.
+const MAX_ATTEMPTS: usize = 100;
 
-/// Why the file was not replaced; it is as it was.
+/// Why the file was not replaced. It is unchanged.
 #[derive(Debug)]
 pub(super) enum Unwritten {
-    /// It is not what it was when it was read.
+    /// It changed since it was read.
     Changed,
     Io(io::Error),
 }
@@ -34,11 +34,11 @@ impl<E: Into<io::Error>> From<E> for Unwritten {
     }
 }
 
-/// Puts `bytes` at `name` in `folder`, in place of what is there. A link there is replaced, never followed. Of a file that
-/// was there the mode stays, without the bits that lend rights, and the owner where that is allowed.
+/// Writes `bytes` to `name` in `folder`. A symlink there is replaced, not followed. Keeps the mode
+/// of an existing file, without set-uid and set-gid bits, and its owner if permitted.
 ///
-/// With `expected`, only if the file is still the one that was read. It is looked at last thing before the rename; a change
-/// in the microseconds between the two is not seen.
+/// With `expected`, fails if the file has changed since it was read. The check comes right before
+/// the rename; a change in the microseconds between the two is not detected.
 pub(super) fn replace(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -51,7 +51,7 @@ pub(super) fn replace(
     file.write_all(bytes)?;
     if let Some(old) = old {
         let (uid, gid) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        // Only root may give files away.
+        // Only root may change the owner.
         let _ = fchown(file, Some(uid), Some(gid));
         let mode = old.permissions().mode() & 0o777;
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -64,7 +64,7 @@ pub(super) fn replace(
         }
     }
     new.put_at(name)?;
-    // The file is complete under its name either way; this makes the name last.
+    // The file is complete either way. This makes its name survive a power failure.
     let opened = openat(
         folder,
         ".",
@@ -77,7 +77,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// A file that is removed unless it is put somewhere.
+/// A file that is removed on drop, unless it was moved into place.
 struct Temporary<'f> {
     folder: BorrowedFd<'f>,
     name: String,
@@ -85,11 +85,12 @@ struct Temporary<'f> {
 }
 
 impl<'f> Temporary<'f> {
-    /// Private until it has the mode of what it replaces; a new file gets what the user's mask leaves.
+    /// Private until it has the mode of the file that it replaces. A new file gets the user's
+    /// umask.
     fn create(folder: BorrowedFd<'f>, is_new: bool) -> io::Result<Self> {
         let mode = Mode::from_bits_truncate(if is_new { 0o666 } else { 0o600 });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        for _ in 0..NAMES {
+        for _ in 0..MAX_ATTEMPTS {
             let name = format!(
                 ".zot-{:016x}.tmp",
                 RandomState::new().build_hasher().finish()
@@ -119,7 +120,7 @@ impl<'f> Temporary<'f> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
-            // There is nobody to tell, and the name says what it is.
+            // Nothing to report to, and the name shows what it is.
             let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }

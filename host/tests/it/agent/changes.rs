@@ -51,7 +51,7 @@ async fn a_model_that_is_not_known_is_refused_with_those_that_are() {
         .expect_err("another provider's");
     assert_eq!(
         error.to_string(),
-        "demo has no model `gpt-5.2`; known: demo"
+        "demo has no model `gpt-5.2`\nhint: known models: demo"
     );
     assert!(matches!(error, SetModelError::Unknown { .. }));
     assert_eq!(runtime.state().await.model, "demo");

@@ -118,7 +118,7 @@ async fn a_providers_failure_is_told_once_and_leaves_a_valid_transcript() {
     let last = told.types();
     assert_eq!(last[last.len() - 2..], ["turn_end", "done"]);
     assert!(
-        told.all().contains("stopped in the middle"),
+        told.all().contains("ended its answer early"),
         "{}",
         told.all()
     );

@@ -77,7 +77,7 @@ fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
         .to_string();
     assert_eq!(
         error,
-        "`gemini` is not a provider with a key: anthropic, openai, ollama"
+        "`gemini` is not a provider with an API key\nhint: use one of anthropic, openai, ollama"
     );
 }
 
@@ -93,7 +93,7 @@ fn a_file_that_others_can_read_is_not_used_and_setting_a_key_puts_it_right() {
             matches!(error, CredentialsError::Readable { .. }),
             "{error}"
         );
-        assert!(error.to_string().contains("hint: chmod 600 "), "{error}");
+        assert!(error.to_string().contains("hint: run `chmod 600 "), "{error}");
         assert_eq!(keys.get("openai").expect("nothing of it is needed"), None);
     }
     keys.set("anthropic", &key(CANARY)).expect("kept");
@@ -139,7 +139,7 @@ fn a_variable_that_holds_no_key_is_named_without_it() {
     let error = keys.find("openai", None, var).expect_err("refused");
     let said = format!("{error} {error:?}");
     assert!(
-        said.starts_with("OPENAI_API_KEY: the key has a character"),
+        said.starts_with("OPENAI_API_KEY: API key has an invalid character"),
         "{said}"
     );
     assert!(!said.contains(CANARY), "{said}");

@@ -81,7 +81,7 @@ async fn a_line_calls_a_tool_and_its_result_is_the_answer() {
 #[tokio::test]
 async fn a_call_that_is_none_is_explained() {
     for (line, said) in [
-        ("/call", "needs a tool"),
+        ("/call", "Missing tool name"),
         ("/call read {", "not JSON"),
         ("/call read [1]", "must be a JSON object"),
     ] {
@@ -133,7 +133,7 @@ async fn a_script_is_played_turn_by_turn_and_says_when_it_is_over() {
     let (_, error) = broken(demo.stream(request(vec![user("hi")]))).await;
     assert_eq!(
         error.to_string(),
-        "demo: the script has 2 turns, and this is turn 3"
+        "demo: the script has 2 turns, but the agent asked for turn 3"
     );
 }
 
@@ -162,7 +162,7 @@ async fn a_script_can_fail_in_every_way_a_model_can() {
     let (_, error) = broken(demo.stream(request(vec![]))).await;
     assert_eq!(
         error.to_string(),
-        "demo stopped in the middle of its answer"
+        "demo ended its answer early"
     );
     let deltas = joined(whole(demo.stream(request(vec![]))).await);
     assert_eq!(
@@ -187,11 +187,11 @@ fn a_line_that_is_no_turn_is_named() {
     for (text, said) in [
         (
             "{}\n\n{\"txt\": 1}",
-            "line 3 of the script is no turn: unknown field `txt`",
+            "invalid line 3 in script: unknown field `txt`",
         ),
         (
             "{\"text\": 7}",
-            "line 1 of the script is no turn: a text must be a string",
+            "invalid line 1 in script: a text must be a string",
         ),
         ("[{\"tool_call\": {\"args\": {}}}]", "missing field `name`"),
         (

@@ -46,7 +46,9 @@ async fn a_key_that_is_not_accepted_is_told_with_what_to_do_and_asked_once() {
         let name = provider.name();
         assert_eq!(
             error.to_string(),
-            format!("{name} does not accept the key: invalid x-api-key\nhint: zot auth set {name}")
+            format!(
+                "{name} rejected the API key: invalid x-api-key\nhint: run `zot auth set {name}`"
+            )
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -75,7 +77,7 @@ async fn what_does_not_pass_is_one_error_after_two_more_attempts() {
         assert_eq!(deltas, []);
         assert_eq!(
             error.to_string(),
-            format!("{} answered 529: Overloaded", provider.name())
+            format!("{} returned HTTP 529: Overloaded", provider.name())
         );
         assert_eq!(server.got().len(), 3);
     }
@@ -102,7 +104,7 @@ async fn as_long_as_it_asks_to_be_left_alone_it_is() {
         assert_eq!(
             error.to_string(),
             format!(
-                "{} answered 429: slow down (it asks to wait 3600 s)",
+                "{} returned HTTP 429: slow down (retry after 3600 s)",
                 provider.name()
             )
         );
@@ -128,7 +130,7 @@ async fn five_hundred_for_ever_is_one_error_and_one_request() {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
-            format!("{} answered 500: oops", provider.name())
+            format!("{} returned HTTP 500: oops", provider.name())
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -269,14 +271,14 @@ async fn what_is_no_event_stream_is_said_to_be_none() {
     for (body, said) in [
         (
             Reply::events("data: {\"type\": \"message_st\n\n"),
-            "not the JSON it should be",
+            "invalid JSON in an event",
         ),
         (
             Reply::events("data: {\"type\": 7}\n\n"),
-            "not the JSON it should be",
+            "invalid JSON in an event",
         ),
-        (Reply::events("data: []\n\n"), "not the JSON it should be"),
-        (Reply::events(b"data: \xff\n\n".to_vec()), "not UTF-8"),
+        (Reply::events("data: []\n\n"), "invalid JSON in an event"),
+        (Reply::events(b"data: \xff\n\n".to_vec()), "not valid UTF-8"),
         (html, "text/html, not an event stream"),
         (
             Reply::error(200, &json!({"id": 1})),
@@ -391,7 +393,7 @@ async fn who_is_silent_for_too_long_is_given_up() {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
-            "anthropic could not be reached: nothing came for 1 s"
+            "cannot reach anthropic: no data received for 1 s"
         );
         assert_eq!(server.got().len(), 1);
     }
@@ -408,10 +410,7 @@ async fn who_is_not_there_is_said_not_to_be() {
     let start = Instant::now();
     let (_, error) = broken(anthropic(&url).stream(hi())).await;
     let said = error.to_string();
-    assert!(
-        said.starts_with("anthropic could not be reached: "),
-        "{said}"
-    );
+    assert!(said.starts_with("cannot reach anthropic: "), "{said}");
     assert!(said.ends_with("\nhint: is the server running?"), "{said}");
     assert!(start.elapsed() < HANG);
 }

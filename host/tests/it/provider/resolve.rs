@@ -159,14 +159,14 @@ fn what_is_missing_is_said_with_what_to_do() {
     }
     assert_eq!(
         error(&json!({"provider": "openai"}), &["anthropic"]),
-        "no key for openai\nhint: set OPENAI_API_KEY, or run `zot auth set openai`, or try it without a model: --provider demo"
+        "no API key for openai\nhint: set OPENAI_API_KEY, or run `zot auth set openai`, or try zot without a model: --provider demo"
     );
     assert_eq!(
         error(&json!({"provider": "ollama"}), &[]),
-        "no model for ollama\nhint: --model NAME; `ollama list` shows what is there"
+        "no model for ollama\nhint: pass --model NAME; `ollama list` lists the installed models"
     );
     assert!(error(&json!({"provider": "gemini"}), &[]).starts_with(
-        "there is no provider `gemini`\nhint: one of anthropic, openai, ollama, demo"
+        "unknown provider `gemini`\nhint: use one of anthropic, openai, ollama, demo"
     ));
     assert!(
         error(&json!({"base_url": "http://localhost:1"}), &[]).starts_with("no model for openai")
@@ -176,13 +176,13 @@ fn what_is_missing_is_said_with_what_to_do() {
             &json!({"provider": "openai", "base_url": "ftp://x"}),
             &["openai"]
         ),
-        "--base-url: it begins with neither https:// nor http://"
+        "--base-url: must begin with https:// or http://"
     );
     assert_eq!(
         error(&json!({"provider": "openai", "script": "x"}), &["openai"]),
-        "--script is for demo only, and the provider is openai"
+        "--script cannot be used with openai, only with demo"
     );
-    assert!(error(&json!({"script": "/nowhere"}), &[]).starts_with("cannot read the script"));
+    assert!(error(&json!({"script": "/nowhere"}), &[]).starts_with("cannot read script"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ async fn a_redirect_does_not_get_the_key() {
         ];
         for provider in providers {
             let (_, error) = broken(provider.stream(asking("m", vec![user("hi")]))).await;
-            assert!(error.to_string().contains("redirects elsewhere"), "{error}");
+            assert!(error.to_string().contains("redirects are not followed"), "{error}");
         }
     }
     assert_eq!(target.got().len(), 0);

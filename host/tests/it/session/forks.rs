@@ -185,7 +185,7 @@ Result:
 LINE
 ```
 
-*An image, image/png.*
+*Image (image/png)*
 
 ## Assistant
 
@@ -197,9 +197,9 @@ it is fine
 fenced
 ```
 
-*From here on openai gpt.*
+*Model changed to openai gpt.*
 
-## Summary of what was said so far
+## Summary of the conversation so far
 
 it was looked at
 

@@ -152,7 +152,7 @@ fn read_only() {
     ] {
         let mut opened = sessions.begin(&choice, "demo", "demo").unwrap();
         let said = notice(&opened).to_string();
-        assert!(said.starts_with("this session is not kept: `"), "{said}");
+        assert!(said.starts_with("this session is not saved: cannot write `"), "{said}");
         assert!(said.contains("Read-only file system"), "{said}");
         assert_eq!(opened.transcript, transcript);
         assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);

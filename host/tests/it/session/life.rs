@@ -173,7 +173,7 @@ fn a_home_that_cannot_be_made_turns_sessions_off_aloud() {
             assert!(opened.session.is_off());
             let said = opened.notices[0].to_string();
             assert!(
-                said.starts_with(&format!("this session is not kept: `{home}")),
+                said.starts_with(&format!("this session is not saved: cannot write `{home}")),
                 "{said}"
             );
         }

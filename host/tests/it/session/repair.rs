@@ -292,9 +292,9 @@ fn each_notice_is_one_line_that_names_the_file() {
     let opened = world.resume();
     let said = said(&opened).replace(path.to_str().unwrap(), "FILE");
     let expected = [
-        "session `FILE` was damaged: 2 messages could be read, and the file as it was is `FILE.bad`",
-        "session `FILE` has 1 line of a newer zot: kept, but not understood",
-        "this session has 1 tool call without a result: the model is told of a cancellation",
+        "session `FILE` was damaged: recovered 2 messages, the original file is `FILE.bad`",
+        "session `FILE` has 1 line from a newer zot: kept, but ignored",
+        "this session has 1 tool call without a result: marked as cancelled",
     ];
     assert_eq!(said, expected.join("\n"));
 }

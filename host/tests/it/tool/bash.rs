@@ -72,7 +72,7 @@ async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
         let took = start.elapsed();
         assert!(took < Duration::from_secs(10), "{background}: {took:?}");
         has(&text, "done\n");
-        has(&text, "[left running in the background, and ended: ");
+        has(&text, "[killed background processes: ");
         bench.nothing_left();
     }
 }
@@ -114,7 +114,7 @@ async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
     assert!(text.len() < 32 << 10, "{}", text.len());
     assert!(text.starts_with("1\n2\n3\n"));
     assert!(text.ends_with("99999\n100000\n\u{fffd} end"));
-    let (_, rest) = text.split_once("all of it is in ").expect("a path");
+    let (_, rest) = text.split_once("the full output is in ").expect("a path");
     let (path, _) = rest.split_once(" …]").expect("its end");
     let kept = fs::read(path).expect("kept");
     let mut all: Vec<u8> = (1..=100_000)
@@ -131,7 +131,7 @@ async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
     let refused = bench
         .err("write", json!({"path": path, "content": ""}))
         .await;
-    has(&refused, "can be read and not written in the jail");
+    has(&refused, "is read-only in the jail");
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).expect("a file").permissions());
     assert_eq!(mode & 0o777, 0o600);

@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::symlink};
 
-use zot_host::{context, home::Home};
+use zot_host::{context_files, home::Home};
 
 use super::has;
 
@@ -24,7 +24,7 @@ fn the_outermost_comes_first_and_the_closest_last() {
     fs::write(repository.join("a/AGENTS.md"), " \n").expect("written");
     // In a worktree it is a file.
     fs::write(repository.join(".git"), "gitdir: elsewhere").expect("written");
-    let found = context::find(&cwd, &home);
+    let found = context_files::find(&cwd, &home);
     assert_eq!(found.warnings, Vec::<String>::new());
     let seen: Vec<_> = found
         .files
@@ -33,11 +33,11 @@ fn the_outermost_comes_first_and_the_closest_last() {
         .collect();
     let expected: Vec<_> = files.into_iter().zip(["0", "1", "2"]).collect();
     assert_eq!(seen, expected);
-    assert_eq!(context::repository(&cwd), Some(repository.as_path()));
+    assert_eq!(context_files::repository(&cwd), Some(repository.as_path()));
 
     // Without a repository only where the user is.
     fs::remove_file(repository.join(".git")).expect("removed");
-    let found = context::find(&cwd, &home);
+    let found = context_files::find(&cwd, &home);
     let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
     assert_eq!(texts, ["0", "2"]);
 }
@@ -53,22 +53,22 @@ fn what_is_too_long_leads_out_or_is_no_file_is_said() {
     fs::write(cwd.join("../AGENTS.md"), "ä".repeat(40_000)).expect("written");
     let fifo = cwd.join("../../AGENTS.md");
     rustix::fs::mkfifoat(rustix::fs::CWD, fifo, 0o600.into()).expect("made");
-    let found = context::find(&cwd, &home);
+    let found = context_files::find(&cwd, &home);
     assert_eq!(found.files.len(), 1);
     assert!(found.files[0].text.len() < 66 << 10);
-    has(&found.files[0].text, "ää\n[… cut after 64 KiB]");
+    has(&found.files[0].text, "ää\n[… truncated after 64 KiB]");
     let warnings = &found.warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     has(
         &warnings[0],
-        "/repository/AGENTS.md` is not used: it is not a file",
+        "/repository/AGENTS.md`: not a regular file",
     );
-    has(&warnings[1], "is longer than 64 KiB");
-    has(&warnings[2], "leads elsewhere");
+    has(&warnings[1], "longer than 64 KiB");
+    has(&warnings[2], "leads out of the project");
 
     // Within the repository a link is followed.
     fs::remove_file(cwd.join("AGENTS.md")).expect("removed");
     fs::write(cwd.join("../../CLAUDE.md"), "ours").expect("written");
     symlink("../../CLAUDE.md", cwd.join("AGENTS.md")).expect("linked");
-    assert_eq!(context::find(&cwd, &home).files[1].text, "ours");
+    assert_eq!(context_files::find(&cwd, &home).files[1].text, "ours");
 }

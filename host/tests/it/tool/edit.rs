@@ -28,22 +28,22 @@ async fn all_or_nothing() {
     for (edits, why) in [
         (
             json!([{"old_text": "b", "new_text": "B"}, {"old_text": "z", "new_text": ""}]),
-            "edit 2 of 2: `old_text` is not in the file (matches: 0)",
+            "edit 2 of 2: `old_text` not found in the file",
         ),
         (
             json!([{"old_text": "b", "new_text": "B"}, {"old_text": "a", "new_text": "A"}]),
-            "edit 2 of 2: `old_text` is there 2 times",
+            "edit 2 of 2: `old_text` occurs 2 times",
         ),
         (
             json!([{"old_text": "b c", "new_text": "B"}, {"old_text": "a b", "new_text": "A"}]),
             "edits 1 and 2 overlap at line 1",
         ),
-        (json!([]), "there are no edits"),
+        (json!([]), "`edits` is empty"),
     ] {
         let text = bench
             .err("edit", json!({"path": "x", "edits": edits}))
             .await;
-        has(&text, "`x` was not changed: ");
+        has(&text, "did not change `x`: ");
         has(&text, why);
         assert_eq!(bench.get("x"), b"a b c a\n");
     }
@@ -60,7 +60,7 @@ async fn a_near_miss_is_shown() {
     let text = bench.err("edit", one("    g(1);\n", "")).await;
     has(
         &text,
-        "it is there but for white space, at line 2:\n     2\t\tg(1);",
+        "only the whitespace differs, at line 2:\n     2\t\tg(1);",
     );
 }
 

@@ -119,7 +119,7 @@ async fn what_is_inside_is_reached_by_all_its_names() {
     for (tool, with) in calls("dangling") {
         has(
             &bench.err(tool, with).await,
-            "is a link to `nowhere`, which does not exist",
+            "is a symlink to `nowhere`, which does not exist",
         );
     }
     for (tool, with) in calls("fifo") {
@@ -243,7 +243,7 @@ async fn the_scratch_folder_is_no_way_out() {
             &bench
                 .err("write", json!({"path": at("file"), "content": ""}))
                 .await,
-            "not written in the jail",
+            "read-only in the jail",
         );
         cancel.cancel();
         folder
@@ -298,7 +298,7 @@ async fn where_the_kernel_cannot_hold_it_a_command_is_refused() {
         let text = bench.err("bash", json!({"command": "touch x"})).await;
         has(
             &text,
-            "bash cannot be kept in the jail on this system (not enforced: ",
+            "cannot run bash in the jail on this system (not enforced: ",
         );
         has(&text, "/unjail");
         assert!(!bench.at("x").exists());

@@ -28,7 +28,7 @@ async fn a_part_is_shown_and_how_to_go_on() {
         .await;
     assert_eq!(
         text,
-        "     3\tline 3\n     4\tline 4\n\n(more follows, in a file of 71 bytes: go on with offset=5)\n"
+        "     3\tline 3\n     4\tline 4\n\n(truncated, the file has 71 bytes: continue with offset=5)\n"
     );
     let text = bench.ok("read", json!({"path": "x", "offset": 10})).await;
     assert_eq!(text, "    10\tline 10\n");
@@ -42,17 +42,17 @@ async fn lines_and_bytes_are_bounded() {
     bench.put("many", "x\n".repeat(5000));
     let text = bench.read("many").await;
     has(&text, "  2000\tx\n");
-    has(&text, "go on with offset=2001");
+    has(&text, "continue with offset=2001");
     bench.put("wide", format!("{}\n", "x".repeat(1500)).repeat(100));
     let text = bench.read("wide").await;
     assert!((50 << 10..53 << 10).contains(&text.len()), "{}", text.len());
-    has(&text, "go on with offset=35");
+    has(&text, "continue with offset=35");
     bench.put("long", format!("{}\nshort\n", "é".repeat(3_000_000)));
     let text = bench.read("long").await;
     assert!(text.len() < 3000);
     has(&text, "é […]\n     2\tshort\n");
-    has(&text, "line 1, which has 6,000,000 bytes");
-    assert!(!text.contains("not UTF-8"), "cut between characters");
+    has(&text, "line 1 is truncated after 2000 of 6,000,000 bytes");
+    assert!(!text.contains("not valid UTF-8"), "cut between characters");
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn line_ends_encodings_and_a_missing_newline_are_said() {
     bench.put("latin", b"caf\xe9\n");
     let text = bench.read("latin").await;
     has(&text, "caf\u{fffd}");
-    has(&text, "not UTF-8");
+    has(&text, "not valid UTF-8");
     bench.put("empty", "");
     assert_eq!(bench.read("empty").await, "(the file is empty)");
 }
@@ -92,7 +92,7 @@ async fn an_image_is_shown_and_too_large_a_one_is_not() {
         .expect("opened");
     file.set_len(100 << 20).expect("grown");
     let text = bench.err("read", json!({"path": "picture"})).await;
-    has(&text, "an image of 104,857,600 bytes, more than");
+    has(&text, "the image has 104,857,600 bytes, and the limit is");
 }
 
 #[tokio::test]
@@ -127,13 +127,13 @@ async fn a_folder_is_listed() {
     symlink("b", bench.at("link")).expect("linked");
     assert_eq!(
         bench.read(".").await,
-        "a folder (`/` folder, `@` link):\na\u{fffd}b\nb\nlink@\nsrc/\n"
+        "folder (`/` marks a folder, `@` a symlink):\na\u{fffd}b\nb\nlink@\nsrc/\n"
     );
     assert_eq!(bench.read("src").await, "(the folder is empty)\n");
     for n in 0..600 {
         bench.put(&format!("src/{n}"), "");
     }
-    has(&bench.read("src").await, "(100 more names; 500 are shown");
+    has(&bench.read("src").await, "(100 more names; the first 500 are shown");
 }
 
 #[tokio::test]
@@ -149,13 +149,13 @@ async fn what_is_no_file_is_refused_at_once() {
         ("/dev/zero", "`/dev/zero` is a device, not a file"),
         ("/dev/tty", "is a device, not a file"),
         ("missing", "`missing` does not exist"),
-        ("file/x", "`file/x` goes through a file"),
+        ("file/x", "invalid path `file/x`"),
         (
             "dangling",
-            "`dangling` is a link to `nowhere`, which does not exist",
+            "`dangling` is a symlink to `nowhere`, which does not exist",
         ),
-        ("loop", "too many links"),
-        ("", "the path is empty"),
+        ("loop", "too many levels of symlinks"),
+        ("", "path is empty"),
         ("a\0b", "NUL byte"),
         ("/proc/self/environ", "is in /proc"),
         ("/proc/kmsg", "is in /proc"),

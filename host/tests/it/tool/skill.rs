@@ -61,7 +61,7 @@ async fn the_built_in_one_is_there() {
     let text = bench.err("skill", json!({"name": "cook"})).await;
     assert_eq!(
         text,
-        "there is no skill `cook`; there are: write-zot-extension"
+        "unknown skill `cook`; available: write-zot-extension"
     );
     let spec = bench.toolbox.specs().pop().expect("the last");
     assert_eq!(
@@ -137,7 +137,7 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
     assert_eq!(
         body,
         format!(
-            "Boil water.\n\n(the files of this skill are in {})\n",
+            "Boil water.\n\n(this skill's files are in {})\n",
             folder.display()
         )
     );
@@ -156,7 +156,7 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
     fs::remove_file(folder.join("SKILL.md")).expect("removed");
     has(
         &bench.err("skill", json!({"name": "tea"})).await,
-        "cannot be read: ",
+        "cannot read skill `tea`: ",
     );
 }
 
@@ -194,19 +194,19 @@ async fn what_is_no_skill_is_named_and_the_rest_counts() {
     let warnings = skills.warnings();
     for (warning, (name, why)) in warnings.iter().zip([
         ("empty", "No such file"),
-        ("endless", "a second `---` is missing"),
-        ("fifo", "it is not a file"),
-        ("headless", "it does not begin with `---`"),
-        ("large", "longer than 64 KiB"),
-        ("link", "a link that leads elsewhere"),
-        ("nameless", "has no `name`"),
-        ("spaced", "white space"),
-        ("wordless", "has no `description`"),
+        ("endless", "missing `---` after the front matter"),
+        ("fifo", "not a regular file"),
+        ("headless", "missing `---` in the first line"),
+        ("large", "larger than 64 KiB"),
+        ("link", "symlink leads out of the project"),
+        ("nameless", "missing `name`"),
+        ("spaced", "whitespace"),
+        ("wordless", "missing `description`"),
         ("wordy", "longer than 1024 characters"),
     ]) {
         has(
             warning,
-            &format!("/.zot/skills/{name}/SKILL.md` is no skill: "),
+            &format!("/.zot/skills/{name}/SKILL.md`: "),
         );
         has(warning, why);
     }

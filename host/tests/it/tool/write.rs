@@ -18,7 +18,7 @@ async fn a_file_is_made_with_what_is_above_it_and_replaced() {
         let text = bench.ok("write", with("a/b/c", "one\ntwo\n")).await;
         assert_eq!(text, "created `a/b/c`: 2 lines, 8 bytes");
         let text = bench.ok("write", with("a/b/c", "x\r\ny")).await;
-        assert_eq!(text, "replaced `a/b/c`: 2 lines, 4 bytes (it had 8 bytes)");
+        assert_eq!(text, "replaced `a/b/c`: 2 lines, 4 bytes (previously 8 bytes)");
         assert_eq!(bench.get("a/b/c"), b"x\r\ny");
         let absolute = bench.at("d/e").display().to_string();
         bench.ok("write", with(&absolute, "")).await;
@@ -81,7 +81,7 @@ async fn a_link_is_followed_and_stays() {
         let text = bench.err("write", with("dangling", "x")).await;
         has(
             &text,
-            "`dangling` is a link to `nowhere`, which does not exist",
+            "`dangling` is a symlink to `nowhere`, which does not exist",
         );
         assert!(!bench.at("nowhere").exists());
         bench.nothing_left();
@@ -100,10 +100,10 @@ async fn what_cannot_be_written_is_refused_and_stays() {
         ("folder/", "ends with `/`"),
         (".", "is a folder"),
         ("folder/..", "is a folder"),
-        ("file/x", "goes through a file"),
-        ("loop", "too many links"),
+        ("file/x", "a part of it is not a folder"),
+        ("loop", "too many levels of symlinks"),
         ("/dev/null", "is a device"),
-        ("", "the path is empty"),
+        ("", "path is empty"),
         (&"x".repeat(300), "File name too long"),
     ] {
         has(&bench.err("write", with(path, "x")).await, why);

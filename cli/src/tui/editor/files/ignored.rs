@@ -10,7 +10,7 @@ use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
 };
-use zot_host::{context::repository, untrusted};
+use zot_host::{context_files::repository, untrusted};
 
 /// Maximum size of a pattern file.
 const MAX_FILE_BYTES: usize = 64 << 10;

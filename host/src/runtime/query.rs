@@ -1,4 +1,4 @@
-//! What can be asked of a runtime at any time, also while it works.
+//! Queries that work at any time, even while the agent is busy.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use zot_protocol::rpc;
 use super::Runtime;
 use crate::{Host, message::Message, provider::Model, session::Sessions, tool::Toolbox};
 
-/// How much of what a model can take in is used.
+/// How much of the model's context window is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Context {
-    /// Tokens of the transcript, as the provider last counted them, or as they are estimated.
+    /// Tokens in the transcript, as the provider last counted them or as estimated.
     pub used: u64,
-    /// Tokens that the model can take in.
+    /// Size of the model's context window in tokens.
     pub window: u64,
 }
 
 impl Runtime {
-    /// What it is at.
+    /// Returns the state as drivers see it.
     pub async fn state(&self) -> rpc::State {
         let busy = self.is_busy();
         let state = self.0.agent.state.lock().await;
@@ -32,17 +32,17 @@ impl Runtime {
         )
     }
 
-    /// Whether something is being done.
+    /// Reports whether the agent is busy.
     pub fn is_busy(&self) -> bool {
         self.0.active.borrow().is_some()
     }
 
-    /// Tokens and cost since it was started.
+    /// Returns the tokens and cost since the agent started.
     pub async fn usage(&self) -> rpc::Usage {
         self.0.agent.state.lock().await.usage
     }
 
-    /// How full the model is.
+    /// Returns how much of the context window is used.
     pub async fn context(&self) -> Context {
         let state = self.0.agent.state.lock().await;
         Context {
@@ -51,17 +51,17 @@ impl Runtime {
         }
     }
 
-    /// The transcript.
+    /// Returns the transcript.
     pub async fn messages(&self) -> Arc<Vec<Message>> {
         Arc::clone(&self.0.agent.state.lock().await.transcript)
     }
 
-    /// The model in use.
+    /// Returns the model in use.
     pub async fn model(&self) -> Model {
         self.0.agent.state.lock().await.model.clone()
     }
 
-    /// The models that are known of the provider in use, the one in use among them.
+    /// Returns the known models of the current provider, including the one in use.
     pub async fn models(&self) -> Vec<Model> {
         let current = self.model().await;
         let known = self.0.config.catalogue.models().iter();
@@ -75,12 +75,12 @@ impl Runtime {
         models
     }
 
-    /// The extensions, for commands, panels and what they register.
+    /// The extension host, for commands, panels and registrations.
     pub fn host(&self) -> &Host {
         &self.0.agent.host
     }
 
-    /// The built-in tools: the jail is opened and closed here.
+    /// The built-in tools and the jail.
     pub fn toolbox(&self) -> &Toolbox {
         &self.0.agent.toolbox
     }
@@ -90,8 +90,8 @@ impl Runtime {
         &self.0.sessions
     }
 
-    /// The file of the session, which is made with the first message, and how many messages it has; `None` where nothing
-    /// is kept.
+    /// Returns the path of the session file and its number of messages, or `None` if nothing is
+    /// stored. The file is created with the first message.
     pub async fn session(&self) -> Option<(std::path::PathBuf, u64)> {
         let state = self.0.agent.state.lock().await;
         let path = state.session.path()?.to_owned();

@@ -1,20 +1,20 @@
-//! What a file is, by how it begins.
+//! Detects the type of a file by its first bytes.
 
-/// What can be done with it.
+/// The type of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Text,
-    /// An image that models see, by its media type.
+    /// An image that models can see, by its media type.
     Image(&'static str),
-    /// Neither, and what it is.
+    /// Anything else, with a description.
     Binary(&'static str),
 }
 
-/// Formats by their first bytes.
+/// File formats by their first bytes.
 const MAGIC: [(&[u8], &str); 21] = [
     (b"\x7fELF", "an ELF program or library"),
     (b"%PDF-", "a PDF document"),
-    (b"PK\x03\x04", "a zip archive, or a document in one"),
+    (b"PK\x03\x04", "a zip archive or zip-based document"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\x1f\x8b", "gzip-compressed"),
     (b"BZh", "bzip2-compressed"),
@@ -35,8 +35,8 @@ const MAGIC: [(&[u8], &str); 21] = [
     (b"II*\0", "a TIFF image"),
 ];
 
-impl Kind {
-    /// By the first few thousand bytes of a file.
+impl FileKind {
+    /// Detects the type from the first few thousand bytes.
     pub(super) fn of(head: &[u8]) -> Self {
         if head.starts_with(b"\x89PNG\r\n\x1a\n") {
             return Self::Image("image/png");
@@ -52,7 +52,7 @@ impl Kind {
         }
         let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         match known {
-            // Short ones are the beginning of many a text.
+            // Short signatures may also be the start of a text.
             Some((magic, what)) if magic.len() > 4 || head.contains(&0) || !is_text(head) => {
                 Self::Binary(what)
             }
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// Whether it is UTF-8, cut anywhere.
+/// Reports whether the bytes are UTF-8, possibly truncated.
 fn is_text(head: &[u8]) -> bool {
     match std::str::from_utf8(head) {
         Ok(_) => true,
@@ -75,29 +75,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_known_by_how_they_begin() {
+    fn detects_file_types() {
         for (head, kind) in [
-            (&b""[..], Kind::Text),
-            (b"hello", Kind::Text),
-            (b"BMW is a car", Kind::Text),
-            (b"caf\xe9", Kind::Text),
-            ("é".as_bytes().split_at(1).0, Kind::Text),
-            (b"\x89PNG\r\n\x1a\n\0\0", Kind::Image("image/png")),
-            (b"\xff\xd8\xff\xe0", Kind::Image("image/jpeg")),
-            (b"GIF89a\x01", Kind::Image("image/gif")),
-            (b"RIFF\x10\0\0\0WEBPVP8 ", Kind::Image("image/webp")),
+            (&b""[..], FileKind::Text),
+            (b"hello", FileKind::Text),
+            (b"BMW is a car", FileKind::Text),
+            (b"caf\xe9", FileKind::Text),
+            ("é".as_bytes().split_at(1).0, FileKind::Text),
+            (b"\x89PNG\r\n\x1a\n\0\0", FileKind::Image("image/png")),
+            (b"\xff\xd8\xff\xe0", FileKind::Image("image/jpeg")),
+            (b"GIF89a\x01", FileKind::Image("image/gif")),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", FileKind::Image("image/webp")),
             (
                 b"RIFF\x10\0\0\0WAVE",
-                Kind::Binary("not text: it contains NUL bytes"),
+                FileKind::Binary("not text: it contains NUL bytes"),
             ),
             (
                 b"\x7fELF\x02\x01\0",
-                Kind::Binary("an ELF program or library"),
+                FileKind::Binary("an ELF program or library"),
             ),
-            (b"\xff\xfeh\0i\0", Kind::Binary("UTF-16 text")),
-            (b"%PDF-1.7", Kind::Binary("a PDF document")),
+            (b"\xff\xfeh\0i\0", FileKind::Binary("UTF-16 text")),
+            (b"%PDF-1.7", FileKind::Binary("a PDF document")),
         ] {
-            assert_eq!(Kind::of(head), kind, "{head:?}");
+            assert_eq!(FileKind::of(head), kind, "{head:?}");
         }
     }
 }

@@ -1,20 +1,21 @@
-//! Texts from servers that count in UTF-16: a piece may end in the middle of a character, and the next begin there.
+//! Decodes strings from servers that split them by UTF-16 units: a surrogate pair may be split
+//! between two pieces.
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-/// A text as JSON has it, whose escapes may be halves of characters.
+/// A JSON string that may contain unpaired surrogates.
 #[derive(Debug, Default)]
-pub(super) struct Raw(Vec<u8>);
+pub(super) struct RawText(Vec<u8>);
 
-impl Raw {
+impl RawText {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// From what should have been a text; an object is its own text.
-impl From<Value> for Raw {
+/// Converts a value that should have been a string. An object becomes its JSON text.
+impl From<Value> for RawText {
     fn from(value: Value) -> Self {
         Self(match value {
             Value::Null => Vec::new(),
@@ -24,50 +25,52 @@ impl From<Value> for Raw {
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for RawText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
 
         impl de::Visitor<'_> for Visitor {
-            type Value = Raw;
+            type Value = RawText;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("a string")
             }
 
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Raw, E> {
-                Ok(Raw(bytes.to_owned()))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<RawText, E> {
+                Ok(RawText(bytes.to_owned()))
             }
         }
 
-        // Asked for bytes, `serde_json` writes half a character as if it were one, in three bytes that UTF-8 does not know.
+        // When asked for bytes, `serde_json` encodes an unpaired surrogate in three bytes, which is
+        // not valid UTF-8.
         deserializer.deserialize_bytes(Visitor)
     }
 }
 
-/// Where one piece of a text meets the next.
+/// Joins pieces of a string.
 #[derive(Debug, Default)]
-pub(super) struct Seam {
-    /// The first half of a character whose second has not come.
+pub(super) struct PieceJoiner {
+    /// A high surrogate whose low surrogate has not arrived.
     high: Option<u32>,
 }
 
 const UNKNOWN: char = char::REPLACEMENT_CHARACTER;
 
-impl Seam {
-    /// A piece as a text, together with what the one before left; empty where it was nothing but half a character.
-    pub(super) fn join(&mut self, piece: Raw) -> String {
+impl PieceJoiner {
+    /// Decodes a piece, together with what the previous one left. Empty if the piece was only half
+    /// a character.
+    pub(super) fn join(&mut self, piece: RawText) -> String {
         if self.high.is_none() {
             match String::from_utf8(piece.0) {
                 Ok(text) => text,
-                Err(error) => self.mend(error.as_bytes()),
+                Err(error) => self.decode(error.as_bytes()),
             }
         } else {
-            self.mend(&piece.0)
+            self.decode(&piece.0)
         }
     }
 
-    fn mend(&mut self, mut bytes: &[u8]) -> String {
+    fn decode(&mut self, mut bytes: &[u8]) -> String {
         let mut text = String::with_capacity(bytes.len() + 4);
         loop {
             let (good, rest) = match std::str::from_utf8(bytes) {
@@ -109,15 +112,15 @@ mod tests {
     use super::*;
 
     fn joined(pieces: &[&str]) -> Vec<String> {
-        let mut seam = Seam::default();
+        let mut joiner = PieceJoiner::default();
         let raw = pieces
             .iter()
             .map(|piece| serde_json::from_str(&format!("\"{piece}\"")).unwrap());
-        raw.map(|raw| seam.join(raw)).collect()
+        raw.map(|raw| joiner.join(raw)).collect()
     }
 
     #[test]
-    fn halves_find_each_other() {
+    fn joins_surrogate_pairs_across_pieces() {
         assert_eq!(
             joined(&["hi ä", "👋", "\\ud83d\\udc4b"]),
             ["hi ä", "👋", "👋"]
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_that_stays_alone_is_unknown() {
+    fn an_unpaired_surrogate_becomes_a_replacement_character() {
         assert_eq!(joined(&["\\ud83d", "x"]), ["", "\u{fffd}x"]);
         assert_eq!(joined(&["\\udc4bx"]), ["\u{fffd}x"]);
         assert_eq!(joined(&["\\ud83dx\\ud83d\\ud83d"]), ["\u{fffd}x\u{fffd}"]);

@@ -1,4 +1,5 @@
-//! What a project and its user want every model to know: `AGENTS.md`, and `SYSTEM.md` in the home.
+//! Finds the context files for the system prompt: `AGENTS.md` in the project, and `SYSTEM.md` in
+//! the home.
 
 use std::{
     io,
@@ -7,34 +8,36 @@ use std::{
 
 use crate::{home::Home, untrusted};
 
-/// The most of one file, in bytes. What is longer is cut there, and says so.
-const FILE: usize = 64 << 10;
+/// The size limit of one file in bytes. Longer files are truncated.
+const MAX_BYTES: usize = 64 << 10;
 
-/// A file whose text belongs into the system prompt.
+/// A file whose text goes into the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Where it is.
+    /// The file.
     pub path: PathBuf,
-    /// What it says. Never blank.
+    /// The text. Never blank.
     pub text: String,
 }
 
-/// The files whose texts belong into the system prompt.
+/// The files whose texts go into the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Context {
-    /// The outermost first, so that the one closest to the work has the last word.
+pub struct ContextFiles {
+    /// The files, outermost first, so that the file closest to the working directory has the last
+    /// word.
     pub files: Vec<ContextFile>,
-    /// What is there and cannot be used, and why, one line each.
+    /// One line for each file that was skipped or truncated, with the reason.
     pub warnings: Vec<String>,
 }
 
-/// Looks for them: `$ZOT_HOME/SYSTEM.md`, then each `AGENTS.md` from the root of the repository down to `cwd`. Outside of a
-/// repository only the one in `cwd` counts: what lies above may be anybody's.
+/// Finds `$ZOT_HOME/SYSTEM.md`, then each `AGENTS.md` from the root of the repository down to
+/// `cwd`. Outside a repository it reads only the one in `cwd`, since the folders above may belong
+/// to someone else.
 ///
-/// The files of a project came with somebody's repository. One that is a link out of it is not followed: it could lead to
-/// a key, which would be sent to the provider.
-pub fn find(cwd: &Path, home: &Home) -> Context {
-    let mut context = Context::default();
+/// The project's files come from its repository, which may be untrusted. A symlink out of the
+/// repository is not followed: it could lead to a key, which would be sent to the provider.
+pub fn find(cwd: &Path, home: &Home) -> ContextFiles {
+    let mut context = ContextFiles::default();
     let system = home.path().join("SYSTEM.md");
     context.add(None, &system, &system);
     let root = repository(cwd).unwrap_or(cwd);
@@ -51,29 +54,30 @@ pub fn find(cwd: &Path, home: &Home) -> Context {
     context
 }
 
-/// The root of the repository that `cwd` is in: the closest folder with a `.git`, which is a file in a worktree.
+/// Returns the root of the repository that contains `cwd`: the closest folder with a `.git`, which
+/// is a file in a worktree.
 pub fn repository(cwd: &Path) -> Option<&Path> {
     cwd.ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
-impl Context {
+impl ContextFiles {
     fn add(&mut self, root: Option<&Path>, rest: &Path, path: &Path) {
-        let beginning = match untrusted::read(root, rest, FILE) {
+        let beginning = match untrusted::read(root, rest, MAX_BYTES) {
             Ok(beginning) => beginning,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {
-                let warning = format!("`{}` is not used: {error}", path.display());
+                let warning = format!("ignored `{}`: {error}", path.display());
                 self.warnings.push(warning);
                 return;
             }
         };
         let mut text = String::from_utf8_lossy(&beginning.bytes).into_owned();
         if beginning.cut {
-            let kib = FILE >> 10;
-            text.push_str(&format!("\n[… cut after {kib} KiB]\n"));
+            let kib = MAX_BYTES >> 10;
+            text.push_str(&format!("\n[… truncated after {kib} KiB]\n"));
             self.warnings.push(format!(
-                "`{}` is longer than {kib} KiB; the rest is not used",
+                "truncated `{}`: longer than {kib} KiB",
                 path.display()
             ));
         }
