@@ -1,4 +1,4 @@
-//! The floor: the same extension on a bare pipe.
+//! The baseline: the same extension on a bare pipe, without a host.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -33,7 +33,7 @@ impl Bare {
         }
     }
 
-    /// So many of them, all ready.
+    /// Starts `count` extensions and waits until all are ready.
     pub(crate) fn ready(count: usize, cores: Cores) -> Vec<Self> {
         let mut bare: Vec<Self> = (0..count).map(|_| Self::start(cores)).collect();
         bare.iter_mut().for_each(Self::until_ready);

@@ -1,10 +1,11 @@
-//! The other side: what this binary does when it is started as an extension.
+//! The extension side: what this binary does when it is started with `--echo` or `--spin`.
 
 use std::io::{BufRead, Write};
 
 use serde_json::{Value, json};
 
-/// Registers a tool, answers whatever it is asked; or says nothing but notes, as fast as it can.
+/// Registers a tool and answers every request, or with `flood` sends notifications as fast as it
+/// can.
 pub(crate) fn echo(flood: bool) {
     let mut stdout = std::io::stdout().lock();
     let tool = if flood { "flood" } else { "echo" };
@@ -19,7 +20,7 @@ pub(crate) fn echo(flood: bool) {
     if flood {
         let note = json!({"type": "notify", "level": "info", "message": "and another one"});
         let notes = format!("{note}\n").repeat(500);
-        // Until the host goes.
+        // Until the host closes the pipe.
         while stdout.write_all(notes.as_bytes()).is_ok() {}
         return;
     }
@@ -40,7 +41,7 @@ pub(crate) fn echo(flood: bool) {
     }
 }
 
-/// Keeps one core busy until it is killed.
+/// Keeps one core busy until the process is killed.
 pub(crate) fn spin() {
     loop {
         std::hint::spin_loop();

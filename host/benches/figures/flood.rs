@@ -1,4 +1,4 @@
-//! One extension says nothing but notes, as fast as it can; another is called meanwhile.
+//! Tool call latency while another extension floods the host with notifications.
 
 use std::{
     process::{Command, Stdio},

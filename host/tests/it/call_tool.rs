@@ -1,4 +1,4 @@
-//! Tools that call tools.
+//! Tools that call other tools.
 
 use serde_json::json;
 use zot_host::extension::{CallChain, Launch};
@@ -27,7 +27,7 @@ async fn seen(stage: &Stage, name: &str) -> Vec<String> {
     serde_json::from_str(text(&result)).expect("a list")
 }
 
-/// Five callers, each with a tool of its own, and one that echoes.
+/// Five callers, each with its own tool, and one extension with an echo tool.
 async fn five() -> Stage {
     let stage = Stage::new();
     let mut launches: Vec<Launch> = ["a", "b", "c", "d", "e"]
@@ -39,7 +39,7 @@ async fn five() -> Stage {
 }
 
 #[tokio::test]
-async fn a_tool_calls_another_which_goes_the_ordinary_way() {
+async fn a_nested_call_is_intercepted_and_observed_like_any_other() {
     let stage = Stage::new();
     let launches = vec![
         caller(&stage, "caller", &[]),
@@ -53,7 +53,7 @@ async fn a_tool_calls_another_which_goes_the_ordinary_way() {
     assert_eq!(
         text(&result),
         r#"caller got {"command": "ls #odd"}"#,
-        "rewritten by an interceptor on its way"
+        "rewritten by an interceptor"
     );
     let asked = json!({"path": ["echo"], "args": {"word": "secret"}});
     let result = call(&stage, "via", asked).await;
@@ -76,7 +76,7 @@ async fn a_tool_calls_another_which_goes_the_ordinary_way() {
 }
 
 #[tokio::test]
-async fn a_chain_is_four_deep_and_has_each_tool_once() {
+async fn call_chains_are_limited_to_four_levels_and_reject_recursion() {
     let stage = five().await;
     let path = |path: &[&str]| json!({"path": path});
     let result = call(&stage, "via_a", path(&["via_b", "via_c", "via_d"])).await;
@@ -96,7 +96,7 @@ async fn a_chain_is_four_deep_and_has_each_tool_once() {
 }
 
 #[tokio::test]
-async fn a_parent_must_be_a_call_that_is_running_here() {
+async fn parent_id_must_be_a_pending_call_of_the_same_extension() {
     let stage = five().await;
     let asked = json!({"path": ["via_b"], "parent_id": "no-such-call"});
     let result = call(&stage, "via_a", asked).await;
@@ -106,7 +106,7 @@ async fn a_parent_must_be_a_call_that_is_running_here() {
 }
 
 #[tokio::test]
-async fn without_a_parent_a_call_stands_on_its_own_and_their_number_is_bounded() {
+async fn calls_without_a_parent_are_limited_in_number() {
     let limits = Limits {
         call_tools: 8,
         ..patient()
@@ -114,7 +114,8 @@ async fn without_a_parent_a_call_stands_on_its_own_and_their_number_is_bounded()
     let stage = Stage::with(limits);
     let launches = vec![caller(&stage, "caller", &[])];
     assert_eq!(stage.host.load(launches).await.ready, 1);
-    // Each call makes the next: without a parent the depth is not known, and the number of calls ends it.
+    // Each call makes the next one. Without a parent the depth is unknown, so the call limit
+    // applies.
     let path = vec!["via"; 100];
     let result = call(&stage, "via", json!({"path": path, "parent": false})).await;
     assert!(
@@ -125,7 +126,7 @@ async fn without_a_parent_a_call_stands_on_its_own_and_their_number_is_bounded()
 }
 
 #[tokio::test]
-async fn a_large_result_is_cut_and_says_so() {
+async fn a_large_result_is_marked_as_truncated() {
     let stage = five().await;
     let result = call(&stage, "via_a", json!({"path": ["b_big"]})).await;
     assert!(text(&result).ends_with("é [cut]"), "{}", text(&result));
@@ -133,7 +134,7 @@ async fn a_large_result_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn arguments_are_bounded_as_answers_are() {
+async fn oversized_args_are_rejected() {
     let stage = five().await;
     let asked = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
     let result = call(&stage, "via_a", asked).await;
@@ -142,9 +143,9 @@ async fn arguments_are_bounded_as_answers_are() {
     stage.host.shutdown().await;
 }
 
-/// Many calls with all that they may carry, past a guard that takes its time: it is slow, and it goes on guarding.
+/// Many calls of maximum size through a slow guard, which must stay connected and keep guarding.
 #[tokio::test]
-async fn nobody_is_disconnected_for_anothers_calls() {
+async fn a_guard_stays_connected_during_a_burst_of_large_calls() {
     let stage = Stage::new();
     let launches = vec![
         caller(&stage, "storm", &["tool=unused"]),
@@ -171,12 +172,12 @@ async fn nobody_is_disconnected_for_anothers_calls() {
         .run_tool(CallChain::new("other_big"), secret, |_| {});
     let still = still.await;
     assert_eq!(still.content, [Content::text("no secrets")]);
-    assert_eq!(noted(&stage, "Error"), 0, "{:?}", stage.notes.all());
+    assert_eq!(count_notes(&stage, "Error"), 0, "{:?}", stage.notes.all());
     stage.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn it_must_be_asked_for_in_hello() {
+async fn call_tool_requires_the_capability_in_hello() {
     let stage = Stage::new();
     let launches = vec![caller(&stage, "caller", &["plain"])];
     assert_eq!(stage.host.load(launches).await.ready, 1);
@@ -188,14 +189,14 @@ async fn it_must_be_asked_for_in_hello() {
     stage.host.shutdown().await;
 }
 
-/// How many notes say this.
-fn noted(stage: &Stage, words: &str) -> usize {
+/// Counts the notes that contain `words`.
+fn count_notes(stage: &Stage, words: &str) -> usize {
     let notes = stage.notes.all();
     notes.iter().filter(|note| note.contains(words)).count()
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
+async fn a_cancelled_call_gets_no_answer_and_an_id_in_use_is_rejected() {
     let stage = Stage::new();
     let launches = vec![
         caller(&stage, "caller", &[]),
@@ -204,18 +205,18 @@ async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
     assert_eq!(stage.host.load(launches).await.ready, 2);
     let asked = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
     call(&stage, "caller_start", asked).await;
-    until("both run", || {
-        noted(&stage, "[other] Info: never begins") == 2
+    until("both calls run", || {
+        count_notes(&stage, "[other] Info: never begins") == 2
     })
     .await;
     call(&stage, "caller_cancel", json!({"id": "x1"})).await;
-    until("its tool is told", || {
-        noted(&stage, "[other] Info: cancelled") == 1
+    until("the tool is cancelled", || {
+        count_notes(&stage, "[other] Info: cancelled") == 1
     })
     .await;
     call(&stage, "caller_cancel", json!({"id": "x2"})).await;
-    until("its tool is told", || {
-        noted(&stage, "[other] Info: cancelled") == 2
+    until("the tool is cancelled", || {
+        count_notes(&stage, "[other] Info: cancelled") == 2
     })
     .await;
     let mut events = seen(&stage, "other").await;
@@ -239,24 +240,30 @@ async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
 }
 
 #[tokio::test]
-async fn what_is_called_within_a_call_ends_with_it() {
+async fn cancelling_a_call_cancels_its_nested_calls() {
     let stage = five().await;
     let host = stage.host.clone();
     let calling = tokio::spawn(async move {
         let asked = args(json!({"path": ["via_b", "c_never"]}));
         host.tool("via_a", asked, |_| {}).await.map(|_| ())
     });
-    until("the inner call runs", || noted(&stage, "never begins") == 1).await;
+    until("the inner call runs", || {
+        count_notes(&stage, "never begins") == 1
+    })
+    .await;
     calling.abort();
     for name in ["a", "b", "c"] {
         let cancelled = format!("[{name}] Info: cancelled");
-        until("each call is cancelled", || noted(&stage, &cancelled) == 1).await;
+        until("the nested calls are cancelled", || {
+            count_notes(&stage, &cancelled) == 1
+        })
+        .await;
     }
     stage.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn the_calls_of_one_that_crashes_are_taken_back() {
+async fn a_crashed_callers_calls_are_cancelled() {
     let stage = Stage::new();
     let launches = vec![
         caller(&stage, "caller", &[]),
@@ -265,12 +272,12 @@ async fn the_calls_of_one_that_crashes_are_taken_back() {
     assert_eq!(stage.host.load(launches).await.ready, 2);
     let asked = json!({"ids": ["x1"], "tool": "other_never"});
     call(&stage, "caller_start", asked).await;
-    until("it runs", || noted(&stage, "never begins") == 1).await;
-    // Without the `id` that it looks for, it ends with a traceback.
+    until("the call runs", || count_notes(&stage, "never begins") == 1).await;
+    // The fixture raises a KeyError, because `id` is missing.
     let crashed = stage.host.tool("caller_cancel", no_args(), |_| {}).await;
     assert!(crashed.is_err(), "{crashed:?}");
-    until("it is cancelled", || {
-        noted(&stage, "[other] Info: cancelled") == 1
+    until("the call is cancelled", || {
+        count_notes(&stage, "[other] Info: cancelled") == 1
     })
     .await;
     stage.host.shutdown().await;

@@ -1,4 +1,5 @@
-//! A host with real extensions: commands, tools, events, interception. What happens when one misbehaves is in `faults`.
+//! A host with real extensions: commands, tools, events, interception. Faults are tested in
+//! `faults`.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use zot_protocol::{AssistantMessageEvent, InterceptName, TurnStart, limits::Limi
 use crate::support::{Stage, args, bash, no_args, patient, text, until};
 
 #[tokio::test]
-async fn commands_tools_and_progress() {
+async fn commands_and_tools_answer_and_report_progress() {
     let stage = Stage::new();
     let stats = stage.host.load(vec![stage.odd("odd", &[])]).await;
     assert_eq!((stats.loaded, stats.ready, stats.errors.len()), (1, 1, 0));
@@ -22,7 +23,7 @@ async fn commands_tools_and_progress() {
     assert_eq!(
         response.display.as_deref(),
         Some("hello there"),
-        "trimmed, and found in any case"
+        "trimmed, and case-insensitive"
     );
     let echoed = stage
         .host
@@ -65,7 +66,7 @@ async fn commands_tools_and_progress() {
 }
 
 #[tokio::test]
-async fn a_strict_tool_is_not_called_with_arguments_that_do_not_fit() {
+async fn a_strict_tool_is_not_called_with_invalid_args() {
     let stage = Stage::new();
     stage.host.load(vec![stage.odd("odd", &[])]).await;
     let refused = stage.call("strict").await.expect("a result");
@@ -108,7 +109,7 @@ async fn interceptors_fold_in_load_order() {
 }
 
 #[tokio::test]
-async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
+async fn session_start_comes_first_and_events_stay_in_order() {
     let stage = Stage::new();
     let limits = Limits {
         startup: Duration::from_millis(1),
@@ -120,7 +121,7 @@ async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
     };
     stage.host.load(vec![stage.odd("odd", &["late"])]).await;
     stage.host.start_session();
-    until("it joins", || {
+    until("the extension is ready", || {
         stage.host.registry().command("say").is_some()
     })
     .await;
@@ -153,7 +154,7 @@ async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
 }
 
 #[tokio::test]
-async fn an_event_too_large_is_cut_and_says_so() {
+async fn an_oversized_event_is_marked_as_truncated() {
     let stage = Stage::new();
     stage.host.load(vec![stage.odd("odd", &[])]).await;
     stage
@@ -174,7 +175,7 @@ async fn an_event_too_large_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_crash_fails_what_is_pending_at_once_with_its_status() {
+async fn a_crash_fails_pending_calls_at_once_with_the_exit_status() {
     let stage = Stage::new();
     stage
         .host
@@ -192,26 +193,30 @@ async fn a_crash_fails_what_is_pending_at_once_with_its_status() {
             "odd: ended: killed by SIGSEGV"
         );
     }
-    until("it is noted", || !stage.notes.all().is_empty()).await;
+    until("the crash is noted", || !stage.notes.all().is_empty()).await;
     assert_eq!(stage.notes.all(), ["[odd] Error: ended: killed by SIGSEGV"]);
-    until("its last words are logged", || {
+    until("stderr is logged", || {
         stage.log("odd").contains("about to crash")
     })
     .await;
-    assert!(stage.call("echo").await.is_ok(), "the other one goes on");
+    assert!(
+        stage.call("echo").await.is_ok(),
+        "the other extension still works"
+    );
     stage.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn one_that_never_says_ready_is_taken_for_ready() {
+async fn an_extension_without_ready_becomes_ready_automatically() {
     let stage = Stage::with(Limits {
         auto_ready: Duration::from_millis(250),
         ..patient()
     });
     let stats = stage.host.load(vec![stage.odd("odd", &["no-ready"])]).await;
     assert_eq!(stats.ready, 1);
-    // On a busy machine it may be taken for ready half-way; what it registers then counts at once.
-    until("it offers all", || {
+    // On a slow machine it may become ready before all registrations arrived. Later ones still
+    // count.
+    until("everything is registered", || {
         stage.host.registry().tool("strict").is_some()
     })
     .await;
@@ -221,8 +226,8 @@ async fn one_that_never_says_ready_is_taken_for_ready() {
 
 #[tokio::test]
 async fn secrets_are_not_inherited() {
-    // The environment of this process is shared by all tests; the variable means nothing to the others.
-    // SAFETY: nothing else in these tests reads or writes the environment by hand.
+    // All tests share this environment, but only this one uses the variable.
+    // SAFETY: no other test reads or writes the environment directly.
     unsafe { std::env::set_var("ZOTCORE_RPC_TOKEN", "canary") };
     let stage = Stage::new();
     stage.host.load(vec![stage.odd("odd", &[])]).await;

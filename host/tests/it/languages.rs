@@ -1,4 +1,4 @@
-//! Real extensions in several languages, each without a library: commands, tools, events and every interception.
+//! Extensions in several languages, without a library: commands, tools, events, interception.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,8 +16,8 @@ use zot_protocol::{
 
 use crate::support::{Stage, args, fixture, python, skipped, text, within};
 
-/// A program on `PATH`, or `None`, said aloud.
-fn found(program: &str) -> Option<PathBuf> {
+/// Returns the path of a program on `PATH`, or reports the test as skipped.
+fn find_program(program: &str) -> Option<PathBuf> {
     let asked = Command::new("/bin/sh")
         .args(["-c", "command -v \"$0\"", program])
         .output()
@@ -71,26 +71,26 @@ async fn ask(stage: &Stage, event: Intercept) -> Outcome {
     within("an interception", stage.host.intercept(event)).await
 }
 
-/// With the user's rights, and under the narrowest declaration there is.
-async fn does_it_all(launch: impl Fn(&Stage) -> Launch) {
-    // Confined, and free to rewrite what it is asked about.
+/// Runs the script without permissions in the manifest and with the narrowest ones.
+async fn supports_every_feature(launch: impl Fn(&Stage) -> Launch) {
+    // Confined, but allowed to rewrite every event.
     let mut confined = Permissions::default();
     confined.intercept = InterceptName::KNOWN.to_vec();
     for permissions in [None, Some(confined)] {
         let stage = Stage::new();
         let mut launch = launch(&stage);
         launch.manifest.permissions = permissions;
-        follows_the_script(&stage, launch).await;
+        exercise(&stage, launch).await;
     }
 }
 
-/// The same script for all of them.
-async fn follows_the_script(stage: &Stage, launch: Launch) {
+/// Exercises every feature. The same for all languages.
+async fn exercise(stage: &Stage, launch: Launch) {
     let name = launch.manifest.name.clone();
     let stats = within("load", stage.host.load(vec![launch])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
     let log = stage.log(&name);
-    assert!(!log.contains("[zot]"), "nothing to complain of: {log}");
+    assert!(!log.contains("[zot]"), "unexpected complaint: {log}");
 
     let said = async |command: &str, args: &str| {
         let response = within("a command", stage.host.command(command, args)).await;
@@ -137,7 +137,7 @@ async fn follows_the_script(stage: &Stage, launch: Launch) {
     assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
 }
 
-/// Each event allowed, rewritten and refused.
+/// Intercepts each event three times: allowed, rewritten and blocked.
 async fn intercepts(stage: &Stage, name: &str) {
     let kinds: [fn(&str) -> Intercept; 5] = [
         tool_call,
@@ -157,7 +157,7 @@ async fn intercepts(stage: &Stage, name: &str) {
 
         let refused = ask(stage, of("block me")).await;
         match refused.result {
-            // A session cannot be refused its prompt.
+            // before_agent_start cannot be blocked.
             Ok(event) => assert_eq!(event, before_agent_start("block me")),
             Err(block) => {
                 assert_eq!(block.by, name);
@@ -165,17 +165,17 @@ async fn intercepts(stage: &Stage, name: &str) {
             }
         }
     }
-    // It has nothing to rewrite.
+    // turn_start cannot be rewritten.
     let step = |step| TurnStartIntercept::new(step).into();
     assert_eq!(ask(stage, step(1)).await.result, Ok(step(1)));
-    let block = ask(stage, step(13)).await.result.expect_err("refused");
+    let block = ask(stage, step(13)).await.result.expect_err("blocked");
     assert_eq!(
         (block.by.as_str(), block.reason.as_str()),
         (name, "no turn_start")
     );
 }
 
-/// In the folder of its script, as an extension is.
+/// Launches the script from its own directory, like an installed extension.
 fn script(stage: &Stage, name: &str, program: &Path, file: &str) -> Launch {
     let folder = fixture("languages");
     let script = folder.join(file).display().to_string();
@@ -185,29 +185,35 @@ fn script(stage: &Stage, name: &str, program: &Path, file: &str) -> Launch {
 }
 
 #[tokio::test]
-async fn python_does_it_all() {
-    does_it_all(|stage| script(stage, "all-py", python(), "all.py")).await;
+async fn python_supports_every_feature() {
+    supports_every_feature(|stage| script(stage, "all-py", python(), "all.py")).await;
 }
 
 #[tokio::test]
-async fn node_does_it_all() {
-    let Some(node) = found("node") else { return };
-    does_it_all(|stage| script(stage, "all-js", &node, "all.js")).await;
+async fn node_supports_every_feature() {
+    let Some(node) = find_program("node") else {
+        return;
+    };
+    supports_every_feature(|stage| script(stage, "all-js", &node, "all.js")).await;
 }
 
 #[tokio::test]
-async fn bash_does_it_all() {
-    let Some(bash) = found("bash") else { return };
-    does_it_all(|stage| script(stage, "all-sh", &bash, "all.sh")).await;
+async fn bash_supports_every_feature() {
+    let Some(bash) = find_program("bash") else {
+        return;
+    };
+    supports_every_feature(|stage| script(stage, "all-sh", &bash, "all.sh")).await;
 }
 
 #[tokio::test]
-async fn rust_does_it_all() {
-    let Some(rustc) = found("rustc") else { return };
+async fn rust_supports_every_feature() {
+    let Some(rustc) = find_program("rustc") else {
+        return;
+    };
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("all-rs");
     build(&rustc, &fixture("languages").join("all.rs"), &program);
-    does_it_all(|stage| {
+    supports_every_feature(|stage| {
         let mut launch = stage.launch("all-rs", &program, vec![]);
         launch.dir = folder.path().to_owned();
         launch

@@ -1,4 +1,5 @@
-//! Permissions, as an extension has them: what its manifest does not grant is denied to it and all it starts.
+//! Permissions of a running extension: what its manifest does not grant is denied to it and to
+//! every process it starts.
 
 use std::{
     net::{TcpListener, UdpSocket},
@@ -18,7 +19,7 @@ use zot_protocol::{Content, HelloAck, NoteLevel};
 
 use crate::support::{Stage, args, no_args, patient};
 
-/// Whether this kernel enforces what the tests show. One that does not, skips them aloud.
+/// Reports whether this kernel enforces all permissions. If not, the test is reported as skipped.
 fn enforces() -> bool {
     let support = Support::probe();
     let all = support.signals() && support.seccomp();
@@ -28,7 +29,7 @@ fn enforces() -> bool {
     all
 }
 
-/// What was said about no extension in particular.
+/// Notices that do not belong to an extension.
 #[derive(Default)]
 struct Notices(Mutex<Vec<String>>);
 
@@ -39,7 +40,7 @@ impl Hooks for Notices {
     }
 }
 
-/// A folder that stands for the user's: a project, a home, secrets in both, and an extension with these permissions.
+/// Stands for the user's machine: a project, a home, secrets outside both, and an extension.
 struct User {
     stage: Stage,
     notices: Arc<Notices>,
@@ -68,7 +69,7 @@ impl User {
         self.stage.home.path().join(name).display().to_string()
     }
 
-    /// An extension in a folder of its own, with a manifest as its author writes it.
+    /// Installs an extension with this manifest into its own folder.
     fn launch(&self, fixture: &str, exec: &str, permissions: &Value) -> Launch {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let dir = self.stage.home.path().join("ext");
@@ -84,7 +85,7 @@ impl User {
         Launch::new(manifest, dir, &home)
     }
 
-    /// With `reach.py` running under these permissions, or none.
+    /// Starts `reach.py` with these permissions, or with `Null` without any.
     async fn with(permissions: Value) -> Self {
         let user = Self::new(|_| {});
         let launch = user.launch("reach.py", "python3", &permissions);
@@ -106,8 +107,8 @@ impl User {
             .await
     }
 
-    /// By the extension itself, by a child of it, and by a grandchild that left its session.
-    async fn is_denied(&self, what: &str, at: &str) {
+    /// Checks the extension itself, a child, and a grandchild in its own session.
+    async fn check_denied(&self, what: &str, at: &str) {
         for how in ["self", "child", "daemon"] {
             let said = self.attempt(what, at, how).await;
             let denied = matches!(said.as_str(), "EACCES" | "EPERM");
@@ -115,7 +116,7 @@ impl User {
         }
     }
 
-    async fn is_granted(&self, what: &str, at: &str) {
+    async fn check_granted(&self, what: &str, at: &str) {
         for how in ["self", "child", "daemon"] {
             let said = self.attempt(what, at, how).await;
             assert_eq!(said, "ok", "{what} {at} by {how}");
@@ -128,11 +129,12 @@ impl User {
 }
 
 #[tokio::test]
-async fn files_that_are_not_granted_cannot_be_read_or_written() {
+async fn files_that_are_not_granted_are_inaccessible() {
     if !enforces() {
         return;
     }
-    // Without a declaration it has the user's rights, so that what denies below is the declaration.
+    // Without permissions in its manifest an extension has the user's rights, so the same paths
+    // work.
     let free = User::with(Value::Null).await;
     let narrow = User::with(json!({})).await;
     for user in [&free, &narrow] {
@@ -150,34 +152,36 @@ async fn files_that_are_not_granted_cannot_be_read_or_written() {
         ]
     };
     for path in reads(&free) {
-        free.is_granted("read", &path).await;
+        free.check_granted("read", &path).await;
     }
     for path in reads(&narrow) {
-        narrow.is_denied("read", &path).await;
+        narrow.check_denied("read", &path).await;
     }
     for path in ["project/notes", "secrets/new", "ext/new"] {
-        free.is_granted("write", &free.path(path)).await;
-        narrow.is_denied("write", &narrow.path(path)).await;
+        free.check_granted("write", &free.path(path)).await;
+        narrow.check_denied("write", &narrow.path(path)).await;
     }
     narrow
-        .is_granted("read", &narrow.path("ext/reach.py"))
+        .check_granted("read", &narrow.path("ext/reach.py"))
         .await;
     let data = narrow.path("zot/extension-data/reach/kept");
-    narrow.is_granted("write", &data).await;
+    narrow.check_granted("write", &data).await;
     free.end().await;
     narrow.end().await;
 }
 
 #[tokio::test]
-async fn files_that_are_granted_are_no_more_than_those() {
+async fn only_granted_files_are_accessible() {
     if !enforces() {
         return;
     }
     let user = User::with(json!({"fs": {"read": ["$cwd"], "write": ["$cwd/out"]}})).await;
-    user.is_granted("read", &user.path("project/notes")).await;
-    user.is_denied("write", &user.path("project/notes")).await;
-    user.is_denied("write", &user.path("project/out")).await;
-    user.is_denied("read", &user.path("secrets/key")).await;
+    user.check_granted("read", &user.path("project/notes"))
+        .await;
+    user.check_denied("write", &user.path("project/notes"))
+        .await;
+    user.check_denied("write", &user.path("project/out")).await;
+    user.check_denied("read", &user.path("secrets/key")).await;
     let (_, report) = &user.stage.host.permissions()[0];
     assert_eq!(
         report.to_string(),
@@ -191,21 +195,22 @@ async fn files_that_are_granted_are_no_more_than_those() {
     assert_eq!(
         missing,
         [user.path("project/out")],
-        "it was not there at the start"
+        "it did not exist at startup"
     );
     let log = std::fs::read_to_string(user.path("zot/logs/ext-reach.log")).expect("a log");
     assert!(log.contains("granted and not there"), "{log}");
     user.end().await;
 
     let user = User::with(json!({"fs": {"write": ["$cwd"]}})).await;
-    user.is_granted("write", &user.path("project/notes")).await;
-    user.is_denied("write", &user.path("secrets/key")).await;
+    user.check_granted("write", &user.path("project/notes"))
+        .await;
+    user.check_denied("write", &user.path("secrets/key")).await;
     user.end().await;
 }
 
-/// Neither what it names nor the folder of that, and nothing runs in its place.
+/// The interpreter in a shebang line gets no access by itself, and the script does not run.
 #[tokio::test]
-async fn the_first_line_of_a_script_is_no_grant() {
+async fn a_shebang_line_grants_nothing() {
     use std::os::unix::fs::PermissionsExt;
     if !enforces() {
         return;
@@ -233,13 +238,16 @@ async fn the_first_line_of_a_script_is_no_grant() {
              hint: add {needed:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH"
         );
         assert_eq!(stats.errors[0].reason, expected);
-        assert!(!data.join("ran").exists(), "it ran and read the key");
+        assert!(
+            !data.join("ran").exists(),
+            "the script ran and read the key"
+        );
     }
     user.end().await;
 }
 
 #[tokio::test]
-async fn a_path_that_leads_upwards_is_no_grant() {
+async fn parent_directories_in_granted_paths_are_rejected() {
     let user = User::new(|_| {});
     for path in ["~/../..", "/etc/..", "$cwd/../secrets"] {
         let manifest =
@@ -247,11 +255,11 @@ async fn a_path_that_leads_upwards_is_no_grant() {
         let file = user.path("ext/extension.json");
         std::fs::write(&file, manifest.to_string()).expect("written");
         let refused = read_manifest(Path::new(&file))
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(refused.contains("and has no .. in it"), "{refused}");
     }
-    // What says nothing is not shown either.
+    // The report shows the normalised path.
     let launch = user.launch(
         "reach.py",
         "python3",
@@ -266,11 +274,11 @@ async fn a_path_that_leads_upwards_is_no_grant() {
 }
 
 #[tokio::test]
-async fn a_link_in_the_project_leads_nowhere_else() {
+async fn a_grant_does_not_follow_symlinks_out_of_the_project() {
     if !enforces() {
         return;
     }
-    // As a repository could bring it, or another extension leave it.
+    // A repository could contain such links, or another extension could create them.
     let user = User::new(|_| {});
     let links = [
         (user.path("secrets"), user.path("project/out")),
@@ -283,16 +291,18 @@ async fn a_link_in_the_project_leads_nowhere_else() {
     let launch = user.launch("reach.py", "python3", &granted);
     let stats = user.stage.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
-    user.is_denied("read", &user.path("secrets/key")).await;
-    user.is_denied("read", &user.path("project/out/key")).await;
-    user.is_granted("read", &user.path("project/alias")).await;
+    user.check_denied("read", &user.path("secrets/key")).await;
+    user.check_denied("read", &user.path("project/out/key"))
+        .await;
+    user.check_granted("read", &user.path("project/alias"))
+        .await;
     let (_, report) = &user.stage.host.permissions()[0];
     assert_eq!(report.missing.len(), 2, "{report:?}");
     user.end().await;
 }
 
 #[tokio::test]
-async fn temporary_files_have_a_place() {
+async fn temporary_files_go_to_the_data_directory() {
     if !enforces() {
         return;
     }
@@ -305,17 +315,17 @@ async fn temporary_files_have_a_place() {
     let made = user
         .call("run", json!({"sh": "f=$(mktemp) && rm $f && echo $f"}))
         .await;
-    assert!(!made.contains("extension-data"), "the user's own: {made}");
+    assert!(!made.contains("extension-data"), "in /tmp: {made}");
     user.end().await;
 }
 
-/// Servers on loopback and in the file system, each in a thread that goes with the test binary.
+/// Servers on loopback and on a Unix socket, each in a thread.
 struct Servers {
-    /// Takes connections and closes them.
+    /// Accepts connections and closes them.
     tcp: String,
-    /// Takes datagrams.
+    /// Receives datagrams.
     udp: String,
-    /// Answers a question with itself.
+    /// Echoes a query.
     dns: String,
     unix: String,
 }
@@ -347,7 +357,7 @@ impl Servers {
     }
 }
 
-/// TCP by the programs that people use; each says 0 when it has connected.
+/// Commands that connect over TCP with common programs. Each exits with 0 when connected.
 fn programs(port: &str) -> Vec<String> {
     let found = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -391,17 +401,18 @@ async fn the_network_is_closed_unless_it_is_granted() {
         ];
         for (what, at, granted) in attempts {
             if granted {
-                user.is_granted(what, at).await;
+                user.check_granted(what, at).await;
             } else {
-                user.is_denied(what, at).await;
+                user.check_denied(what, at).await;
             }
         }
         for sh in programs(&servers.tcp) {
             let said = user.call("run", json!({"sh": sh})).await;
             assert_eq!(said.starts_with('0'), tcp, "{permissions}: {sh}: {said}");
-            // Where there is no socket at all, only bash says why; where there is one that may not connect, all do.
-            let tells = sh.contains("/dev/tcp") || permissions["net"].is_array();
-            if !tcp && tells {
+            // Without any socket, only bash prints the reason. If `connect` is denied, all programs
+            // do.
+            let prints_reason = sh.contains("/dev/tcp") || permissions["net"].is_array();
+            if !tcp && prints_reason {
                 assert!(said.contains("Permission denied"), "{said}");
             }
         }
@@ -410,18 +421,18 @@ async fn the_network_is_closed_unless_it_is_granted() {
 }
 
 #[tokio::test]
-async fn the_ports_that_are_granted_are_reached() {
+async fn granted_ports_are_reachable() {
     if !enforces() {
         return;
     }
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
     let port = listener.local_addr().expect("bound").port();
     let user = User::with(json!({"net": [port]})).await;
-    user.is_granted("tcp", &port.to_string()).await;
+    user.check_granted("tcp", &port.to_string()).await;
     let other = TcpListener::bind("127.0.0.1:0").expect("bound");
     let other = other.local_addr().expect("bound").port();
-    user.is_denied("tcp", &other.to_string()).await;
-    user.is_denied("udp", &port.to_string()).await;
+    user.check_denied("tcp", &other.to_string()).await;
+    user.check_denied("udp", &port.to_string()).await;
     user.end().await;
 }
 
@@ -432,16 +443,16 @@ async fn the_host_cannot_be_signalled() {
     }
     let host = std::process::id().to_string();
     let free = User::with(Value::Null).await;
-    free.is_granted("kill", &host).await;
+    free.check_granted("kill", &host).await;
     free.end().await;
     for permissions in [json!({}), json!({"net": true, "fs": {"write": ["/"]}})] {
         let user = User::with(permissions).await;
-        user.is_denied("kill", &host).await;
+        user.check_denied("kill", &host).await;
         user.end().await;
     }
 }
 
-/// The names of the variables that the extension was started with, and all of it as one text.
+/// Returns the names of the extension's environment variables, and the whole environment as text.
 async fn environment(user: &User) -> (Vec<String>, String) {
     let said = user.call("environ", json!({})).await;
     let pairs: Vec<String> = serde_json::from_str(&said).expect("a list");
@@ -452,10 +463,10 @@ async fn environment(user: &User) -> (Vec<String>, String) {
     (names.collect(), said)
 }
 
-/// In a copy of this test binary, whose environment nobody else reads or writes.
+/// Runs in a copy of this test binary, because it sets environment variables.
 #[tokio::test]
-async fn secrets_are_in_no_extensions_environment() {
-    const TEST: &str = "permissions::secrets_are_in_no_extensions_environment";
+async fn secrets_are_not_in_an_extensions_environment() {
+    const TEST: &str = "permissions::secrets_are_not_in_an_extensions_environment";
     if std::env::var_os("ZOT_TEST_CANARY").is_none() {
         let again = std::process::Command::new(std::env::current_exe().expect("known"))
             .args(["--exact", TEST, "--nocapture"])
@@ -490,7 +501,7 @@ async fn secrets_are_in_no_extensions_environment() {
     let listed = ["GUARD_RULES", "ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"];
     let declared = with(json!({"env": listed})).await;
     let (names, all) = environment(&declared).await;
-    assert!(all.contains("canary-key"), "it is listed");
+    assert!(all.contains("canary-key"), "listed in the manifest");
     assert!(!all.contains("canary-token") && !all.contains("canary-other-key"));
     assert!(
         !names.iter().any(|name| name == "ZOT_TEST_CANARY"),
@@ -501,7 +512,7 @@ async fn secrets_are_in_no_extensions_environment() {
 }
 
 #[tokio::test]
-async fn what_is_not_enforced_is_said_once_and_refused_under_strict() {
+async fn unenforced_permissions_warn_once_or_fail_under_strict() {
     for (support, strict, ready) in [
         (Support::none(), false, 1),
         (Support::none(), true, 0),
@@ -537,7 +548,7 @@ async fn what_is_not_enforced_is_said_once_and_refused_under_strict() {
 }
 
 #[tokio::test]
-async fn without_a_declaration_strict_changes_nothing() {
+async fn strict_permissions_ignore_extensions_without_permissions() {
     let user = User::new(|config| {
         config.support = Support::none();
         config.strict_permissions = true;
@@ -551,7 +562,7 @@ async fn without_a_declaration_strict_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_misbehaving_one_behaves_under_the_narrowest_declaration() {
+async fn a_python_extension_runs_with_the_narrowest_permissions() {
     if !enforces() {
         return;
     }

@@ -1,7 +1,8 @@
-//! Real sessions of the Go program: for the same inputs our host says the same frames.
+//! Recorded sessions of the original Go program: for the same inputs, our host sends the same
+//! frames.
 //!
-//! Left aside are ids, the fields that this protocol adds, and the value of `stop`; and where the Go program's order is
-//! a matter of luck, the order is the one in which things happen.
+//! The comparison ignores ids, fields that only this protocol version has, and the value of `stop`.
+//! Where the Go program's order is nondeterministic, frames are sorted into causal order.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -34,7 +35,7 @@ impl Recording {
                 other => panic!("no such direction: {other:?}"),
             }
         }
-        in_order(&mut said);
+        sort_steps(&mut said);
         Self {
             said,
             commands,
@@ -42,7 +43,7 @@ impl Recording {
         }
     }
 
-    /// What the extension answered to a request.
+    /// The extension's recorded answer to a request.
     fn answer(&self, request: &Value) -> FromExtension {
         let answer = self.answers.iter().find(|it| it["id"] == request["id"]);
         let line = answer.expect("answered").to_string();
@@ -50,8 +51,8 @@ impl Recording {
     }
 }
 
-/// Puts each step into the order in which things happen: what the model said, that it has said it, what comes of it.
-fn in_order(frames: &mut [Value]) {
+/// Sorts the frames of each step into causal order: message, tool calls, end of the turn, results.
+fn sort_steps(frames: &mut [Value]) {
     let is_start = |frame: &Value| frame["type"] == "event" && frame["event"] == "turn_start";
     let rank = |frame: &Value| match (frame["type"].as_str(), frame["event"].as_str()) {
         (Some("event"), Some("turn_start")) => 0,
@@ -72,12 +73,12 @@ fn in_order(frames: &mut [Value]) {
     }
 }
 
-/// A frame without what is left aside.
-fn plain(frame: &Value) -> Value {
+/// Removes the fields that the comparison ignores.
+fn without_ignored_fields(frame: &Value) -> Value {
     let mut frame = frame.as_object().expect("an object").clone();
-    // Where a frame refers to a tool call of the model it has `tool_id`, which stays.
+    // Frames about one of the model's tool calls also have `tool_id`, which is compared.
     frame.remove("id");
-    let aside: &[&str] = match frame["type"].as_str() {
+    let ignored: &[&str] = match frame["type"].as_str() {
         Some("hello_ack") => &[
             "extension_dir",
             "data_dir",
@@ -87,20 +88,20 @@ fn plain(frame: &Value) -> Value {
         ],
         _ => &[],
     };
-    for field in aside {
+    for field in ignored {
         frame.remove(*field);
     }
     if let Some(stop) = frame.get_mut("stop") {
-        *stop = json!("(aside)");
+        *stop = json!("(ignored)");
     }
-    // The Go program leaves empty arguments out.
+    // The Go program omits empty arguments.
     if frame["type"] == "command_invoked" && frame.get("args") == Some(&json!("")) {
         frame.remove("args");
     }
     frame.into()
 }
 
-/// Does to a host what made the Go program say `frame`, and compares what comes of it.
+/// Makes the host send `frame`, and compares its result with the recorded one.
 async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
     match validate::frame::<FromHost>(frame.to_string().as_bytes()).expect("a frame") {
         FromHost::HelloAck(_) => {}
@@ -134,7 +135,7 @@ async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
             }
         }
         FromHost::Shutdown(_) => stage.host.shutdown().await,
-        other => panic!("nothing here makes a host say {:?}", other.name()),
+        other => panic!("unsupported frame {:?}", other.name()),
     }
 }
 
@@ -145,7 +146,7 @@ async fn replay(path: &Path) {
     let field = |name: &str| ack[name].as_str().expect("a text");
     let said = Arc::new(Said::default());
     let stage = Stage::set_up(|config| {
-        // Not all of them say that they are ready.
+        // Some recorded extensions never send `ready`.
         config.limits.auto_ready = AUTO_READY;
         config.ack = HelloAck::new(
             1,
@@ -159,21 +160,21 @@ async fn replay(path: &Path) {
     let plays = stage.script(&name, "replay.py", vec![path.display().to_string()]);
     let stats = within("load", stage.host.load(vec![plays])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
-    until("all is registered", || {
+    until("all commands are registered", || {
         stage.host.registry().commands().len() == recording.commands
     })
     .await;
     for frame in &recording.said {
         within(&frame.to_string(), drive(&stage, frame, &recording)).await;
     }
-    let ours: Vec<Value> = said.to(&name).iter().map(plain).collect();
-    let theirs: Vec<Value> = recording.said.iter().map(plain).collect();
+    let ours: Vec<Value> = said.to(&name).iter().map(without_ignored_fields).collect();
+    let theirs: Vec<Value> = recording.said.iter().map(without_ignored_fields).collect();
     assert_eq!(ours, theirs, "{}", path.display());
     assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
 }
 
 #[tokio::test]
-async fn the_same_inputs_give_the_same_frames() {
+async fn the_host_sends_the_same_frames_as_the_go_program() {
     let Some(folder) = shared("recordings") else {
         return;
     };
@@ -185,13 +186,13 @@ async fn the_same_inputs_give_the_same_frames() {
     paths.sort();
     assert!(paths.len() >= 3, "{paths:?}");
     for path in paths {
-        // By its true name: an extension works in a folder of its own.
+        // The extension runs in another directory, so the path must be absolute.
         replay(&path.canonicalize().expect("there")).await;
     }
 }
 
 #[test]
-fn a_step_is_put_in_order() {
+fn frames_of_a_step_are_sorted() {
     let event = |event: &str| json!({"type": "event", "event": event});
     let asked = json!({"type": "event_intercept", "event": "tool_call"});
     let mut frames = vec![
@@ -202,7 +203,7 @@ fn a_step_is_put_in_order() {
         event("turn_start"),
         event("turn_end"),
     ];
-    in_order(&mut frames);
+    sort_steps(&mut frames);
     let expected = [
         event("turn_start"),
         event("tool_call"),

@@ -1,4 +1,4 @@
-//! The user's own quick start, unmodified.
+//! The Python quick start of the original documentation, unmodified.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -11,7 +11,7 @@ use zot_protocol::limits::AUTO_READY;
 
 use crate::support::{Stage, shared, until};
 
-/// The Python script and the manifest of the first document, as printed there.
+/// Extracts the Python script and the manifest from the document.
 fn quick_start() -> Option<(String, String)> {
     let mut seeds: Vec<_> = fs::read_dir(shared("seeds")?)
         .expect("readable")
@@ -37,7 +37,7 @@ async fn the_python_quick_start_runs_unmodified() {
     let Some((script, manifest)) = quick_start() else {
         return;
     };
-    // It does not say that it is ready.
+    // The script never sends `ready`.
     let stage = Stage::set_up(|config| config.limits.auto_ready = AUTO_READY);
     let home = Home::at(stage.home.path().join("zot"));
     let folder = home.extensions().join("hello-py");
@@ -66,7 +66,7 @@ async fn the_python_quick_start_runs_unmodified() {
         "{:?}",
         stats.errors
     );
-    until("its command is there", || {
+    until("the command is registered", || {
         stage.host.registry().command("hellopy").is_some()
     })
     .await;

@@ -1,4 +1,4 @@
-//! The user's configuration in real files.
+//! `config.json` in real files.
 
 use std::{
     fs,
@@ -44,7 +44,7 @@ impl World {
         set_trust(&self.home, dir, &Trust::new("d1", allowed)).unwrap();
     }
 
-    /// What trusting `/x` makes of it.
+    /// The configuration after trusting `/x`.
     fn trusting(config: &str) -> String {
         let world = Self::with(config);
         world.trust("/x", true);
@@ -57,14 +57,14 @@ fn said(settings: &Settings) -> Vec<String> {
 }
 
 #[test]
-fn a_missing_one_is_at_its_defaults() {
+fn a_missing_config_gives_the_defaults() {
     let settings = Settings::load(&World::new().home);
     assert_eq!(settings.config, zot_protocol::Config::default());
     assert!(settings.notices.is_empty());
 }
 
 #[test]
-fn a_wrong_field_is_named_and_the_rest_counts() {
+fn an_invalid_field_is_reported_and_the_rest_is_used() {
     let world = World::with("\u{feff}{\"provider\": 7,\n \"model\": \"m\", \"later\": {}}");
     let settings = Settings::load(&world.home);
     assert_eq!(settings.config.model.as_deref(), Some("m"));
@@ -76,7 +76,7 @@ fn a_wrong_field_is_named_and_the_rest_counts() {
 }
 
 #[test]
-fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
+fn a_damaged_config_is_backed_up_and_replaced_by_defaults() {
     let nuls = vec![0; 5000];
     let files: [&[u8]; 7] = [
         &nuls,
@@ -98,7 +98,7 @@ fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
             assert_eq!(*aside, world.bad());
             assert_eq!(fs::read(aside).unwrap(), bytes);
         }
-        // An answer is remembered all the same, in one that can be read.
+        // A trust answer can still be stored, in a new file.
         world.trust("/x", true);
         assert_eq!(fs::read(world.bad()).unwrap(), bytes);
         let settings = Settings::load(&world.home);
@@ -108,7 +108,7 @@ fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
 }
 
 #[test]
-fn what_is_no_file_is_said_and_does_not_hold_us() {
+fn special_files_are_rejected_without_blocking() {
     let world = World::new();
     fs::create_dir(world.home.path()).unwrap();
     let config = world.home.config();
@@ -120,7 +120,7 @@ fn what_is_no_file_is_said_and_does_not_hold_us() {
 }
 
 #[test]
-fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
+fn storing_an_answer_keeps_the_rest_of_the_file_byte_for_byte() {
     let answer = r#"{
     "/x": {
       "digest": "d1",
@@ -134,7 +134,7 @@ fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
         "{{ \"model\" : \"m\",\"later\":[1 ,2],\n\n  \"n\": 1.50e1,\n  \"trusted\": {answer}\n }}"
     );
     assert_eq!(World::trusting(odd), expected);
-    // Where it stands already, it stays, and so do the other answers.
+    // An existing `trusted` field keeps its place and its other answers.
     let there = "{\n  \"trusted\": {\"/y\": {\"digest\": \"d\", \"allowed\": false, \"later\": 1}},\n  \"model\": \"m\"\n}";
     let text = World::trusting(there);
     assert!(text.ends_with("},\n  \"model\": \"m\"\n}"), "{text}");
@@ -150,14 +150,18 @@ fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
 }
 
 #[test]
-fn the_answers_are_found_whatever_stands_before_them() {
+fn the_trusted_field_is_found_after_any_content() {
     let before = r#"{"a,:{}": "\"trusted\": {", "b": [{"trusted": {"/n": 1}}, "]}"], "c": -1.5e3, "d" :null,"#;
     for key in ["\"trusted\"", "\"\\u0074rusted\""] {
         for start in ["", "\u{feff}"] {
             let head = format!("{start}{before}\n {key} \t:  ");
             let text = World::trusting(&format!("{head}{{}} , \"model\": \"m\"}}"));
-            let new = text.strip_prefix(&head).expect("left as it was");
-            let new = new.strip_suffix(" , \"model\": \"m\"}").expect("so");
+            let new = text
+                .strip_prefix(&head)
+                .expect("the text before is unchanged");
+            let new = new
+                .strip_suffix(" , \"model\": \"m\"}")
+                .expect("the text after is unchanged");
             let new: serde_json::Value = serde_json::from_str(new).expect("the answers");
             assert_eq!(new["/x"]["digest"], "d1", "{text}");
         }
@@ -165,7 +169,7 @@ fn the_answers_are_found_whatever_stands_before_them() {
 }
 
 #[test]
-fn a_later_answer_replaces_an_earlier_one_about_the_same() {
+fn a_new_answer_replaces_the_old_one() {
     let world = World::new();
     world.trust("/x", true);
     world.trust("/y \"quoted\"", true);
@@ -179,7 +183,7 @@ fn a_later_answer_replaces_an_earlier_one_about_the_same() {
 }
 
 #[test]
-fn the_users_mode_and_symlink_stay() {
+fn storing_an_answer_keeps_the_file_mode_and_symlink() {
     let world = World::new();
     fs::create_dir(world.home.path()).unwrap();
     let real = world.dir.path().join("dotfiles.json");
@@ -196,7 +200,7 @@ fn the_users_mode_and_symlink_stay() {
 }
 
 #[test]
-fn answers_given_at_once_are_all_remembered() {
+fn concurrent_answers_are_all_stored() {
     let world = World::with("{\"model\": \"m\"}");
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -216,7 +220,7 @@ fn answers_given_at_once_are_all_remembered() {
 }
 
 #[test]
-fn a_lock_that_is_never_given_back_is_an_error_in_time() {
+fn a_lock_that_is_never_released_is_an_error() {
     let world = World::with("{}");
     let held = fs::File::create(world.home.path().join("config.json.lock")).unwrap();
     held.lock().unwrap();

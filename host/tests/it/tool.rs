@@ -1,4 +1,4 @@
-//! The built-in tools through their toolbox, with real files and processes.
+//! The built-in tools, with real files and processes.
 
 mod bash;
 mod cancel;
@@ -28,7 +28,7 @@ use zot_protocol::{Content, ToolStatus};
 
 use crate::support::{args, processes_in, within};
 
-/// A project, a scratch folder, what is outside of both, and the tools.
+/// A toolbox with a project, a scratch folder and a parent directory outside both.
 struct Bench {
     folder: TempDir,
     toolbox: Toolbox,
@@ -64,7 +64,7 @@ impl Bench {
         self.toolbox.cwd().join(path)
     }
 
-    /// A path beside the project.
+    /// A path outside the project.
     fn outside(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
@@ -85,14 +85,14 @@ impl Bench {
         outcome
     }
 
-    /// What it says when it succeeds.
+    /// Returns the output of a call that must succeed.
     async fn ok(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
         assert!(!outcome.is_error, "{}", said(&outcome));
         said(&outcome)
     }
 
-    /// What it says when it fails.
+    /// Returns the output of a call that must fail.
     async fn err(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
         assert_eq!(outcome.status, ToolStatus::Failed, "{}", said(&outcome));
@@ -107,10 +107,10 @@ impl Bench {
         self.ok("bash", json!({"command": command})).await
     }
 
-    /// No process and no temporary file.
-    fn nothing_left(&self) {
+    /// Checks that no process and no temporary file is left.
+    fn check_nothing_left(&self) {
         assert_eq!(processes_in(self.folder.path()), Vec::<String>::new());
-        no_temporary_in(self.folder.path());
+        check_no_temporary_files(self.folder.path());
     }
 }
 
@@ -123,7 +123,7 @@ fn said(outcome: &ToolOutcome) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn no_temporary_in(folder: &Path) {
+fn check_no_temporary_files(folder: &Path) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy();
@@ -133,7 +133,7 @@ fn no_temporary_in(folder: &Path) {
             path.display()
         );
         if path.is_dir() && !path.is_symlink() {
-            no_temporary_in(&path);
+            check_no_temporary_files(&path);
         }
     }
 }
@@ -144,7 +144,7 @@ fn has(text: &str, part: &str) {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_built_in_is_none() {
+async fn an_unknown_tool_returns_none() {
     let bench = Bench::new();
     let cancel = CancellationToken::new();
     let outcome = bench
@@ -154,7 +154,7 @@ async fn a_tool_that_is_not_built_in_is_none() {
 }
 
 #[tokio::test]
-async fn specs_are_complete_and_their_schemas_are_ones() {
+async fn every_tool_has_a_description_and_a_valid_schema() {
     let bench = Bench::new();
     let specs = bench.toolbox.specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
@@ -167,7 +167,7 @@ async fn specs_are_complete_and_their_schemas_are_ones() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_named() {
+async fn invalid_arguments_are_named_in_the_error() {
     let bench = Bench::new();
     for (tool, with, parts) in [
         ("read", json!({}), ["`read`", "missing field `path`"]),
@@ -221,7 +221,7 @@ async fn wrong_arguments_are_named() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_before_it_begins_does_nothing() {
+async fn a_call_cancelled_before_it_starts_does_nothing() {
     let bench = Bench::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
@@ -235,16 +235,16 @@ async fn a_call_that_is_cancelled_before_it_begins_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_panic_of_whoever_listens_is_an_error_result() {
+async fn a_panicking_progress_callback_is_an_error_result() {
     let bench = Bench::new();
     let cancel = CancellationToken::new();
     let with = args(json!({"command": "echo hi; sleep 600"}));
     let running = bench
         .toolbox
-        .run("bash", with, |_| panic!("no ears"), &cancel);
+        .run("bash", with, |_| panic!("bad callback"), &cancel);
     let outcome = within("bash", running).await.expect("built in");
-    has(&said(&outcome), "no ears");
-    crate::support::until("the command is gone", || {
+    has(&said(&outcome), "bad callback");
+    crate::support::until("the command has exited", || {
         processes_in(bench.folder.path()).is_empty()
     })
     .await;

@@ -1,4 +1,4 @@
-//! Aborted at any point: one `done`, a valid transcript.
+//! Aborting a prompt at any point leaves a valid transcript and exactly one `done` event.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use zot_protocol::Tagged;
 use super::stage::{Stage, played};
 use crate::support::processes_in;
 
-/// Every call has its result, right after the message that makes it.
+/// Reports whether every tool call is followed directly by its result.
 fn is_valid(messages: &[Message]) -> bool {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
@@ -35,7 +35,7 @@ fn is_valid(messages: &[Message]) -> bool {
 }
 
 #[tokio::test]
-async fn aborted_at_any_event() {
+async fn an_abort_at_any_event_leaves_a_valid_transcript() {
     let turns = [
         r#"[{"text": ["a", "b", "c"]}, {"delay_ms": 2}, {"tool_calls": [{"name": "bash", "args": {"command": "sleep 0.01; echo x"}}, {"name": "say-a", "args": {}}]}]"#,
         r#"[{"text": "d"}, {"delay_ms": 2}, {"text": "e"}]"#,
@@ -64,7 +64,7 @@ async fn aborted_at_any_event() {
 }
 
 #[tokio::test]
-async fn while_streaming_the_text_so_far_is_kept() {
+async fn an_abort_while_streaming_keeps_the_partial_text() {
     let stage = Stage::new();
     let runtime = stage.start(played(r#"[{"text": "so far"}, {"delay_ms": 60000}]"#));
     let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
@@ -88,7 +88,7 @@ async fn while_streaming_the_text_so_far_is_kept() {
 }
 
 #[tokio::test]
-async fn while_a_tool_runs_each_open_call_is_cancelled() {
+async fn an_abort_while_a_tool_runs_cancels_every_pending_call() {
     let turns = r#"{"tool_calls": [{"name": "bash", "args": {"command": "sleep 60"}}, {"name": "bash", "args": {"command": "sleep 61"}}]}"#;
     let stage = Stage::new();
     let runtime = stage.start(played(turns));
@@ -112,10 +112,10 @@ async fn while_a_tool_runs_each_open_call_is_cancelled() {
     runtime.close().await;
 }
 
-/// At any time, not only between two events: while the model streams, while interceptors are asked, while a command starts,
-/// runs with a child that has left its group, or ends.
+/// Aborts while the model streams, while interceptors run, and while a command starts, runs with a
+/// child outside its process group, or exits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn aborted_at_200_random_points() {
+async fn an_abort_at_200_random_times_leaves_nothing_behind() {
     const POINTS: u64 = 200;
     let call = r#"{"name": "bash", "args": {"command": "setsid sleep 60 & sleep 0.01; echo x"}}"#;
     let turns = format!(
@@ -132,7 +132,8 @@ async fn aborted_at_200_random_points() {
     runtime.started().await;
     let project = stage.folder.path().join("project");
     let mut stops = std::collections::BTreeMap::new();
-    // The same points each time: at its beginning, in its middle, and over somewhat more than a prompt takes.
+    // Deterministic points early in a prompt, in its middle, and over slightly longer than one
+    // takes.
     let spans = [10_000, 40_000, 120_000];
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for (point, span) in (0..POINTS).zip(spans.into_iter().cycle()) {
@@ -153,7 +154,7 @@ async fn aborted_at_200_random_points() {
             }
         };
         tokio::select! {
-            () = cancelling => unreachable!("it waits for ever"),
+            () = cancelling => unreachable!("never completes"),
             () = following => {}
         }
         let of = |name: &str| told.iter().filter(|it| it["type"] == name).count();
@@ -165,12 +166,12 @@ async fn aborted_at_200_random_points() {
         let messages = runtime.messages().await;
         assert!(is_valid(&messages), "{}\n{messages:#?}", seen());
         let left = processes_in(&project);
-        assert!(left.is_empty(), "{left:?} is left at {}", seen());
+        assert!(left.is_empty(), "{left:?} still running at {}", seen());
         let end = told.iter().rfind(|it| it["type"] == "turn_end");
         let stop = end.map_or("none", |end| end["stop"].as_str().expect("a reason"));
         *stops.entry(stop.to_owned()).or_insert(0) += 1;
     }
-    // It hit more than one state.
+    // The aborts must have hit more than one state.
     println!("ends: {stops:?}");
     assert!(stops.len() >= 3, "{stops:?}");
     runtime.close().await;

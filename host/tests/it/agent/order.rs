@@ -1,12 +1,12 @@
-//! The order in which things are told, to a driver and to extensions.
+//! The order of events, as a driver and as extensions see it.
 
 use zot_host::message::Role;
 
 use super::stage::{Stage, Told, came, played};
 
-/// The arguments of a call are told once its interceptors have been asked, and not while the model writes them.
+/// Arguments are published after the interceptors ran, not while the model streams them.
 #[tokio::test]
-async fn a_turn_with_a_tool() {
+async fn events_of_a_turn_with_a_tool_call() {
     let stage = Stage::new().with("a", "turn_start,tool_call", "mark");
     let runtime = stage.demo();
     let told = Told::of(&runtime, "/call say-a {}").await;
@@ -58,7 +58,7 @@ async fn a_turn_with_a_tool() {
 }
 
 #[tokio::test]
-async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
+async fn tool_args_stream_when_no_extension_intercepts_them() {
     let stage = Stage::new();
     let runtime = stage.demo();
     let told = Told::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
@@ -80,7 +80,7 @@ async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
 }
 
 #[tokio::test]
-async fn text_streams_where_nobody_looks_at_it_first() {
+async fn text_streams_when_no_extension_intercepts_it() {
     let stage = Stage::new();
     let runtime = stage.start(played(r#"{"text": ["one ", "two ", "three"]}"#));
     let told = Told::of(&runtime, "count").await;
@@ -94,7 +94,7 @@ async fn text_streams_where_nobody_looks_at_it_first() {
 }
 
 #[tokio::test]
-async fn what_the_model_gets_wrong_is_told_to_it() {
+async fn the_model_gets_an_error_result_for_an_invalid_call() {
     let turns = [
         r#"{"tool_calls": [{"name": "nope", "args": {}}]}"#,
         r#"{"tool_calls": [{"name": "read", "args": "{\"path\": "}]}"#,
@@ -111,7 +111,7 @@ async fn what_the_model_gets_wrong_is_told_to_it() {
 }
 
 #[tokio::test]
-async fn a_providers_failure_is_told_once_and_leaves_a_valid_transcript() {
+async fn a_provider_failure_is_reported_once_and_leaves_a_valid_transcript() {
     let stage = Stage::new();
     let runtime = stage.start(played("{\"text\": \"half\", \"cut_off\": true}"));
     let told = Told::of(&runtime, "go").await;
@@ -122,12 +122,16 @@ async fn a_providers_failure_is_told_once_and_leaves_a_valid_transcript() {
         "{}",
         told.all()
     );
-    assert_eq!(runtime.messages().await.len(), 1, "no short answer");
+    assert_eq!(
+        runtime.messages().await.len(),
+        1,
+        "the partial answer is dropped"
+    );
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn the_limit_of_model_calls_is_an_error() {
+async fn exceeding_max_steps_is_an_error() {
     let stage = Stage::new();
     let mut config = stage.config(zot_host::provider::Demo::new());
     config.max_steps = Some(1);
@@ -139,13 +143,13 @@ async fn the_limit_of_model_calls_is_an_error() {
 }
 
 #[tokio::test]
-async fn one_thing_at_a_time() {
+async fn a_second_prompt_is_rejected_while_one_runs() {
     let stage = Stage::new();
     let runtime = stage.start(played("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
     let events = runtime.prompt(zot_host::Prompt::text("go")).expect("idle");
     assert!(runtime.prompt(zot_host::Prompt::text("again")).is_err());
     assert!(runtime.compact().is_err());
-    // Whoever looks away ends it.
+    // Dropping the event stream cancels the prompt.
     drop(events);
     while runtime.is_busy() {
         tokio::task::yield_now().await;

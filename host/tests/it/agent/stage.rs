@@ -1,4 +1,4 @@
-//! An agent with extensions that leave their marks.
+//! Test agents with extensions that mark what they intercept.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -11,7 +11,7 @@ use zot_host::{
 };
 use zot_protocol::{Tagged, rpc::Event};
 
-/// A home, a project, and what is to be started in it.
+/// A home, a project, and the extensions to start.
 pub(crate) struct Stage {
     pub(crate) folder: TempDir,
     explicit: Vec<std::path::PathBuf>,
@@ -25,18 +25,18 @@ impl Stage {
         }
     }
 
-    /// With an extension that marks, or refuses, what it is asked about.
-    pub(crate) fn with(mut self, name: &str, events: &str, manner: &str) -> Self {
+    /// Adds an extension that marks or blocks the events it intercepts.
+    pub(crate) fn with(mut self, name: &str, events: &str, mode: &str) -> Self {
         let dir = self.folder.path().join(name);
         fs::create_dir(&dir).expect("a folder");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mark.py");
         let guarded: serde_json::Map<_, _> = events
             .split(',')
-            .filter(|event| !event.is_empty() && manner == "crash")
+            .filter(|event| !event.is_empty() && mode == "crash")
             .map(|event| (event.to_owned(), json!({"on_failure": "block"})))
             .collect();
         let manifest = json!({
-            "name": name, "exec": "python3", "args": [script, name, events, manner], "intercept": guarded,
+            "name": name, "exec": "python3", "args": [script, name, events, mode], "intercept": guarded,
         });
         fs::write(dir.join("extension.json"), manifest.to_string()).expect("a manifest");
         self.explicit.push(dir);
@@ -63,12 +63,12 @@ impl Stage {
     }
 }
 
-/// A demo that plays these turns.
+/// A demo provider that plays this script.
 pub(crate) fn played(turns: &str) -> Demo {
     Demo::with_script(Script::parse(turns).expect("a script"))
 }
 
-/// What happened for a prompt.
+/// The events of one prompt.
 pub(crate) struct Told(pub(crate) Vec<Event>);
 
 impl Told {
@@ -81,7 +81,7 @@ impl Told {
         Self(told)
     }
 
-    /// The types, one after the other; pieces of one thing count once.
+    /// The event types in order. Consecutive deltas count once.
     pub(crate) fn types(&self) -> Vec<&str> {
         let mut types: Vec<&str> = self.0.iter().map(Tagged::name).collect();
         types.dedup_by(|next, before| {
@@ -90,7 +90,7 @@ impl Told {
         types
     }
 
-    /// What the user saw of the model's text.
+    /// The model's text as the user saw it.
     pub(crate) fn text(&self) -> String {
         let pieces = self.0.iter().filter_map(|event| match event {
             Event::TextDelta(piece) => Some(piece.delta.as_str()),
@@ -99,7 +99,7 @@ impl Told {
         pieces.collect()
     }
 
-    /// The text of each tool's result, and its status.
+    /// The text and status of each tool result.
     pub(crate) fn results(&self) -> Vec<(String, String)> {
         let results = self.0.iter().filter_map(|event| match event {
             Event::ToolResult(result) => {
@@ -118,7 +118,7 @@ impl Told {
     }
 }
 
-/// What an extension was told and asked.
+/// The events and interceptions that an extension has received.
 pub(crate) async fn came(runtime: &Runtime, extension: &str) -> Vec<String> {
     let answer = runtime
         .host()
@@ -128,13 +128,13 @@ pub(crate) async fn came(runtime: &Runtime, extension: &str) -> Vec<String> {
     serde_json::from_str(&answer.display.unwrap_or_default()).expect("a list")
 }
 
-/// A provider that keeps what it was asked, and answers in a word.
+/// A provider that records its requests and always answers `yes`.
 #[derive(Clone, Default)]
 pub(crate) struct Asked(pub(crate) Arc<std::sync::Mutex<Vec<zot_host::provider::Request>>>);
 
 impl Provider for Asked {
     fn name(&self) -> &'static str {
-        "asked"
+        "recording"
     }
 
     fn stream(&self, request: zot_host::provider::Request) -> zot_host::provider::Deltas {

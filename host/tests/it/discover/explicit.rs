@@ -1,9 +1,9 @@
-//! `--ext`, and `--no-ext`.
+//! `--ext` paths.
 
 use super::*;
 
 #[test]
-fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
+fn ext_accepts_a_directory_or_a_manifest_absolute_or_relative() {
     let world = World::new();
     named(&world.path("project/ext/todo"), "todo");
     let dir = world.path("project/ext/todo");
@@ -24,7 +24,7 @@ fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
 }
 
 #[test]
-fn a_missing_one_is_named_and_the_next_one_loads() {
+fn a_missing_path_is_reported_and_the_others_load() {
     let world = World::new();
     named(&world.path("project/b"), "b");
     let discovery = world.explicit(&["nope", "nope/extension.json", "b"]);
@@ -40,7 +40,7 @@ fn a_missing_one_is_named_and_the_next_one_loads() {
 }
 
 #[test]
-fn a_directory_without_a_manifest() {
+fn a_directory_without_a_manifest_is_an_error() {
     let world = World::new();
     fs::create_dir_all(world.path("project/b")).unwrap();
     let manifest = world.path("project/b/extension.json");
@@ -51,7 +51,7 @@ fn a_directory_without_a_manifest() {
 }
 
 #[test]
-fn another_file_than_a_manifest() {
+fn a_file_that_is_not_a_manifest_is_an_error() {
     let world = World::new();
     named(&world.path("project/b"), "b");
     fs::write(world.path("project/b/main.py"), "").unwrap();

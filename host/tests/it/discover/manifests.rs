@@ -1,9 +1,9 @@
-//! Manifests that are refused, and how that is said.
+//! Invalid manifests and their error messages.
 
 use super::*;
 
 #[test]
-fn what_was_found_comes_along() {
+fn a_manifest_is_parsed_and_unknown_fields_are_listed() {
     let world = World::new();
     write(
         &world.global("dir"),
@@ -18,7 +18,7 @@ fn what_was_found_comes_along() {
 }
 
 #[test]
-fn a_bad_one_is_refused_in_one_line_and_the_others_load() {
+fn an_invalid_manifest_gives_a_one_line_error_and_the_others_load() {
     let world = World::new();
     named(&world.global("good"), "good");
     let bad = [
@@ -53,7 +53,7 @@ fn a_bad_one_is_refused_in_one_line_and_the_others_load() {
 }
 
 #[test]
-fn the_size_is_bounded() {
+fn a_manifest_over_the_size_limit_is_rejected() {
     let world = World::new();
     let manifest = |size: u64| {
         let text = r#"{"name": "x", "exec": "y"}"#.to_owned();
@@ -67,7 +67,7 @@ fn the_size_is_bounded() {
 }
 
 #[test]
-fn a_fifo_a_socket_a_device_a_directory_do_not_block() {
+fn manifests_that_are_not_regular_files_are_rejected_without_blocking() {
     let world = World::new();
     for dir in ["a-fifo", "b-socket", "c-device", "d-dir"] {
         fs::create_dir_all(world.global(dir)).unwrap();
@@ -86,7 +86,7 @@ fn a_fifo_a_socket_a_device_a_directory_do_not_block() {
 }
 
 #[test]
-fn a_directorys_name_brings_no_control_sequence_into_the_line() {
+fn control_characters_in_a_directory_name_are_escaped() {
     let world = World::new();
     write(&world.global("a\n\u{1b}[2J"), "");
     let line = refusal(&discover(&world.search()));

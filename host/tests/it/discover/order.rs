@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn explicit_then_project_then_global() {
+fn explicit_extensions_come_first_then_project_then_global() {
     let world = World::new();
     named(&world.global("g"), "a-global");
     named(&world.project("p"), "b-project");
@@ -26,7 +26,7 @@ fn explicit_then_project_then_global() {
 }
 
 #[test]
-fn by_the_bytes_of_the_names_within_a_directory() {
+fn extensions_of_a_scope_are_sorted_by_name_bytes() {
     let world = World::new();
     for (dir, name) in [("1", "b"), ("2", "a"), ("3", "B"), ("4", "a-"), ("5", "a.")] {
         named(&world.global(dir), name);
@@ -38,7 +38,7 @@ fn by_the_bytes_of_the_names_within_a_directory() {
 }
 
 #[test]
-fn by_the_bytes_of_the_directories_within_a_name() {
+fn extensions_with_one_name_are_sorted_by_directory_bytes() {
     let world = World::new();
     for dir in ["b", "a", "B"] {
         named(&world.global(dir), "same");
@@ -57,7 +57,7 @@ fn by_the_bytes_of_the_directories_within_a_name() {
 }
 
 #[test]
-fn names_that_differ_in_case_are_two() {
+fn names_are_case_sensitive() {
     let world = World::new();
     named(&world.global("1"), "guard");
     named(&world.project("1"), "Guard");
@@ -68,7 +68,7 @@ fn names_that_differ_in_case_are_two() {
 }
 
 #[test]
-fn no_ext_leaves_the_explicit_ones() {
+fn no_ext_still_loads_explicit_extensions() {
     let world = World::new();
     named(&world.global("g"), "global");
     named(&world.project("p"), "project");

@@ -1,9 +1,9 @@
-//! What counts as an extension in a directory of them.
+//! Which entries of an extensions directory count as extensions.
 
 use super::*;
 
 #[test]
-fn what_is_no_extension_is_passed_over() {
+fn other_files_and_directories_are_ignored() {
     let world = World::new();
     named(&world.global("real"), "real");
     named(&world.global(".staging-1"), "staged");
@@ -34,7 +34,7 @@ fn a_symlinked_directory_is_followed() {
 }
 
 #[test]
-fn a_manifest_that_leads_nowhere_is_not_an_absent_one() {
+fn a_dangling_manifest_symlink_is_an_error() {
     let world = World::new();
     fs::create_dir_all(world.global("a")).unwrap();
     symlink("gone", world.global("a/extension.json")).unwrap();
@@ -44,12 +44,12 @@ fn a_manifest_that_leads_nowhere_is_not_an_absent_one() {
 }
 
 #[test]
-fn no_directory_is_no_error_and_an_unreadable_one_is() {
+fn a_missing_directory_is_fine_and_an_unreadable_one_is_an_error() {
     let world = World::new();
     let discovery = discover(&world.search());
     assert!(discovery.refused.is_empty(), "{discovery:?}");
 
-    // Not by permissions, which do not hold for root.
+    // Uses a file instead of permissions, because root ignores permissions.
     fs::create_dir_all(world.path("home")).unwrap();
     fs::write(world.path("home/extensions"), "").unwrap();
     named(&world.project("p"), "p");
@@ -64,7 +64,7 @@ fn no_directory_is_no_error_and_an_unreadable_one_is() {
 }
 
 #[test]
-fn extensions_that_lead_nowhere_are_missed() {
+fn a_dangling_extensions_symlink_is_an_error() {
     let world = World::new();
     fs::create_dir_all(world.path("home")).unwrap();
     symlink("/nowhere/extensions", world.path("home/extensions")).unwrap();
@@ -79,7 +79,7 @@ fn extensions_that_lead_nowhere_are_missed() {
 
 #[test]
 fn a_relative_working_directory_gives_absolute_paths() {
-    // Nothing is found in it; the explicit one is.
+    // The search finds only the explicit extension.
     let world = World::new();
     named(&world.path("x"), "x");
     let discovery = discover(&Search {

@@ -1,9 +1,9 @@
-//! Who has a name, and who is shadowed.
+//! Name conflicts between extensions.
 
 use super::*;
 
 #[test]
-fn the_first_of_a_name_wins_and_the_others_say_who() {
+fn the_first_extension_wins_a_name_and_the_others_say_who_shadows_them() {
     let world = World::new();
     named(&world.path("mine"), "todo");
     named(&world.project("p"), "todo");
@@ -32,7 +32,7 @@ fn the_first_of_a_name_wins_and_the_others_say_who() {
 }
 
 #[test]
-fn a_disabled_project_copy_that_was_agreed_to_shadows_the_global_one() {
+fn a_trusted_disabled_project_extension_shadows_the_global_one() {
     let world = World::new();
     disabled(&world.project("p"), "todo");
     named(&world.global("g"), "todo");
@@ -45,7 +45,7 @@ fn a_disabled_project_copy_that_was_agreed_to_shadows_the_global_one() {
 }
 
 #[test]
-fn a_refused_one_shadows_nothing() {
+fn an_invalid_extension_shadows_nothing() {
     let world = World::new();
     write(&world.project("p"), r#"{"name": "todo"}"#);
     named(&world.global("g"), "todo");

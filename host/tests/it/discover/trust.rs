@@ -1,9 +1,9 @@
-//! What a project's extensions may do before the user agreed to them.
+//! Project extensions must be trusted before they run.
 
 use super::*;
 
 #[test]
-fn a_project_extension_waits_for_an_answer() {
+fn a_project_extension_is_untrusted_until_the_user_answers() {
     let world = World::new();
     named(&world.project("lint"), "lint");
     let discovery = discover(&world.search());
@@ -17,7 +17,7 @@ fn a_project_extension_waits_for_an_answer() {
 }
 
 #[test]
-fn an_answer_is_remembered_until_something_changes() {
+fn a_trust_answer_holds_until_a_file_changes() {
     let world = World::new();
     named(&world.project("lint"), "lint");
     let answer = |allowed| {
@@ -26,7 +26,7 @@ fn an_answer_is_remembered_until_something_changes() {
     };
     let with = |answer: &(String, Trust)| {
         discover(&Search {
-            trust: agreed([answer.clone()]),
+            trust: remembered([answer.clone()]),
             ..world.search()
         })
     };
@@ -45,20 +45,20 @@ fn an_answer_is_remembered_until_something_changes() {
 }
 
 #[test]
-fn an_answer_about_one_directory_is_none_about_its_copy() {
+fn a_trust_answer_does_not_cover_another_directory() {
     let world = World::new();
     named(&world.project("lint"), "lint");
     let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
     fs::rename(world.project("lint"), world.project("copy")).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
+        trust: remembered([answer]),
         ..world.search()
     });
     assert!(matches!(untrusted(&discovery).why, Distrust::Unasked));
 }
 
 #[test]
-fn only_project_extensions_need_one() {
+fn only_project_extensions_need_trust() {
     let world = World::new();
     named(&world.global("g"), "global");
     named(&world.project("p"), "mine");
@@ -66,12 +66,12 @@ fn only_project_extensions_need_one() {
         explicit: vec![world.project("p")],
         ..world.search()
     });
-    // Named by the user, it is the user's own choice, wherever it is.
+    // An extension passed with `--ext` is the user's own choice, wherever it is.
     assert_eq!(started_names(&discovery), ["mine", "global"]);
 }
 
 #[test]
-fn an_untrusted_one_leaves_the_global_guard_of_its_name_on() {
+fn an_untrusted_extension_does_not_shadow_a_global_one() {
     let world = World::new();
     named(&world.project("evil"), "guard");
     named(&world.global("guard"), "guard");
@@ -91,7 +91,7 @@ fn an_untrusted_one_leaves_the_global_guard_of_its_name_on() {
 }
 
 #[test]
-fn a_repository_cannot_disable_a_global_guard_unasked() {
+fn an_untrusted_project_cannot_disable_a_global_extension() {
     let world = World::new();
     disabled(&world.project("evil"), "guard");
     named(&world.global("guard"), "guard");
@@ -107,14 +107,14 @@ fn a_repository_cannot_disable_a_global_guard_unasked() {
 
     let answer = untrusted(&discovery).answer(true).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
+        trust: remembered([answer]),
         ..world.search()
     });
     assert_eq!(started_names(&discovery), [""; 0]);
 }
 
 #[test]
-fn a_disabled_one_in_nobodys_way_is_not_asked_about() {
+fn a_disabled_project_extension_needs_no_answer() {
     let world = World::new();
     disabled(&world.project("p"), "todo");
     let discovery = discover(&world.search());
@@ -123,7 +123,7 @@ fn a_disabled_one_in_nobodys_way_is_not_asked_about() {
 }
 
 #[test]
-fn a_shadowed_one_is_not_asked_about() {
+fn a_shadowed_project_extension_needs_no_answer() {
     let world = World::new();
     named(&world.project("p"), "todo");
     named(&world.path("mine"), "todo");
@@ -133,15 +133,15 @@ fn a_shadowed_one_is_not_asked_about() {
 }
 
 #[test]
-fn what_cannot_be_digested_cannot_be_trusted() {
+fn a_directory_too_large_to_digest_cannot_be_trusted() {
     let world = World::new();
     named(&world.project("p"), "todo");
     let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
-    // Sparse: nothing of it is on the disk, and it is refused before it is read.
+    // A sparse file, which uses no disk space and is rejected before it is read.
     let file = fs::File::create(world.project("p").join("huge")).unwrap();
     file.set_len(256 * 1024 * 1024 + 1).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
+        trust: remembered([answer]),
         ..world.search()
     });
     let untrusted = untrusted(&discovery);
@@ -153,10 +153,10 @@ fn what_cannot_be_digested_cannot_be_trusted() {
     assert_eq!(started_names(&discover(&world.trusting())), ["todo"]);
 }
 
-// Other systems refuse such a name themselves.
+// Other systems reject such a name.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_that_a_configuration_cannot_name_is_not_trusted() {
+fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {
     use std::os::unix::ffi::OsStrExt;
     let world = World::new();
     let name = std::ffi::OsStr::from_bytes(b"\xff");
@@ -168,7 +168,7 @@ fn a_directory_that_a_configuration_cannot_name_is_not_trusted() {
 }
 
 #[test]
-fn a_project_manifest_that_is_a_symlink_is_refused() {
+fn a_project_manifest_that_is_a_symlink_is_rejected() {
     let world = World::new();
     write(&world.path("project"), r#"{"name": "x", "exec": "y"}"#);
     fs::create_dir_all(world.project("p")).unwrap();
@@ -184,7 +184,7 @@ fn a_project_manifest_that_is_a_symlink_is_refused() {
 }
 
 #[test]
-fn a_symlink_within_the_project_is_agreed_to_as_what_it_leads_to() {
+fn trusting_a_symlink_within_the_project_trusts_its_target() {
     let world = World::new();
     named(&world.path("project/working-copy"), "todo");
     fs::create_dir_all(world.project("")).unwrap();
@@ -193,7 +193,7 @@ fn a_symlink_within_the_project_is_agreed_to_as_what_it_leads_to() {
     let (dir, trust) = untrusted(&discovery).answer(true).unwrap();
     assert_eq!(Path::new(&dir), world.path("project/working-copy"));
     let discovery = discover(&Search {
-        trust: agreed([(dir, trust)]),
+        trust: remembered([(dir, trust)]),
         ..world.search()
     });
     assert_eq!(
@@ -203,7 +203,7 @@ fn a_symlink_within_the_project_is_agreed_to_as_what_it_leads_to() {
 }
 
 #[test]
-fn a_symlink_out_of_the_project_is_refused() {
+fn a_symlink_out_of_the_project_is_rejected() {
     let world = World::new();
     named(&world.path("working-copy"), "todo");
     fs::create_dir_all(world.project("")).unwrap();
@@ -225,12 +225,12 @@ fn a_symlink_out_of_the_project_is_refused() {
 }
 
 #[test]
-fn the_extensions_of_a_project_are_digested_within_one_bound() {
+fn the_extensions_of_a_project_share_one_digest_limit() {
     let world = World::new();
     for name in ["a", "b", "c"] {
         named(&world.project(name), name);
         let file = fs::File::create(world.project(name).join("large")).unwrap();
-        // Sparse, so that what it says it has costs nothing.
+        // Sparse, so the large size uses no disk space.
         let mib = if name == "b" { 256 } else { 1 };
         file.set_len(mib * 1024 * 1024).unwrap();
     }

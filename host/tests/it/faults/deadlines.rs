@@ -1,5 +1,5 @@
-//! Interceptors and tools that are late, gone or given up, with real processes and shrunken limits. The true limits are
-//! tested on paused time, in `chain`.
+//! Interceptors and tools that are late, have exited or were cancelled, in real processes and with
+//! shortened limits. The `chain` tests cover the real limits on paused time.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
+async fn a_silent_interceptor_times_out_and_its_policy_decides() {
     alone!();
     let trial = Trial::begin(Limits {
         intercept: Duration::from_millis(200),
@@ -30,10 +30,10 @@ async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
     strict.manifest.intercept = blocks(InterceptName::AssistantMessage);
     trial.load(vec![strict]).await;
     let outcome = within("a chain", stage.host.intercept(bash("ls"))).await;
-    assert_eq!(outcome.result, Ok(bash("ls")), "under allow it goes on");
+    assert_eq!(outcome.result, Ok(bash("ls")), "`allow` lets it pass");
     let event = AssistantMessageIntercept::new("x").into();
     let outcome = within("a chain", stage.host.intercept(event)).await;
-    let block = outcome.result.expect_err("under block it does not");
+    let block = outcome.result.expect_err("`block` blocks it");
     assert_eq!(
         block.reason,
         "strict could not be asked: no answer within 200ms"
@@ -41,9 +41,10 @@ async fn a_silent_interceptor_is_waited_for_no_longer_than_its_deadline() {
     trial.hold().await;
 }
 
-/// It answers when the test says so: before the deadline that counts, after it nothing does.
+/// The extension answers when the test creates a file, so both sides of the deadline are
+/// deterministic.
 #[tokio::test]
-async fn an_answer_counts_before_the_deadline_and_not_after_it() {
+async fn an_answer_counts_only_before_the_deadline() {
     alone!();
     let block = bash("rm -rf /");
     for in_time in [true, false] {
@@ -65,13 +66,13 @@ async fn an_answer_counts_before_the_deadline_and_not_after_it() {
         let word = format!("answer-when={}", go.display());
         trial.load(vec![stage.odd("slow", &[&word])]).await;
         let chain = within("a chain", stage.host.intercept(block.clone()));
-        let is_asked = || {
+        let has_been_asked = || {
             let said = said.to("slow");
             said.iter().any(|frame| frame["type"] == "event_intercept")
         };
         let outcome = if in_time {
             let (outcome, ()) = tokio::join!(chain, async {
-                until("it is asked", is_asked).await;
+                until("the interceptor is asked", has_been_asked).await;
                 fs::write(&go, "").expect("written");
             });
             outcome
@@ -82,7 +83,7 @@ async fn an_answer_counts_before_the_deadline_and_not_after_it() {
         fs::write(&go, "").expect("written");
         if !in_time {
             assert_eq!(outcome.result.as_ref(), Ok(&block));
-            until("its answer comes too late", || {
+            until("the late answer is dropped", || {
                 stage.log("slow").contains("nobody waits for it")
             })
             .await;
@@ -92,7 +93,7 @@ async fn an_answer_counts_before_the_deadline_and_not_after_it() {
 }
 
 #[tokio::test]
-async fn ten_silent_ones_cost_the_chain_s_time_under_either_policy() {
+async fn ten_silent_interceptors_take_no_longer_than_the_chain_deadline() {
     alone!();
     let chain = Duration::from_millis(750);
     let trial = Trial::begin(Limits {
@@ -104,7 +105,7 @@ async fn ten_silent_ones_cost_the_chain_s_time_under_either_policy() {
     let mut launches: Vec<_> = (0..10)
         .map(|index| stage.odd(&format!("silent{index}"), &["mute"]))
         .collect();
-    // The last one is never reached, and guards another event all the same.
+    // The chain never reaches the last one, which must still guard its event.
     launches[9].manifest.intercept = blocks(InterceptName::AssistantMessage);
     trial.load(launches).await;
 
@@ -124,19 +125,19 @@ async fn ten_silent_ones_cost_the_chain_s_time_under_either_policy() {
         .iter()
         .take_while(|link| !not_reached(&link.verdict))
         .count();
-    assert_eq!(outcome.links.len(), 10, "each has its record");
+    assert_eq!(outcome.links.len(), 10, "every interceptor is recorded");
     assert!((1..=3).contains(&reached), "{:?}", outcome.links);
 
     let event = AssistantMessageIntercept::new("x").into();
     let outcome = within("a chain", stage.host.intercept(event)).await;
-    let block = outcome.result.expect_err("refused");
+    let block = outcome.result.expect_err("blocked");
     assert_eq!(block.by, "silent9");
     assert!(not_reached(&outcome.links[9].verdict));
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_crash_at_link_two_of_three() {
+async fn a_crash_in_the_middle_of_a_chain_fails_open() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
@@ -152,14 +153,20 @@ async fn a_crash_at_link_two_of_three() {
     assert!(
         matches!(&outcome.links[1].verdict, Verdict::FailedOpen(Failure::Gone(why)) if why.contains("SIGSEGV"))
     );
-    trial.told("two", "ended: killed by SIGSEGV").await;
+    trial
+        .wait_for_error("two", "ended: killed by SIGSEGV")
+        .await;
     let outcome = within("a chain", stage.host.intercept(bash("ls"))).await;
-    assert_eq!(outcome.links.len(), 2, "it is not asked again");
+    assert_eq!(
+        outcome.links.len(),
+        2,
+        "a crashed interceptor is not asked again"
+    );
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_guard_guards_from_its_start_to_its_end() {
+async fn a_guard_blocks_before_it_is_ready_and_after_it_exits() {
     alone!();
     let trial = Trial::begin(Limits {
         startup: Duration::from_millis(1),
@@ -176,10 +183,10 @@ async fn a_guard_guards_from_its_start_to_its_end() {
     trial.load(vec![late, dead, missing]).await;
 
     let block = stage.host.intercept(bash("ls")).await.result;
-    let block = block.expect_err("refused before it is ready");
+    let block = block.expect_err("blocked before it is ready");
     assert_eq!(block.reason, "late could not be asked: not ready yet");
     fs::write(marker, "").expect("written");
-    until("it is ready", || {
+    until("the guard is ready", || {
         stage.host.registry().tool("echo").is_some()
     })
     .await;
@@ -188,29 +195,29 @@ async fn a_guard_guards_from_its_start_to_its_end() {
         Ok(bash("ls #late"))
     );
 
-    trial.told("dead", "ended: exit status 1").await;
+    trial.wait_for_error("dead", "ended: exit status 1").await;
     let event = TurnStartIntercept::new(1).into();
     let block = stage.host.intercept(event).await.result;
-    let block = block.expect_err("refused, not waved through");
+    let block = block.expect_err("blocked after it exited");
     let why = "dead could not be asked: ended: exit status 1";
     assert!(block.reason.starts_with(why), "{}", block.reason);
 
     let event = UserMessageIntercept::new("hi").into();
     let block = stage.host.intercept(event).await.result;
-    let block = block.expect_err("refused, though it never started");
+    let block = block.expect_err("blocked although it never started");
     assert_eq!(block.by, "missing");
 
     assert!(stage.call("crash").await.is_err());
     let block = stage.host.intercept(bash("ls")).await.result;
-    let block = block.expect_err("refused once it has crashed");
+    let block = block.expect_err("blocked after it crashed");
     assert_eq!(
         block.reason,
         "late could not be asked: ended: killed by SIGSEGV"
     );
     let event = AssistantMessageIntercept::new("hi").into();
     let outcome = stage.host.intercept(event).await;
-    assert!(outcome.result.is_ok(), "what nobody guards goes on");
-    until("the other one joins", || {
+    assert!(outcome.result.is_ok(), "unguarded events pass");
+    until("the other extension is ready", || {
         stage.host.registry().tool("good").is_some()
     })
     .await;
@@ -218,13 +225,15 @@ async fn a_guard_guards_from_its_start_to_its_end() {
 }
 
 #[tokio::test]
-async fn an_interception_too_large_to_be_sent_is_refused() {
+async fn an_event_too_large_to_send_is_blocked() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
     let outcome = stage.host.intercept(bash(&"x".repeat(5 << 20))).await;
-    let block = outcome.result.expect_err("size is no way past a guard");
+    let block = outcome
+        .result
+        .expect_err("an oversized event must not bypass a guard");
     assert_eq!(block.by, "odd");
     assert!(
         block.reason.contains("more than a frame"),
@@ -241,14 +250,15 @@ async fn an_interception_too_large_to_be_sent_is_refused() {
     trial.hold().await;
 }
 
-/// However an abort and the reply meet, the caller has the one or the other, and the next call its own.
+/// Whichever comes first, the caller gets exactly one outcome and the next call gets its own
+/// answer.
 #[tokio::test]
-async fn an_abort_that_races_the_reply_has_one_outcome() {
+async fn an_abort_racing_the_reply_has_one_outcome() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
-    // As long as a call takes here, so that the abort comes before, with and after the reply.
+    // Measure how long a call takes, so that aborts come before, during and after the reply.
     let start = Instant::now();
     for _ in 0..20 {
         assert_eq!(stage.answer("echo").await, "{}");
@@ -260,7 +270,7 @@ async fn an_abort_that_races_the_reply_has_one_outcome() {
             .host
             .tool("echo", args(json!({"round": round})), |_| {});
         let abort = async {
-            // Finer than the runtime's timers.
+            // The runtime's timers are too coarse.
             let (start, after) = (Instant::now(), usual * (round % 40) / 20);
             while start.elapsed() < after {
                 tokio::task::yield_now().await;
@@ -277,14 +287,14 @@ async fn an_abort_that_races_the_reply_has_one_outcome() {
     }
     assert!(answered > 0 && aborted > 0, "{answered} and {aborted}");
     assert_eq!(stage.answer("echo").await, "{}");
-    // Nothing is pending: given up is given up, and the extension that never answers costs nothing.
+    // A cancelled call must not stay pending, even if the extension never answers.
     let slow = stage.host.tool("slow", no_args(), |_| {});
     assert!(
         tokio::time::timeout(Duration::from_millis(50), slow)
             .await
             .is_err()
     );
-    until("it is told of an abort", || {
+    until("the extension receives tool_cancel", || {
         let notes = stage.notes.all();
         notes.iter().any(|note| note.contains("cancelled"))
     })

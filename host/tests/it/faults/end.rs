@@ -1,4 +1,5 @@
-//! How extensions end, and that nothing of them stays. SIGHUP and Ctrl-C are the matter of the program around the host.
+//! Shutdown, crashes and reloads leave no process behind. SIGHUP and Ctrl-C are handled by the
+//! program that embeds the host.
 
 use std::{
     fs,
@@ -16,7 +17,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn twenty_stubborn_ones_are_asked_then_killed_side_by_side() {
+async fn twenty_extensions_that_ignore_sigterm_are_killed_in_parallel() {
     alone!();
     let graces = Duration::from_millis(3500);
     let trial = Trial::begin(Limits {
@@ -31,30 +32,27 @@ async fn twenty_stubborn_ones_are_asked_then_killed_side_by_side() {
     let pid = stage.answer("pid").await;
     let grandchild = stage.answer("grandchild").await;
     assert!(is_alive(&pid) && is_alive(&grandchild));
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
     let start = Instant::now();
     within("shutdown", stage.host.shutdown()).await;
     let took = start.elapsed();
-    assert!(took >= graces, "each had its time: {took:?}");
-    assert!(took < graces * 20, "one after the other: {took:?}");
+    assert!(took >= graces, "no grace period was cut short: {took:?}");
+    assert!(took < graces * 20, "not in parallel: {took:?}");
     assert!(!is_alive(&pid));
     assert!(
         !is_alive(&grandchild),
-        "not even one in a session of its own"
+        "a grandchild in its own session is killed too"
     );
     let notes = stage.notes.all();
     for name in &names {
         let asked = format!("[{name}] Info: TERM");
-        assert!(
-            notes.contains(&asked),
-            "asked before it is killed: {notes:?}"
-        );
+        assert!(notes.contains(&asked), "SIGTERM before SIGKILL: {notes:?}");
     }
     trial.end().await;
 }
 
 #[tokio::test]
-async fn one_that_has_something_to_save_may_finish() {
+async fn an_extension_may_finish_saving_during_the_shutdown_grace() {
     alone!();
     let trial = Trial::begin(Limits {
         shutdown_grace: HANG,
@@ -65,12 +63,12 @@ async fn one_that_has_something_to_save_may_finish() {
     let file = trial.stage.home.path().join("flushed-slow");
     let text = fs::read_to_string(file).expect("written");
     assert!(text.ends_with("done\n"), "{text}");
-    trial.nothing_told();
+    trial.check_no_notes();
     trial.end().await;
 }
 
 #[tokio::test]
-async fn one_that_saves_on_sigterm_may_finish_too() {
+async fn an_extension_may_finish_saving_after_sigterm() {
     alone!();
     let trial = Trial::begin(Limits {
         shutdown_grace: Duration::from_millis(100),
@@ -86,24 +84,24 @@ async fn one_that_saves_on_sigterm_may_finish_too() {
     trial.end().await;
 }
 
-/// Its output stays open, its input too, and it is nobody's child any more.
+/// The grandchild keeps stdin and stdout open and is no longer a child of the extension.
 #[tokio::test]
-async fn a_grandchild_that_holds_the_pipes_hides_no_end_and_does_not_stay() {
+async fn a_grandchild_holding_the_pipes_does_not_hide_an_exit_and_is_killed() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
     let grandchild = stage.answer("leave_grandchild").await;
-    trial.told("odd", "ended: exit status 3").await;
-    until("it is ended with its parent", || !is_alive(&grandchild)).await;
+    trial.wait_for_error("odd", "ended: exit status 3").await;
+    until("the grandchild is killed", || !is_alive(&grandchild)).await;
     trial.hold().await;
 }
 
-const HOST: &str = "faults::end::plays_a_host_that_is_killed";
+const HOST: &str = "faults::end::helper_host_to_be_killed";
 
 #[tokio::test]
-async fn a_host_killed_with_9_takes_its_extensions_along() {
-    // It cannot clean up, so its home is in here.
+async fn extensions_die_when_the_host_is_killed_with_sigkill() {
+    // A killed host cannot remove its home, so it is created in this directory.
     let folder = tempfile::tempdir().expect("a folder");
     let mut host = rerun(HOST)
         .env("TMPDIR", folder.path())
@@ -115,7 +113,7 @@ async fn a_host_killed_with_9_takes_its_extensions_along() {
         .lines()
         .map_while(Result::ok)
         .find_map(|line| Some(line.strip_prefix("extensions ")?.to_owned()))
-        .expect("the host says whom it has started")
+        .expect("the host prints the pids")
         .split(' ')
         .map(str::to_owned)
         .collect();
@@ -123,12 +121,15 @@ async fn a_host_killed_with_9_takes_its_extensions_along() {
     assert!(pids.iter().all(|pid| is_alive(pid)));
     host.kill().expect("killed");
     host.wait().expect("waited for");
-    until("all are gone", || !pids.iter().any(|pid| is_alive(pid))).await;
+    until("all extensions have exited", || {
+        !pids.iter().any(|pid| is_alive(pid))
+    })
+    .await;
 }
 
 #[tokio::test]
-#[ignore = "a part in `a_host_killed_with_9_takes_its_extensions_along`"]
-async fn plays_a_host_that_is_killed() {
+#[ignore = "a helper process of `extensions_die_when_the_host_is_killed_with_sigkill`"]
+async fn helper_host_to_be_killed() {
     if !is_played(HOST) {
         return;
     }
@@ -148,7 +149,7 @@ async fn plays_a_host_that_is_killed() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_dropped_ends_its_extensions() {
+async fn dropping_the_host_ends_its_extensions() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
@@ -159,7 +160,7 @@ async fn a_host_that_is_dropped_ends_its_extensions() {
 }
 
 #[tokio::test]
-async fn a_reload_stops_first_and_swaps_once() {
+async fn a_reload_stops_the_old_extensions_before_it_starts_new_ones() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
@@ -171,7 +172,7 @@ async fn a_reload_stops_first_and_swaps_once() {
         stage.odd("odd", &[]),
         stage.launch("broken", "/no/such", vec![]),
     ]);
-    // What is asked in between waits for the new set.
+    // A call during the reload waits for the new extensions.
     let (stats, after) = tokio::join!(reload, async {
         tokio::task::yield_now().await;
         stage.answer("pid").await
@@ -182,13 +183,15 @@ async fn a_reload_stops_first_and_swaps_once() {
     );
     assert_ne!(before, after);
     assert!(!is_alive(&before));
-    assert!(changes.has_changed().expect("the host lives"));
+    assert!(changes.has_changed().expect("the host is running"));
     drop(changes);
-    trial.told("broken", "`/no/such` does not exist").await;
+    trial
+        .wait_for_error("broken", "`/no/such` does not exist")
+        .await;
     trial.hold().await;
 }
 
-/// An address in use, or a lock that is held, is how a second copy would be seen.
+/// A second copy would fail to bind its port or to take its lock.
 #[tokio::test]
 async fn a_reload_never_runs_two_copies() {
     alone!();
@@ -201,7 +204,7 @@ async fn a_reload_never_runs_two_copies() {
     let port = free.local_addr().expect("bound").port();
     drop(free);
     let port_word = format!("port={port}");
-    // One that goes when it is asked to, and one that has to be killed.
+    // One exits when asked, the other has to be killed.
     let launches = || {
         vec![
             stage.odd("locks", &["only", "own-names"]),
@@ -212,7 +215,7 @@ async fn a_reload_never_runs_two_copies() {
         let stats = trial.load(launches()).await;
         assert_eq!(stats.errors, [], "round {round}");
         assert_eq!(stats.ready, 3);
-        TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+        TcpStream::connect(("127.0.0.1", port)).expect("the extension listens");
     }
     assert!(!stage.home.path().join("two-copies").exists());
     trial.hold().await;
@@ -224,12 +227,12 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
-    // It is in the middle of starting when the shutdown comes.
+    // The shutdown comes while the reload is starting this extension.
     let marker = stage.home.path().join("go");
     let waits = stage.odd("waits", &[&format!("ready-when={}", marker.display())]);
     let reload = stage.host.load(vec![waits]);
     let shutdown = async {
-        until("the reload has come to starting", || {
+        until("the reload starts the extension", || {
             let all = stage.host.extensions();
             all.first()
                 .is_some_and(|info| info.name == "waits" && info.state == ExtensionState::Starting)
@@ -238,7 +241,7 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
         let ((), ()) = tokio::join!(stage.host.shutdown(), async {
             fs::write(&marker, "").expect("written");
         });
-        assert_eq!(children(), [""; 0], "the shutdown is over");
+        assert_eq!(children(), [""; 0], "the shutdown has finished");
     };
     within("both", async { tokio::join!(reload, shutdown) }).await;
     assert!(stage.host.extensions().is_empty());
@@ -246,27 +249,27 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
     trial.end().await;
 }
 
-/// Looking for extensions reads files that somebody else chose; on one thread, everything else goes on meanwhile.
+/// Discovery reads files that the host does not control, which may block. The test uses one thread.
 #[tokio::test]
-async fn looking_for_extensions_holds_up_neither_other_work_nor_the_end() {
+async fn discovery_blocks_neither_other_tasks_nor_the_shutdown() {
     let stage = Stage::new();
     let (release, released) = mpsc::channel::<()>();
     let (looks, looking) = tokio::sync::oneshot::channel();
     let (told, was_released) = mpsc::channel();
     let reload = stage.host.reload(move || {
         looks.send(()).expect("the test waits");
-        // On the thread of this test, nobody could release it.
+        // If this ran on the test's own thread, the test could not release it.
         let released = released.recv_timeout(Duration::from_secs(10));
         told.send(released.is_ok()).expect("the test waits");
         Vec::new()
     });
     let end = async {
-        looking.await.expect("it looks");
+        looking.await.expect("discovery starts");
         stage.host.shutdown().await;
     };
     let (stats, ()) = within("both", async { tokio::join!(reload, end) }).await;
     assert_eq!(stats.loaded, 0);
-    release.send(()).expect("it still looks");
+    release.send(()).expect("discovery is still running");
     assert_eq!(was_released.recv(), Ok(true));
 }
 
@@ -278,7 +281,7 @@ async fn a_reload_during_a_shutdown_leaves_nothing_running() {
     trial.load(vec![stage.odd("odd", &["flush"])]).await;
     let shutdown = stage.host.shutdown();
     let reload = async {
-        until("the shutdown has begun", || {
+        until("the shutdown has started", || {
             stage.home.path().join("flushed-odd").exists()
         })
         .await;
@@ -288,15 +291,15 @@ async fn a_reload_during_a_shutdown_leaves_nothing_running() {
     assert_eq!(
         children(),
         [""; 0],
-        "what was shut down is not started again"
+        "a reload after a shutdown starts nothing"
     );
     assert!(stage.host.extensions().is_empty());
     trial.end().await;
 }
 
-/// Whoever asked for a reload may go away; what waits for it must not wait for ever.
+/// The caller of a reload may drop it. Calls that wait for the reload must not hang.
 #[tokio::test]
-async fn a_reload_that_is_given_up_leaves_the_door_open() {
+async fn a_dropped_reload_does_not_block_later_calls() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
@@ -304,13 +307,13 @@ async fn a_reload_that_is_given_up_leaves_the_door_open() {
     let marker = stage.home.path().join("go");
     let waits = stage.odd("waits", &[&format!("ready-when={}", marker.display())]);
     tokio::select! {
-        _ = stage.host.load(vec![waits]) => panic!("it cannot be ready yet"),
-        () = until("it starts", || {
+        _ = stage.host.load(vec![waits]) => panic!("the extension cannot be ready yet"),
+        () = until("the extension starts", || {
             stage.host.extensions().first().is_some_and(|info| info.name == "waits")
         }) => {}
     }
     fs::write(&marker, "").expect("written");
-    // An answer or an error, but one of them.
+    // Either an answer or an error is fine, but the call must return.
     let _ = stage.call("echo").await;
     let stats = trial.load(vec![stage.odd("odd", &[])]).await;
     assert_eq!(stats.ready, 2, "{stats:?}");

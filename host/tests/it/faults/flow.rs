@@ -1,4 +1,4 @@
-//! Extensions that take too little, say too much, or hold still.
+//! Extensions that do not read, write too much, or stop responding.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn state(trial: &Trial, name: &str) -> ExtensionState {
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
+async fn an_extension_that_does_not_read_is_disconnected() {
     alone!();
     let trial = Trial::begin(Limits {
         write_stall: Duration::from_secs(2),
@@ -35,16 +35,16 @@ async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
             .tell(&AssistantMessageEvent::new(text).into());
     }
     assert_eq!(state(&trial, "deaf"), ExtensionState::Ready);
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
     trial
-        .told("deaf", "was disconnected: it read nothing for 2s")
+        .wait_for_error("deaf", "was disconnected: it read nothing for 2s")
         .await;
     assert_eq!(state(&trial, "deaf"), ExtensionState::Failed);
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn one_with_a_full_queue_is_disconnected_at_once() {
+async fn an_extension_with_a_full_queue_is_disconnected_at_once() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("deaf", &["deaf"])]).await;
@@ -53,14 +53,14 @@ async fn one_with_a_full_queue_is_disconnected_at_once() {
         trial.stage.host.tell(&TurnStart::new(step).into());
     }
     trial
-        .told("deaf", "was disconnected: it does not read what it is sent")
+        .wait_for_error("deaf", "was disconnected: it does not read what it is sent")
         .await;
     assert!(resident_kib() - before < 8 << 10, "the queue is bounded");
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn the_queues_of_all_share_one_budget() {
+async fn all_queues_share_one_memory_limit() {
     alone!();
     let trial = Trial::begin(Limits {
         all_queues_bytes: 3_000_000,
@@ -80,14 +80,14 @@ async fn the_queues_of_all_share_one_budget() {
         deaf.filter(|name| state(&trial, name) == ExtensionState::Failed)
             .count()
     };
-    until("two of them are gone", || gone() == 2).await;
-    trial.the_other_answers().await;
-    assert_eq!(gone(), 2, "what one of them has fits");
+    until("two extensions are disconnected", || gone() == 2).await;
+    trial.check_other_extension().await;
+    assert_eq!(gone(), 2, "the queue of the third fits");
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_megabyte_of_standard_error_before_each_reply() {
+async fn a_megabyte_of_stderr_before_each_reply_is_drained_and_rotated() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
@@ -95,7 +95,7 @@ async fn a_megabyte_of_standard_error_before_each_reply() {
         let chatter = trial.stage.call_with("chatter", json!({"bytes": 1 << 20}));
         assert_eq!(text(&chatter.await.expect("answers")), "after chatter");
     }
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
     let logs = trial.stage.home.path().join("logs");
     let sizes: Vec<(String, u64)> = fs::read_dir(logs)
         .expect("there")
@@ -113,19 +113,19 @@ async fn a_megabyte_of_standard_error_before_each_reply() {
     trial.hold().await;
 }
 
-/// A tenth of the million, since the tests are built without optimisation; `.ci/full` multiplies.
+/// 100,000 notifications, because tests are built without optimisation. `.ci/full` multiplies this.
 #[tokio::test]
-async fn a_flood_of_notes_costs_bounded_memory_and_the_others_are_served() {
+async fn a_flood_of_notes_uses_bounded_memory_and_does_not_starve_others() {
     alone!();
     let trial = Trial::on(|| {
-        // Notes that nobody keeps, as a UI that shows the last few of them.
+        // Notes are discarded, like in a UI that shows only the last few.
         crate::support::Stage::set_up(|config| {
             config.hooks = std::sync::Arc::new(zot_host::NoHooks);
         })
     });
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
     let before = resident_kib();
     let flood = stage.call_with("flood", json!({"notes": 100_000 * soak()}));
     let mut answered = 0;
@@ -153,9 +153,10 @@ async fn a_flood_of_notes_costs_bounded_memory_and_the_others_are_served() {
     trial.hold().await;
 }
 
-/// It reads what it is sent, and never stops talking: what the pipe did not take at once must still get there.
+/// The extension reads its input but never stops writing. The part of the request that did not fit
+/// into the pipe must still arrive.
 #[tokio::test]
-async fn a_request_larger_than_the_pipe_reaches_one_that_never_stops_talking() {
+async fn a_request_larger_than_the_pipe_reaches_an_extension_that_keeps_writing() {
     alone!();
     let trial = Trial::begin(Limits {
         tool: Duration::from_secs(30),
@@ -191,20 +192,22 @@ async fn a_request_larger_than_the_pipe_reaches_one_that_never_stops_talking() {
 }
 
 #[tokio::test]
-async fn a_closed_standard_output_ends_it() {
+async fn an_extension_that_closes_stdout_is_ended() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     let pid = trial.stage.answer("pid").await;
     let error = trial.stage.call("close_stdout").await.unwrap_err();
     assert_eq!(error.to_string(), "odd: closed its standard output");
-    trial.told("odd", "closed its standard output").await;
-    until("it does not stay", || !is_alive(&pid)).await;
+    trial
+        .wait_for_error("odd", "closed its standard output")
+        .await;
+    until("the process exits", || !is_alive(&pid)).await;
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
+async fn a_closed_stdin_fails_requests_without_killing_the_extension() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
@@ -214,11 +217,11 @@ async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
             stage.odd("silent", &["own-names"]),
         ])
         .await;
-    // The one that has closed it may still answer what it has read.
+    // An extension that closed stdin may still answer what it has already read.
     assert_eq!(stage.answer("answers_close_stdin").await, "closed");
-    // What waits for the other when it closes it fails as soon as that is noticed, by the next write.
+    // A pending call to the other one fails with the next write, which detects the closed pipe.
     let (pending, next) = tokio::join!(stage.call("silent_close_stdin_silently"), async {
-        until("it is closed", || {
+        until("stdin is closed", || {
             let notes = stage.notes.all();
             notes.iter().any(|note| note.ends_with("closed"))
         })
@@ -237,21 +240,23 @@ async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
     trial.hold().await;
 }
 
-/// Nobody calls it, so only the note tells.
+/// No call fails here, so the note is the only report.
 #[tokio::test]
-async fn a_closed_standard_input_that_an_event_meets_is_told() {
+async fn a_closed_stdin_detected_by_an_event_is_reported() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
     trial.load(vec![stage.odd("odd", &[])]).await;
     assert_eq!(stage.answer("close_stdin").await, "closed");
     stage.host.tell(&TurnStart::new(1).into());
-    trial.told("odd", "closed its standard input").await;
+    trial
+        .wait_for_error("odd", "closed its standard input")
+        .await;
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_stopped_one_times_out_and_is_ended_by_the_shutdown() {
+async fn a_stopped_extension_times_out_and_is_ended_by_the_shutdown() {
     alone!();
     let trial = Trial::begin(Limits {
         shutdown_grace: Duration::from_millis(300),
@@ -267,19 +272,23 @@ async fn a_stopped_one_times_out_and_is_ended_by_the_shutdown() {
     let pid = stage.host.command("say", "pid").await;
     let pid = pid.expect("answers").display.expect("a text");
     assert!(signal(&pid, "STOP"));
-    until("it is stopped", || state_of(&pid) == Some('T')).await;
+    until("the process is stopped", || state_of(&pid) == Some('T')).await;
     let error = stage.call("echo").await.unwrap_err().to_string();
     assert!(error.starts_with("odd: no answer within "), "{error}");
     let outcome = within("a chain", stage.host.intercept(bash("ls"))).await;
-    assert_eq!(outcome.result, Ok(bash("ls")), "goes on without it");
+    assert_eq!(
+        outcome.result,
+        Ok(bash("ls")),
+        "the event passes without it"
+    );
     let asked = stage.host.tool("echo", no_args(), |_| {});
-    let (_, ()) = tokio::join!(asked, trial.the_other_answers());
-    assert_eq!(state_of(&pid), Some('T'), "it was stopped all the time");
+    let (_, ()) = tokio::join!(asked, trial.check_other_extension());
+    assert_eq!(state_of(&pid), Some('T'), "still stopped");
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn one_that_was_disconnected_finds_its_output_closed() {
+async fn a_disconnected_extension_finds_its_stdout_closed() {
     alone!();
     let trial = Trial::begin(Limits {
         garbage_lines: 50,
@@ -298,11 +307,11 @@ async fn one_that_was_disconnected_finds_its_output_closed() {
         .launch("babbler", "/bin/sh", vec!["-c".into(), script]);
     trial.load(vec![babbler]).await;
     trial
-        .told(
+        .wait_for_error(
             "babbler",
             "was disconnected: 50 lines in a row are not JSON",
         )
         .await;
-    until("it has noticed", || told.exists()).await;
+    until("the extension noticed", || told.exists()).await;
     trial.hold().await;
 }

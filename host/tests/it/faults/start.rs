@@ -1,4 +1,4 @@
-//! Extensions that do not start, or not as they should.
+//! Extensions that fail to start, or start in an unexpected way.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use zot_protocol::limits::Limits;
 use crate::support::{HANG, Trial, alone, hurried, is_played, patient, rerun, until};
 
 #[tokio::test]
-async fn what_cannot_be_executed_is_an_error_at_once() {
+async fn a_program_that_cannot_be_executed_fails_at_once() {
     alone!();
     let trial = Trial::begin(Limits {
         hello: HANG,
@@ -44,7 +44,7 @@ async fn what_cannot_be_executed_is_an_error_at_once() {
     let stats = trial.load(launches).await;
     assert!(
         start.elapsed() < HANG / 2,
-        "not after the deadline of hello"
+        "fails before the hello deadline"
     );
     assert_eq!((stats.loaded, stats.ready), (1, 1));
     let expected = [
@@ -57,13 +57,13 @@ async fn what_cannot_be_executed_is_an_error_at_once() {
     for ((name, why), failure) in expected.into_iter().zip(&stats.errors) {
         assert_eq!(failure.extension, name);
         assert!(failure.reason.contains(why), "{name}: {}", failure.reason);
-        trial.told(name, why).await;
+        trial.wait_for_error(name, why).await;
     }
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn an_end_before_hello_says_how_and_the_last_words() {
+async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
     alone!();
     let trial = Trial::begin(patient());
     let odd = |name: &str, words: &[&str]| trial.stage.odd(name, words);
@@ -83,15 +83,15 @@ async fn an_end_before_hello_says_how_and_the_last_words() {
             r#"was ended: its first frame is "ready", not "hello""#,
         ]
     );
-    trial.told("quits", reasons[0]).await;
-    trial.told("raises", reasons[1]).await;
-    trial.told("eager", reasons[2]).await;
+    trial.wait_for_error("quits", reasons[0]).await;
+    trial.wait_for_error("raises", reasons[1]).await;
+    trial.wait_for_error("eager", reasons[2]).await;
     assert!(trial.stage.log("raises").contains("Traceback"));
     trial.hold().await;
 }
 
-/// The host goes on at once, and who is later joins later.
-fn not_waited_for() -> Limits {
+/// Limits under which the host does not wait for extensions. Slow ones join later.
+fn without_startup_wait() -> Limits {
     Limits {
         startup: Duration::from_millis(1),
         ..patient()
@@ -102,21 +102,21 @@ fn hello_within(seconds: u32, launch: Launch) -> Launch {
     hurried(launch, |timeouts| timeouts.hello_ms = Some(1000 * seconds))
 }
 
-async fn the_other_joins(trial: &Trial) {
+async fn wait_for_the_other(trial: &Trial) {
     let host = &trial.stage.host;
-    until("the other one joins", || {
+    until("the other extension is ready", || {
         host.registry().tool("good").is_some()
     })
     .await;
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
 }
 
 #[tokio::test]
-async fn one_that_never_says_hello_is_ended_at_the_deadline() {
+async fn an_extension_without_hello_is_ended_at_the_deadline() {
     alone!();
     let trial = Trial::begin(Limits {
         hello_notice: Duration::from_millis(500),
-        ..not_waited_for()
+        ..without_startup_wait()
     });
     trial
         .load(vec![
@@ -124,40 +124,48 @@ async fn one_that_never_says_hello_is_ended_at_the_deadline() {
             hello_within(2, trial.stage.odd("slowly", &["hello-slowly"])),
         ])
         .await;
-    the_other_joins(&trial).await;
-    trial.told("silent", "was ended: no hello within 2s").await;
-    trial.told("slowly", "was ended: no hello within 2s").await;
+    wait_for_the_other(&trial).await;
+    trial
+        .wait_for_error("silent", "was ended: no hello within 2s")
+        .await;
+    trial
+        .wait_for_error("slowly", "was ended: no hello within 2s")
+        .await;
     for name in ["silent", "slowly"] {
         let waited = |note: &&String| note.starts_with(&format!("[{name}] Info: "));
         let notes = trial.stage.notes.all();
         let waited: Vec<&String> = notes.iter().filter(waited).collect();
         assert!(
             waited.len() == 1 && waited[0].contains("hello"),
-            "said before it is given up: {notes:?}"
+            "one notice before the deadline: {notes:?}"
         );
     }
     trial.hold().await;
 }
 
-/// Output that never stops is no hello either, and must not keep the clock from being looked at.
+/// Endless output must not keep the host from checking the deadline.
 #[tokio::test]
-async fn one_that_only_makes_noise_is_ended_at_the_deadline() {
+async fn an_extension_that_writes_only_noise_is_ended_at_the_deadline() {
     alone!();
-    let trial = Trial::begin(not_waited_for());
+    let trial = Trial::begin(without_startup_wait());
     trial
         .load(vec![
             hello_within(1, trial.stage.sh("blank", "exec yes ''")),
             hello_within(1, trial.stage.sh("zeros", "exec cat /dev/zero")),
         ])
         .await;
-    the_other_joins(&trial).await;
-    trial.told("blank", "was ended: no hello within 1s").await;
-    trial.told("zeros", "was ended: no hello within 1s").await;
+    wait_for_the_other(&trial).await;
+    trial
+        .wait_for_error("blank", "was ended: no hello within 1s")
+        .await;
+    trial
+        .wait_for_error("zeros", "was ended: no hello within 1s")
+        .await;
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
+async fn the_first_extension_in_load_order_gets_a_tool_name() {
     alone!();
     let trial = Trial::begin(patient());
     let stage = &trial.stage;
@@ -190,8 +198,10 @@ async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
     assert!(log.contains("its tool `echo` is shadowed by"), "{log}");
 
     assert!(stage.call("crash").await.is_err());
-    trial.told("one", "ended: killed by SIGSEGV").await;
-    until("the next one rises", || {
+    trial
+        .wait_for_error("one", "ended: killed by SIGSEGV")
+        .await;
+    until("the tool falls to the next extension", || {
         has_echo().as_deref() == Some("two")
     })
     .await;
@@ -200,7 +210,7 @@ async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
 }
 
 #[tokio::test]
-async fn a_hundred_at_once_all_start() {
+async fn a_hundred_extensions_start_at_once() {
     alone!();
     let trial = Trial::begin(patient());
     let names: Vec<String> = (0..100).map(|index| format!("one{index:02}")).collect();
@@ -215,15 +225,15 @@ async fn a_hundred_at_once_all_start() {
         .map(|info| info.name.clone())
         .collect();
     assert_eq!(order, names, "in load order");
-    trial.nothing_told();
+    trial.check_no_notes();
     trial.hold().await;
 }
 
-const WITHOUT_DESCRIPTORS: &str = "faults::start::plays_a_host_without_descriptors";
+const WITHOUT_DESCRIPTORS: &str = "faults::start::helper_host_without_descriptors";
 
-/// The limit is the whole process's, so a copy of this binary starts with it.
+/// The limit applies to the whole process, so the test runs in a copy of this binary.
 #[test]
-fn out_of_descriptors_is_an_error_for_that_one() {
+fn running_out_of_descriptors_fails_only_the_affected_extensions() {
     let host = rerun(WITHOUT_DESCRIPTORS);
     let mut limited = std::process::Command::new("/bin/sh");
     limited
@@ -244,8 +254,8 @@ fn out_of_descriptors_is_an_error_for_that_one() {
 }
 
 #[tokio::test]
-#[ignore = "a part in `out_of_descriptors_is_an_error_for_that_one`"]
-async fn plays_a_host_without_descriptors() {
+#[ignore = "a helper process of `running_out_of_descriptors_fails_only_the_affected_extensions`"]
+async fn helper_host_without_descriptors() {
     if !is_played(WITHOUT_DESCRIPTORS) {
         return;
     }
@@ -259,7 +269,7 @@ async fn plays_a_host_without_descriptors() {
         .map(|failure| failure.extension.as_str())
         .collect();
     assert!(!failed.is_empty() && stats.ready > 0, "{stats:?}");
-    assert_eq!(stats.loaded, stats.ready, "the rest are well");
+    assert_eq!(stats.loaded, stats.ready, "all others are ready");
     assert_eq!(
         failed.len() + usize::try_from(stats.ready).expect("few"),
         names.len()
@@ -267,12 +277,12 @@ async fn plays_a_host_without_descriptors() {
     for failure in &stats.errors {
         let why = "out of file descriptors";
         assert!(failure.reason.contains(why), "{}", failure.reason);
-        trial.told(&failure.extension, why).await;
+        trial.wait_for_error(&failure.extension, why).await;
     }
     for name in names.iter().filter(|name| !failed.contains(&name.as_str())) {
         assert_eq!(trial.stage.answer(name).await, format!("{name}: called"));
     }
-    // A reload with fewer finds all descriptors free again.
+    // After a reload with fewer extensions, all descriptors are free again.
     let stats = trial.load(vec![trial.stage.good("one")]).await;
     assert_eq!((stats.ready, stats.errors.len()), (2, 0), "{stats:?}");
     trial.hold().await;

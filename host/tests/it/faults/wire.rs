@@ -1,4 +1,4 @@
-//! Lines that are not what they should be.
+//! Malformed, oversized and unexpected lines.
 
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ async fn banners_and_frills_are_tolerated() {
     let log = trial.stage.log("banner");
     assert!(log.contains("not JSON"), "the banner is logged: {log}");
     assert!(log.contains("ignored a second hello"), "{log}");
-    trial.nothing_told();
+    trial.check_no_notes();
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_line_that_cannot_be_read_is_refused_and_the_next_one_works() {
+async fn an_invalid_line_is_skipped_and_logged() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
@@ -62,13 +62,13 @@ async fn a_line_that_cannot_be_read_is_refused_and_the_next_one_works() {
         assert!(told.to_lowercase().contains(reason), "{reason}: {told}");
         assert!(log.len() < 1000, "the line itself is not repeated");
     }
-    trial.nothing_told();
+    trial.check_no_notes();
     trial.hold().await;
 }
 
-/// The same lines, but each is the answer to a call: that fails at once, with the reason.
+/// Each invalid line answers a call, which fails at once with the reason.
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
+async fn an_invalid_answer_fails_its_call_at_once() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
@@ -107,24 +107,24 @@ async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
 }
 
 #[tokio::test]
-async fn an_unterminated_last_line_is_a_line() {
+async fn a_last_line_without_newline_is_read() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     assert_eq!(trial.stage.answer("last_line").await, "bye");
-    trial.told("odd", "ended: exit status 0").await;
+    trial.wait_for_error("odd", "ended: exit status 0").await;
     trial.hold().await;
 }
 
 #[tokio::test]
-async fn a_line_at_the_limit_is_taken_and_one_byte_more_is_not() {
+async fn a_line_at_the_size_limit_is_accepted_and_one_byte_more_is_not() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
     let stage = &trial.stage;
     let at = stage.call_with("sized", json!({"bytes": FRAME_BYTES}));
     assert!(text(&at.await.expect("taken")).len() > FRAME_BYTES - 200);
-    // Another call that is pending then may have been the one that was answered: both fail, with the reason.
+    // The oversized line may answer any pending call, so all of them fail with the reason.
     let (slow, over) = tokio::join!(
         stage.call("slow"),
         stage.call_with("sized", json!({"bytes": FRAME_BYTES + 1}))
@@ -144,17 +144,17 @@ async fn a_line_at_the_limit_is_taken_and_one_byte_more_is_not() {
     trial.hold().await;
 }
 
-/// A hundred megabytes show it; `.ci/full` multiplies.
+/// Sends 100 MB. `.ci/full` multiplies this.
 #[tokio::test]
-async fn a_line_without_end_is_skipped_in_bounded_memory() {
+async fn an_endless_line_is_skipped_in_bounded_memory() {
     alone!();
     let trial = Trial::begin(patient());
     trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    trial.the_other_answers().await;
+    trial.check_other_extension().await;
     let before = resident_kib();
     let bytes = (soak() * 100) << 20;
     let endless = trial.stage.call_with("endless", json!({"bytes": bytes}));
-    let error = endless.await.expect_err("too long");
+    let error = endless.await.expect_err("the line is too long");
     assert!(
         matches!(
             &error,
@@ -165,7 +165,7 @@ async fn a_line_without_end_is_skipped_in_bounded_memory() {
         ),
         "{error}"
     );
-    // The extension may still be writing; its next answer comes after all of it.
+    // The extension may still be writing the line. Its next answer comes after that.
     assert_eq!(trial.stage.answer("echo").await, "{}");
     let grown = resident_kib() - before;
     assert!(
@@ -176,7 +176,7 @@ async fn a_line_without_end_is_skipped_in_bounded_memory() {
 }
 
 #[tokio::test]
-async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
+async fn unexpected_replies_are_logged_and_dropped() {
     alone!();
     let said = Arc::new(Said::default());
     let trial = Trial::on(|| {
@@ -196,14 +196,14 @@ async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
     assert_eq!(stage.answer("odd_echo").await, "{}");
     assert_eq!(dropped("odd"), 2, "{}", stage.log("odd"));
 
-    // One that another extension answers in its place is still pending, and then given up.
+    // A call answered by another extension stays pending until it is cancelled.
     let calling = stage.host.tool("odd_slow", args(json!({})), |_| {});
     let mut calling = Box::pin(calling);
     let id = tokio::select! {
-        _ = &mut calling => panic!("nobody has answered"),
+        _ = &mut calling => panic!("answered too early"),
         id = async {
             let call = || said.to("odd").into_iter().find(|frame| frame["name"] == "odd_slow");
-            until("it is asked", || call().is_some()).await;
+            until("the tool is called", || call().is_some()).await;
             call().expect("asked")["id"].clone()
         } => id,
     };
@@ -211,13 +211,13 @@ async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
     assert_eq!(text(&stolen.expect("answers")), "done");
     assert_eq!(dropped("thief"), 1, "{}", stage.log("thief"));
     let answered = is_ready(&mut calling).await;
-    assert!(!answered, "another's answer does not count");
+    assert!(!answered, "another extension's answer is ignored");
     drop(calling);
-    until("its own comes too late", || dropped("odd") == 3).await;
+    until("its own late answer is dropped", || dropped("odd") == 3).await;
     trial.hold().await;
 }
 
-/// Whether a future is ready at this moment.
+/// Reports whether a future is ready right now.
 async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|context| {
         std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_ready())
@@ -246,11 +246,11 @@ async fn a_reply_after_the_deadline_is_dropped() {
         "{error}"
     );
     assert!(error.to_string().starts_with("odd: no answer within "));
-    until("it has answered too late", || {
+    until("the late answer is dropped", || {
         stage.log("odd").contains("nobody waits for it")
     })
     .await;
-    until("it was told", || {
+    until("the extension receives tool_cancel", || {
         let notes = stage.notes.all();
         notes.iter().any(|note| note.contains("cancelled"))
     })
@@ -259,7 +259,7 @@ async fn a_reply_after_the_deadline_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_malformed_rewrite_that_blocks_still_blocks() {
+async fn a_malformed_answer_that_blocks_still_blocks() {
     alone!();
     let trial = Trial::begin(patient());
     trial
@@ -281,7 +281,7 @@ async fn a_malformed_rewrite_that_blocks_still_blocks() {
 }
 
 #[tokio::test]
-async fn garbage_without_end_disconnects() {
+async fn too_many_garbage_lines_disconnect() {
     alone!();
     let trial = Trial::begin(Limits {
         garbage_lines: 100,
@@ -295,6 +295,6 @@ async fn garbage_without_end_disconnects() {
         garbage.await.unwrap_err().to_string(),
         format!("odd: {why}")
     );
-    trial.told("odd", why).await;
+    trial.wait_for_error("odd", why).await;
     trial.hold().await;
 }

@@ -1,4 +1,4 @@
-//! Where keys come from, and the file they are kept in.
+//! API keys: their sources and `auth.json`.
 
 use std::{fs, os::unix::fs::PermissionsExt, thread};
 
@@ -29,7 +29,7 @@ fn mode(home: &Home) -> u32 {
 }
 
 #[test]
-fn the_first_that_there_is_wins() {
+fn a_key_comes_from_the_flag_then_the_environment_then_the_file() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     let none = |_: &str| None;
@@ -49,12 +49,12 @@ fn the_first_that_there_is_wins() {
     assert_eq!(
         keys.find("ollama", None, var).expect("fine"),
         None,
-        "another's key is not its"
+        "another provider's key is not used"
     );
 }
 
 #[test]
-fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
+fn keys_are_stored_privately_listed_by_name_and_removed() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     assert_eq!(keys.list().expect("fine"), Vec::<String>::new());
@@ -73,7 +73,7 @@ fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
     assert_eq!(keys.list().expect("fine"), ["anthropic"]);
     let error = keys
         .set("gemini", &key("x"))
-        .expect_err("nobody")
+        .expect_err("unknown provider")
         .to_string();
     assert_eq!(
         error,
@@ -82,19 +82,19 @@ fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
 }
 
 #[test]
-fn a_file_that_others_can_read_is_not_used_and_setting_a_key_puts_it_right() {
+fn a_key_file_readable_by_others_is_rejected_until_a_key_is_set() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     keys.set("anthropic", &key(CANARY)).expect("kept");
-    for loose in [0o644, 0o640, 0o604] {
-        fs::set_permissions(home.auth(), fs::Permissions::from_mode(loose)).expect("chmod");
-        let error = keys.get("anthropic").expect_err("refused");
+    for mode_bits in [0o644, 0o640, 0o604] {
+        fs::set_permissions(home.auth(), fs::Permissions::from_mode(mode_bits)).expect("chmod");
+        let error = keys.get("anthropic").expect_err("rejected");
         assert!(
             matches!(error, CredentialsError::Readable { .. }),
             "{error}"
         );
         assert!(error.to_string().contains("hint: chmod 600 "), "{error}");
-        assert_eq!(keys.get("openai").expect("nothing of it is needed"), None);
+        assert_eq!(keys.get("openai").expect("no key stored"), None);
     }
     keys.set("anthropic", &key(CANARY)).expect("kept");
     assert_eq!(mode(&home), 0o600);
@@ -102,11 +102,11 @@ fn a_file_that_others_can_read_is_not_used_and_setting_a_key_puts_it_right() {
 }
 
 #[test]
-fn a_broken_file_is_named_kept_and_not_repeated() {
+fn an_invalid_key_file_is_reported_without_its_content() {
     let (_folder, home) = home();
     fs::create_dir_all(home.path()).expect("made");
     let keys = Credentials::of(&home);
-    for broken in [
+    for invalid in [
         format!("{{\"anthropic\": {{\"api_key\": \"{CANARY}"),
         format!("[\"{CANARY}\"]"),
         format!("{{\"anthropic\": \"{CANARY}\"}}"),
@@ -114,9 +114,9 @@ fn a_broken_file_is_named_kept_and_not_repeated() {
         "\0\0\0".to_owned(),
         String::new(),
     ] {
-        fs::write(home.auth(), &broken).expect("written");
+        fs::write(home.auth(), &invalid).expect("written");
         fs::set_permissions(home.auth(), fs::Permissions::from_mode(0o600)).expect("chmod");
-        let error = keys.get("anthropic").expect_err("refused");
+        let error = keys.get("anthropic").expect_err("rejected");
         let said = format!("{error} {error:?}");
         assert!(
             said.contains("auth.json") && !said.contains(CANARY),
@@ -124,19 +124,19 @@ fn a_broken_file_is_named_kept_and_not_repeated() {
         );
     }
     keys.set("openai", &key("x"))
-        .expect_err("what is broken is left as it is");
+        .expect_err("an invalid file is not overwritten");
     assert_eq!(fs::read(home.auth()).expect("there"), b"");
     fs::remove_file(home.auth()).expect("removed");
     fs::create_dir(home.auth()).expect("made");
-    keys.get("anthropic").expect_err("a folder");
+    keys.get("anthropic").expect_err("auth.json is a directory");
 }
 
 #[test]
-fn a_variable_that_holds_no_key_is_named_without_it() {
+fn an_invalid_key_variable_is_reported_without_its_value() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     let var = |_: &str| Some(format!("{CANARY} {CANARY}").into());
-    let error = keys.find("openai", None, var).expect_err("refused");
+    let error = keys.find("openai", None, var).expect_err("rejected");
     let said = format!("{error} {error:?}");
     assert!(
         said.starts_with("OPENAI_API_KEY: the key has a character"),
@@ -146,7 +146,7 @@ fn a_variable_that_holds_no_key_is_named_without_it() {
 }
 
 #[test]
-fn two_who_set_keys_at_once_both_succeed() {
+fn concurrent_writers_all_store_their_keys() {
     let (_folder, home) = home();
     for _ in 0..20 {
         let _ = fs::remove_file(home.auth());

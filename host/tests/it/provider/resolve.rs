@@ -1,4 +1,4 @@
-//! Who answers, by what the user has said.
+//! Choosing the provider and model from flags, configuration and keys.
 
 use std::{ffi::OsString, fs};
 
@@ -21,7 +21,7 @@ fn wanted(flags: &Value) -> Wanted {
     }
 }
 
-/// With the keys of these providers in the environment.
+/// Resolves with API keys of these providers in the environment.
 fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, ResolveError> {
     let folder = tempfile::tempdir().expect("a folder");
     let config = serde_json::from_value(config.clone()).expect("a configuration");
@@ -46,7 +46,7 @@ fn error(flags: &Value, keys: &[&str]) -> String {
 }
 
 #[test]
-fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
+fn flags_override_the_configuration_which_overrides_available_keys() {
     let both = ["anthropic", "openai"];
     for (flags, config, keys, provider, model) in [
         (
@@ -85,7 +85,7 @@ fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
             "anthropic",
             "claude-of-tomorrow",
         ),
-        // Another provider's model is not asked for.
+        // A configured model of another provider is ignored.
         (
             json!({"provider": "anthropic"}),
             json!({"provider": "openai", "model": "gpt-4o"}),
@@ -147,7 +147,7 @@ fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_what_to_do() {
+fn missing_settings_are_reported_with_a_hint() {
     let said = error(&json!({}), &[]);
     for word in [
         "ANTHROPIC_API_KEY",
@@ -186,7 +186,7 @@ fn what_is_missing_is_said_with_what_to_do() {
 }
 
 #[test]
-fn only_a_missing_key_is_one() {
+fn is_no_key_is_true_only_for_a_missing_key() {
     let is_no_key = |flags| {
         with(&flags, &json!({}), &[])
             .err()
@@ -199,7 +199,7 @@ fn only_a_missing_key_is_one() {
 }
 
 #[test]
-fn the_users_list_of_models_is_read_and_its_mistakes_are_told() {
+fn models_json_is_loaded_and_its_errors_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::at(folder.path());
     assert_eq!(Catalogue::load(&home).1, Vec::<String>::new());

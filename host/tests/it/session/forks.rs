@@ -1,4 +1,4 @@
-//! Sessions made from others: fork, export, import.
+//! Forking, exporting and importing sessions.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,13 +7,13 @@ use zot_host::session::{SessionError, export, messages};
 use super::*;
 
 #[test]
-fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
+fn a_fork_copies_the_first_messages_and_keeps_the_original() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let before = fs::read(&path).unwrap();
     let parent = world.sessions.list().sessions.remove(0).head.id;
     for at in [0, 1, 3, 4] {
-        let mut fork = quiet(world.sessions.fork(&path, at).unwrap());
+        let mut fork = without_notices(world.sessions.fork(&path, at).unwrap());
         let said = &turn()[..usize::try_from(at).unwrap()];
         assert_eq!(fork.transcript, said);
         assert_eq!(fork.session.messages(), at);
@@ -24,7 +24,7 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
         assert_ne!(head["id"], parent);
         let _ = fork.session.append(&user("another way")).unwrap();
         drop(fork);
-        let opened = quiet(world.sessions.open(&new, "demo", "demo").unwrap());
+        let opened = without_notices(world.sessions.open(&new, "demo", "demo").unwrap());
         assert_eq!(opened.transcript, [said, &[user("another way")]].concat());
         assert_eq!(
             fs::metadata(&new).unwrap().permissions().mode() & 0o777,
@@ -32,7 +32,7 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
         );
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-    // After the call, without its result.
+    // Fork after a tool call but before its result.
     let fork = world.sessions.fork(&path, 2).unwrap();
     assert_eq!(*notice(&fork), Notice::Cancelled { calls: 1 });
     let error = world.sessions.fork(&path, 5).unwrap_err();
@@ -43,9 +43,9 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
 }
 
 #[test]
-fn it_can_be_forked_before_its_compaction() {
+fn a_session_can_be_forked_before_its_compaction() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let mut opened = world.resume();
     let _ = opened.session.compact(&user("summary")).unwrap();
     let _ = opened.session.append(&user("after")).unwrap();
@@ -57,7 +57,7 @@ fn it_can_be_forked_before_its_compaction() {
 }
 
 #[test]
-fn a_session_can_be_forked_while_it_is_written() {
+fn a_session_can_be_forked_while_it_is_open() {
     let world = World::new();
     let mut opened = world.create();
     let _ = opened.session.append(&user("one")).unwrap();
@@ -70,9 +70,9 @@ fn a_session_can_be_forked_while_it_is_written() {
 }
 
 #[test]
-fn exported_and_imported_it_is_another_session_with_the_same_messages() {
+fn an_imported_export_is_a_new_session_with_the_same_messages() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let out = world.path("out.jsonl");
     export(&path, &out).unwrap();
     assert_eq!(fs::read(&out).unwrap(), fs::read(&path).unwrap());
@@ -83,8 +83,8 @@ fn exported_and_imported_it_is_another_session_with_the_same_messages() {
 
     let before = fs::read(&out).unwrap();
     let elsewhere = Sessions::of(&Home::at(world.path("other")), world.dir.path());
-    let first = quiet(elsewhere.import(&out).unwrap());
-    let second = quiet(elsewhere.import(&out).unwrap());
+    let first = without_notices(elsewhere.import(&out).unwrap());
+    let second = without_notices(elsewhere.import(&out).unwrap());
     assert_eq!(first.transcript, turn());
     assert_ne!(first.session.id(), second.session.id());
     assert_ne!(first.session.path(), second.session.path());
@@ -92,9 +92,9 @@ fn exported_and_imported_it_is_another_session_with_the_same_messages() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn export_does_not_overwrite_files() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     for name in ["out.jsonl", "out.md"] {
         let out = world.path(name);
         fs::write(&out, "precious").unwrap();
@@ -105,9 +105,9 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn what_is_not_whole_is_not_imported() {
+fn damaged_files_are_not_imported() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
     let out = world.path("out.jsonl");
     let headless = text.split_once('\n').unwrap().1.to_owned();
@@ -135,11 +135,11 @@ fn what_is_not_whole_is_not_imported() {
 }
 
 #[test]
-fn as_markdown_it_can_be_read() {
+fn export_to_markdown() {
     let world = World::new();
     let mut messages = turn();
     messages.push(user("```\nfenced\n```"));
-    let path = world.written(&messages);
+    let path = world.write_session(&messages);
     let mut opened = world.resume();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     let _ = opened.session.compact(&user("it was looked at")).unwrap();

@@ -1,4 +1,4 @@
-//! The list to choose from.
+//! Listing sessions.
 
 use std::{
     os::unix::fs::symlink,
@@ -8,10 +8,10 @@ use std::{
 use super::*;
 
 #[test]
-fn each_has_its_id_title_time_and_count_and_the_last_written_is_first() {
+fn sessions_are_listed_with_title_and_count_newest_first() {
     let world = World::new();
-    let first = world.written(&turn());
-    world.written(&[user("second\nthing")]);
+    let first = world.write_session(&turn());
+    world.write_session(&[user("second\nthing")]);
     let mut third = world.create();
     let _ = third.session.append(&assistant("no title yet")).unwrap();
     let _ = third.session.compact(&user("summary")).unwrap();
@@ -34,9 +34,9 @@ fn each_has_its_id_title_time_and_count_and_the_last_written_is_first() {
 }
 
 #[test]
-fn what_is_no_session_is_not_listed_and_what_is_torn_is() {
+fn torn_sessions_are_listed_and_other_files_are_not() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let long = "x".repeat(100_000);
     let torn = fs::read_to_string(&path).unwrap() + "{\"type\":\"message\",\"m" + &long;
     fs::write(&path, torn).unwrap();
@@ -58,9 +58,9 @@ fn what_is_no_session_is_not_listed_and_what_is_torn_is() {
 }
 
 #[test]
-fn a_thousand_large_ones_are_listed_at_once() {
+fn a_thousand_large_sessions_are_listed_quickly() {
     let world = World::new();
-    let path = world.written(&[user("the title"), assistant(&"x".repeat(100_000))]);
+    let path = world.write_session(&[user("the title"), assistant(&"x".repeat(100_000))]);
     let bytes = fs::read(&path).unwrap();
     for number in 1..1000 {
         fs::write(world.sessions.dir().join(format!("{number}.jsonl")), &bytes).unwrap();
@@ -71,6 +71,6 @@ fn a_thousand_large_ones_are_listed_at_once() {
     assert_eq!(listed.sessions.len(), 1000);
     assert!(listed.sessions.iter().all(|entry| entry.messages == 2));
     println!("1000 sessions of 100 kB listed in {took:?}");
-    // Ten times what it takes on a busy machine without optimisation.
+    // Ten times what an unoptimised build takes on a busy machine.
     assert!(took < Duration::from_secs(2), "{took:?}");
 }

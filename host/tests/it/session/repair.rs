@@ -1,4 +1,4 @@
-//! Files that are not whole: what is kept, what is set aside, what is said.
+//! Damaged session files: what is recovered, backed up and reported.
 
 use std::os::unix::fs::symlink;
 
@@ -12,7 +12,7 @@ fn said(opened: &Opened) -> String {
 }
 
 #[test]
-fn a_torn_end_is_set_aside_and_everything_before_it_is_there() {
+fn a_torn_last_line_is_backed_up_and_all_messages_are_kept() {
     let torn: [&[u8]; 5] = [
         br#"{"type":"mess"#,
         b"\0\0\0\0",
@@ -22,7 +22,7 @@ fn a_torn_end_is_set_aside_and_everything_before_it_is_there() {
     ];
     for tail in torn {
         let world = World::new();
-        let path = world.written(&turn());
+        let path = world.write_session(&turn());
         let whole = fs::read(&path).unwrap();
         fs::write(&path, [&whole, tail].concat()).unwrap();
         let mut opened = world.resume();
@@ -38,39 +38,39 @@ fn a_torn_end_is_set_aside_and_everything_before_it_is_there() {
         assert_eq!(opened.transcript, turn());
         let _ = opened.session.append(&user("on")).unwrap();
         drop(opened);
-        assert_eq!(quiet(world.resume()).transcript.len(), 5);
+        assert_eq!(without_notices(world.resume()).transcript.len(), 5);
     }
 }
 
 #[test]
-fn torn_twice_both_ends_are_kept() {
+fn each_torn_line_gets_its_own_backup() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     for tail in ["{\"one", "{\"two", "{\"two"] {
         fs::write(&path, fs::read_to_string(&path).unwrap() + tail).unwrap();
         notice(&world.resume());
     }
-    let asides = world.asides();
-    assert_eq!(asides.len(), 2, "{asides:?}");
+    let backup_files = world.backup_files();
+    assert_eq!(backup_files.len(), 2, "{backup_files:?}");
 }
 
 #[test]
-fn only_the_newline_is_missing() {
+fn a_missing_final_newline_is_repaired() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let whole = fs::read(&path).unwrap();
     fs::write(&path, whole.strip_suffix(b"\n").unwrap()).unwrap();
-    assert_eq!(quiet(world.resume()).transcript, turn());
+    assert_eq!(without_notices(world.resume()).transcript, turn());
     assert_eq!(fs::read(&path).unwrap(), whole);
-    assert_eq!(world.asides().len(), 0);
+    assert_eq!(world.backup_files().len(), 0);
 }
 
 #[test]
-fn a_broken_line_in_the_middle_costs_that_line_alone() {
+fn an_invalid_line_loses_only_that_line() {
     for broken in ["garbage", "{\"type\":", "\0\0\0\0", "[]", "{}", "\u{fffd}"] {
         let world = World::new();
         let messages = [user("a"), assistant("b"), user("c"), assistant("d")];
-        let path = world.written(&messages);
+        let path = world.write_session(&messages);
         let text = fs::read_to_string(&path).unwrap();
         let mut lines: Vec<_> = text.lines().collect();
         lines[3] = broken;
@@ -88,16 +88,16 @@ fn a_broken_line_in_the_middle_costs_that_line_alone() {
         assert_eq!(opened.transcript, [&messages[..1], &messages[2..]].concat());
         let _ = opened.session.append(&user("on")).unwrap();
         drop(opened);
-        let again = quiet(world.resume());
+        let again = without_notices(world.resume());
         assert_eq!(again.transcript.len(), 4);
         assert_eq!(world.sessions.list().sessions[0].messages, 4);
     }
 }
 
 #[test]
-fn a_lost_head_costs_the_head_alone() {
+fn a_missing_header_loses_no_messages() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
     let (_, rest) = text.split_once('\n').unwrap();
     for damaged in [rest.to_owned(), format!("\0\0\0\n{rest}")] {
@@ -110,13 +110,13 @@ fn a_lost_head_costs_the_head_alone() {
         assert_eq!(opened.transcript, turn());
         drop(opened);
         assert_eq!(lines(&path)[0]["type"], "session");
-        assert_eq!(quiet(world.resume()).transcript, turn());
+        assert_eq!(without_notices(world.resume()).transcript, turn());
     }
-    assert_eq!(world.asides().len(), 2);
+    assert_eq!(world.backup_files().len(), 2);
 }
 
 #[test]
-fn where_nothing_can_be_read_a_new_session_begins() {
+fn an_unreadable_file_is_backed_up_and_a_new_session_starts() {
     let nuls = vec![0; 100_000];
     let files: [&[u8]; 5] = [
         &nuls,
@@ -127,7 +127,7 @@ fn where_nothing_can_be_read_a_new_session_begins() {
     ];
     for bytes in files {
         let world = World::new();
-        let path = world.written(&turn());
+        let path = world.write_session(&turn());
         fs::write(&path, bytes).unwrap();
         let mut opened = world.resume();
         let bad = path.with_extension("jsonl.bad");
@@ -138,27 +138,27 @@ fn where_nothing_can_be_read_a_new_session_begins() {
         assert_eq!(*notice(&opened), unreadable);
         assert_eq!(fs::read(&bad).unwrap(), bytes);
         assert_eq!(opened.transcript, []);
-        let _ = opened.session.append(&user("anew")).unwrap();
+        let _ = opened.session.append(&user("again")).unwrap();
         drop(opened);
-        assert_eq!(quiet(world.resume()).transcript, [user("anew")]);
+        assert_eq!(without_notices(world.resume()).transcript, [user("again")]);
     }
 }
 
 #[test]
-fn an_empty_file_is_nothing_to_continue_and_is_used_where_it_is_asked_for() {
+fn an_empty_file_is_not_continued_but_can_be_opened_explicitly() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     fs::write(&path, "").unwrap();
     assert_eq!(*notice(&world.resume()), Notice::NoneYet);
     let mut opened = world.sessions.open(&path, "demo", "demo").unwrap();
     assert_eq!(*notice(&opened), Notice::Empty(path.clone()));
-    let _ = opened.session.append(&user("anew")).unwrap();
+    let _ = opened.session.append(&user("again")).unwrap();
     drop(opened);
-    assert_eq!(quiet(world.resume()).transcript, [user("anew")]);
+    assert_eq!(without_notices(world.resume()).transcript, [user("again")]);
 }
 
 #[test]
-fn a_file_that_was_never_a_session_is_left_alone() {
+fn a_file_that_is_not_a_session_is_left_unchanged() {
     let world = World::new();
     let files: [&[u8]; 3] = [
         b"[package]\nname = \"mine\"\n",
@@ -172,7 +172,7 @@ fn a_file_that_was_never_a_session_is_left_alone() {
         assert!(matches!(error, SessionError::NotASession(_)), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
-    // But one that was, is a session.
+    // The remains of a session file are treated as a session.
     for bytes in [
         &b"\0\0\0"[..],
         br#"{"type":"sess"#,
@@ -185,7 +185,7 @@ fn a_file_that_was_never_a_session_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_file_is_no_session_and_does_not_hold_us() {
+fn special_files_are_rejected_without_blocking() {
     let world = World::new();
     let fifo = world.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
@@ -197,9 +197,9 @@ fn what_is_no_file_is_no_session_and_does_not_hold_us() {
 }
 
 #[test]
-fn a_symlink_of_the_users_stays_one() {
+fn repairing_through_a_symlink_keeps_the_symlink() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let link = world.path("link.jsonl");
     symlink(&path, &link).unwrap();
     let damaged = fs::read_to_string(&path)
@@ -215,7 +215,7 @@ fn a_symlink_of_the_users_stays_one() {
 #[test]
 fn lines_of_a_newer_version_are_kept_and_skipped() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let newer = concat!(
         r#"{"type":"star","at":3}"#,
         "\n",
@@ -236,9 +236,9 @@ fn lines_of_a_newer_version_are_kept_and_skipped() {
 }
 
 #[test]
-fn a_newer_format_is_not_opened_and_not_touched() {
+fn a_newer_format_version_is_rejected_and_left_unchanged() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replacen("\"version\":1", "\"version\":2", 1);
     fs::write(&path, &text).unwrap();
@@ -250,9 +250,9 @@ fn a_newer_format_is_not_opened_and_not_touched() {
 }
 
 #[test]
-fn a_call_without_its_result_is_cancelled_each_time_and_the_file_is_left_as_it_is() {
+fn a_call_without_a_result_is_cancelled_without_changing_the_file() {
     let world = World::new();
-    let path = world.written(&turn()[..2]);
+    let path = world.write_session(&turn()[..2]);
     let before = fs::read(&path).unwrap();
     for _ in 0..2 {
         let opened = world.resume();
@@ -269,12 +269,12 @@ fn a_call_without_its_result_is_cancelled_each_time_and_the_file_is_left_as_it_i
             panic!("{:?}", opened.transcript)
         };
         let Content::Text(text) = &content[0] else {
-            panic!("a text")
+            panic!("not a text block")
         };
         assert!(text.text.starts_with("cancelled"), "{}", text.text);
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-    // Gone on with, it stays valid.
+    // The transcript stays valid when the session continues.
     let mut opened = world.resume();
     let _ = opened.session.append(&user("and now?")).unwrap();
     drop(opened);
@@ -285,7 +285,7 @@ fn a_call_without_its_result_is_cancelled_each_time_and_the_file_is_left_as_it_i
 #[test]
 fn each_notice_is_one_line_that_names_the_file() {
     let world = World::new();
-    let path = world.written(&turn()[..2]);
+    let path = world.write_session(&turn()[..2]);
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replacen("\"title\"", "\0", 1) + "{\"type\":\"star\"}\n{\"torn";
     fs::write(&path, text).unwrap();

@@ -1,15 +1,15 @@
-//! Tests in a process of their own: this binary again, with one test.
+//! Runs single tests in a process of their own, which is another copy of this test binary.
 
 use std::process::{Command, Stdio};
 
-/// The test that a copy of this binary was started for.
+/// Environment variable with the test that this copy should run.
 const ALONE: &str = "ZOT_HOST_TEST_ALONE";
-/// The interpreter, which a copy need not look for again.
+/// Environment variable with the Python interpreter, so that a copy need not search for it.
 pub(super) const PYTHON: &str = "ZOT_HOST_TEST_PYTHON";
-/// A copy that takes longer hangs.
+/// Timeout for a copy.
 const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// The path of the test in which `here` is a closure.
+/// Returns the path of the test that contains the closure `here`.
 pub(crate) fn path_of<F>(_here: &F) -> &'static str {
     let path = std::any::type_name::<F>();
     let (_, path) = path.split_once("::").expect("in this crate");
@@ -17,7 +17,7 @@ pub(crate) fn path_of<F>(_here: &F) -> &'static str {
         .map_or(path, |(test, _)| test)
 }
 
-/// This test binary again, to run one test of it by itself.
+/// Returns a command that runs one test in a new copy of this binary.
 pub(crate) fn rerun(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a path"));
     command
@@ -28,13 +28,13 @@ pub(crate) fn rerun(test: &str) -> Command {
     command
 }
 
-/// Whether the test is over here: `false` in a copy of this binary that runs nothing else, and `true` after that copy
-/// has passed.
+/// Returns `false` in the copy that should run `test`. Otherwise runs the test in a new copy and
+/// returns `true` after it passed.
 pub(crate) fn passed_alone(test: &str) -> bool {
     if is_played(test) {
         std::thread::spawn(|| {
             std::thread::sleep(TOO_LONG);
-            eprintln!("hangs");
+            eprintln!("timed out");
             std::process::abort();
         });
         return false;
@@ -50,12 +50,13 @@ pub(crate) fn passed_alone(test: &str) -> bool {
     true
 }
 
-/// Whether this is a copy that plays this part in a test, and not a run of all tests, ignored ones included.
+/// Reports whether this process was started to run `part`, rather than as a run of all tests.
 pub(crate) fn is_played(part: &str) -> bool {
     std::env::var(ALONE).as_deref() == Ok(part)
 }
 
-/// Runs the rest of the test in a process of its own, where everything that is counted is its own.
+/// Runs the rest of the test in its own process, so that it can count its processes and
+/// descriptors.
 macro_rules! alone {
     () => {
         if $crate::support::passed_alone($crate::support::path_of(&|| {})) {

@@ -1,4 +1,4 @@
-//! An extension that the test itself plays, on in-memory pipes.
+//! An extension played by the test itself, on in-memory pipes.
 
 use std::{
     sync::{Arc, Mutex},
@@ -21,7 +21,7 @@ use zot_protocol::{
 
 use super::no_args;
 
-/// What the connection told.
+/// Log lines and notes of the connection.
 #[derive(Default)]
 pub(crate) struct Told(Mutex<Vec<String>>);
 
@@ -49,7 +49,6 @@ impl Listener for Told {
     }
 }
 
-/// An extension that the test plays.
 pub(crate) struct Played {
     pub(crate) connection: Arc<Connection>,
     pub(crate) told: Arc<Told>,
@@ -107,7 +106,7 @@ impl Played {
         serde_json::from_str(&line.expect("a line")).expect("JSON")
     }
 
-    /// Answers the next tool call after a while.
+    /// Answers the next tool call after a delay.
     pub(crate) async fn answer_tool(&mut self, after: Duration) -> Value {
         let start = Instant::now();
         let call = self.hear().await;
@@ -117,7 +116,7 @@ impl Played {
         call
     }
 
-    /// A tool call with the protocol's deadline.
+    /// Calls a tool with the default deadline. Returns the number of progress lines.
     pub(crate) fn tool(&self) -> impl Future<Output = Result<usize, RequestError>> + use<> {
         let connection = Arc::clone(&self.connection);
         async move {

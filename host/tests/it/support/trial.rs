@@ -1,4 +1,4 @@
-//! What holds whatever an extension does.
+//! Invariants that hold whatever an extension does.
 
 use std::fs;
 
@@ -7,20 +7,20 @@ use zot_protocol::{limits::Limits, rpc::ReloadStats};
 
 use super::{Stage, children, processes_in, until, within};
 
-/// A host in a process of its own, with an extension that behaves beside those that do not. [`Trial::hold`] says what
-/// must be so at the end of every fault.
+/// A host with misbehaving extensions and one that behaves. [`Trial::hold`] checks the invariants
+/// at the end of each test.
 pub(crate) struct Trial {
     pub(crate) stage: Stage,
     descriptors: usize,
 }
 
 impl Trial {
-    /// Call `alone!()` first.
+    /// Must be called after `alone!()`.
     pub(crate) fn begin(limits: Limits) -> Self {
         Self::on(|| Stage::with(limits))
     }
 
-    /// With a host that is set up otherwise.
+    /// Uses a host with another configuration.
     pub(crate) fn on(stage: impl FnOnce() -> Stage) -> Self {
         let descriptors = descriptors();
         Self {
@@ -29,22 +29,22 @@ impl Trial {
         }
     }
 
-    /// Loads these and, as the last one, an extension called `good`.
+    /// Loads these extensions and then `good`.
     pub(crate) async fn load(&self, mut launches: Vec<Launch>) -> ReloadStats {
         launches.push(self.stage.good("good"));
         within("load", self.stage.host.load(launches)).await
     }
 
-    /// The other extension answers, whatever the faulty one does at this moment.
-    pub(crate) async fn the_other_answers(&self) {
+    /// Checks that the well-behaved extension answers.
+    pub(crate) async fn check_other_extension(&self) {
         let answer = within("a command", self.stage.host.command("good", "still there")).await;
-        let shown = answer.expect("the other one answers").display;
+        let shown = answer.expect("the other extension answers").display;
         assert_eq!(shown.as_deref(), Some("good: still there"));
         assert_eq!(self.stage.answer("good").await, "good: called");
     }
 
-    /// Waits until the user has been told of the extension, in one line that names it and has these words.
-    pub(crate) async fn told(&self, extension: &str, words: &str) {
+    /// Waits for a one-line error note about the extension that contains `words`.
+    pub(crate) async fn wait_for_error(&self, extension: &str, words: &str) {
         let lines = || -> Vec<String> {
             let all = self.stage.notes.all();
             all.into_iter()
@@ -53,45 +53,53 @@ impl Trial {
         };
         until(&format!("a note: {words}"), || !lines().is_empty()).await;
         let lines = lines();
-        assert_eq!(lines.len(), 1, "told once: {lines:?}");
+        assert_eq!(lines.len(), 1, "expected one note: {lines:?}");
         assert!(
             lines[0].contains(words) && !lines[0].contains('\n'),
             "{lines:?}"
         );
     }
 
-    /// Nobody was told anything.
-    pub(crate) fn nothing_told(&self) {
+    /// Checks that no note was sent.
+    pub(crate) fn check_no_notes(&self) {
         assert_eq!(self.stage.notes.all(), [""; 0]);
     }
 
-    /// The host lives, the other extension answers, and after the end no process, no zombie and no descriptor is left.
+    /// Checks that the other extension answers and that the shutdown leaves no process, zombie or
+    /// descriptor behind.
     pub(crate) async fn hold(self) {
-        self.the_other_answers().await;
+        self.check_other_extension().await;
         self.end().await;
     }
 
-    /// The part of [`Trial::hold`] after the shutdown, for a trial without the other extension.
+    /// Shuts down and checks that nothing is left, for tests in which the other extension is gone.
     pub(crate) async fn end(self) {
         within("shutdown", self.stage.host.shutdown()).await;
-        assert_eq!(children(), [""; 0], "left behind");
-        assert_eq!(processes_in(self.stage.home.path()), [""; 0], "orphaned");
+        assert_eq!(children(), [""; 0], "child processes left");
+        assert_eq!(
+            processes_in(self.stage.home.path()),
+            [""; 0],
+            "orphaned processes left"
+        );
         assert!(self.stage.host.extensions().is_empty());
         let before = self.descriptors;
         drop(self.stage);
-        // The threads behind the host close theirs a moment after it.
+        // The host's threads close their descriptors slightly later.
         until(
-            &format!("{before} descriptors, as before: {:?}", open()),
+            &format!(
+                "{before} descriptors are open, as before: {:?}",
+                open_descriptors()
+            ),
             || descriptors() == before,
         )
         .await;
     }
 
-    /// Drops the host without a shutdown; all is gone a moment later.
+    /// Drops the host without a shutdown and waits until nothing is left.
     pub(crate) async fn drop_host(self) {
         let Stage { host, home, .. } = self.stage;
         drop(host);
-        until("nothing is left", || {
+        until("nothing is left behind", || {
             children().is_empty()
                 && processes_in(home.path()).is_empty()
                 && descriptors() == self.descriptors
@@ -100,13 +108,13 @@ impl Trial {
     }
 }
 
-/// How many descriptors this process has.
+/// The number of open descriptors.
 fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").expect("Linux").count()
 }
 
-/// What they are.
-fn open() -> Vec<String> {
+/// The open descriptors with their targets.
+fn open_descriptors() -> Vec<String> {
     fs::read_dir("/proc/self/fd")
         .expect("Linux")
         .filter_map(|entry| {

@@ -12,7 +12,7 @@ use super::{Bench, has, said};
 use crate::support::{args, is_played, path_of, rerun, within};
 
 #[tokio::test]
-async fn both_outputs_come_in_order_with_the_exit_status() {
+async fn stdout_and_stderr_are_interleaved_with_the_exit_status() {
     let bench = Bench::new();
     let command = "pwd; for n in 1 2 3; do echo out $n; echo err $n >&2; done; exit 3";
     let outcome = bench.run("bash", json!({"command": command})).await;
@@ -32,13 +32,13 @@ async fn both_outputs_come_in_order_with_the_exit_status() {
     assert_eq!(text, "(no output)\n[killed by SIGKILL]");
     let text = bench.err("bash", json!({"command": "if"})).await;
     has(&text, "syntax error");
-    // No input to wait for.
+    // Standard input is empty.
     assert_eq!(bench.bash("cat; echo end").await, "end\n");
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
-async fn output_is_streamed_as_lines() {
+async fn output_is_streamed_line_by_line() {
     let bench = Bench::new();
     let cancel = CancellationToken::new();
     let mut seen = Vec::new();
@@ -46,7 +46,7 @@ async fn output_is_streamed_as_lines() {
     let with = json!({"command": "echo one; echo two >&2; until [ -e go ]; do sleep 0.01; done; printf three"});
     let progress = |line: String| {
         if line == "two" {
-            // It is still running, and waits for this.
+            // The command is still running and waits for this file.
             fs::write(&go, "").expect("written");
         }
         seen.push(line);
@@ -58,7 +58,7 @@ async fn output_is_streamed_as_lines() {
 }
 
 #[tokio::test]
-async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
+async fn a_background_child_holding_the_pipe_does_not_block_the_call() {
     let bench = Bench::new();
     for background in [
         "sleep 600 &",
@@ -73,13 +73,13 @@ async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
         assert!(took < Duration::from_secs(10), "{background}: {took:?}");
         has(&text, "done\n");
         has(&text, "[left running in the background, and ended: ");
-        bench.nothing_left();
+        bench.check_nothing_left();
     }
 }
 
-/// What the shell itself has said is never lost to the haste.
+/// Ending background processes early must not lose the shell's own output.
 #[tokio::test]
-async fn all_that_was_said_before_the_end_is_there() {
+async fn all_output_before_the_exit_is_kept() {
     let bench = Bench::new();
     for _ in 0..20 {
         let text = bench
@@ -88,7 +88,7 @@ async fn all_that_was_said_before_the_end_is_there() {
         assert_eq!(text.matches('x').count(), 25_000);
         has(&text, "end\n");
     }
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
@@ -103,11 +103,11 @@ async fn a_timeout_kills_the_whole_tree() {
         said(&outcome),
         "begun\n[timed out after 1 s and was killed]"
     );
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
+async fn long_output_keeps_both_ends_and_is_stored_in_a_file() {
     let bench = Bench::jailed();
     bench.toolbox.set_jail(false).expect("opened");
     let text = bench.bash("seq 1 100000; printf '\\377 end'").await;
@@ -122,7 +122,7 @@ async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
         .collect();
     all.extend(b"\xff end");
     assert!(kept == all);
-    // It can be read in the jail too, and not written.
+    // The jail allows reading the file, but not writing it.
     bench.toolbox.set_jail(true).expect("closed");
     let part = bench
         .ok("read", json!({"path": path, "offset": 50_000, "limit": 1}))
@@ -138,7 +138,7 @@ async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_replaced_and_control_characters_kept() {
+async fn invalid_utf8_is_replaced_and_control_characters_are_kept() {
     let bench = Bench::new();
     let text = bench
         .bash("printf 'a\\377b\\033[31mred\\033[0m\\rx\\007'")
@@ -147,7 +147,7 @@ async fn bytes_that_are_no_text_are_replaced_and_control_characters_kept() {
 }
 
 #[tokio::test]
-async fn what_no_shell_can_be_given_is_refused() {
+async fn commands_that_cannot_be_started_are_errors() {
     let bench = Bench::new();
     has(
         &bench.err("bash", json!({"command": "a\0b"})).await,
@@ -166,7 +166,7 @@ async fn what_no_shell_can_be_given_is_refused() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_in_its_environment() {
+async fn secrets_are_not_in_the_commands_environment() {
     const CANARY: &str = "canary-7f3a";
     let test = path_of(&|| {});
     if is_played(test) {

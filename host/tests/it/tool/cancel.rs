@@ -1,4 +1,4 @@
-//! Abort, at any point.
+//! Cancelling a tool call at any point.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,13 @@ use zot_protocol::ToolStatus;
 use super::{Bench, has, said};
 use crate::support::{args, processes_in, soak, until, within};
 
-/// A tree that forks, leaves its group and ignores what it can.
+/// A command that forks, leaves its process group and ignores signals.
 const TREE: &str = "echo begun; (setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 0.01; done' &) \
                     ; (sleep 600 | sleep 600) & for n in 1 2 3 4 5; do (sleep 600 &); done; sleep 600";
 
-/// Twenty; `.ci/full` multiplies.
+/// 20 rounds. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cancelled_at_any_point_a_command_leaves_nobody() {
+async fn a_cancelled_command_leaves_no_process() {
     let bench = Bench::new();
     for round in 0..20 * soak() as u64 {
         let cancel = CancellationToken::new();
@@ -23,7 +23,7 @@ async fn cancelled_at_any_point_a_command_leaves_nobody() {
             .toolbox
             .run("bash", args(json!({"command": TREE})), |_| {}, &cancel);
         let cancelling = async {
-            // Spread over the start of the tree, without a source of chance.
+            // Deterministic delays, spread over the start of the tree.
             tokio::time::sleep(Duration::from_micros(round * 7919 % 60_000)).await;
             cancel.cancel();
             Instant::now()
@@ -34,18 +34,19 @@ async fn cancelled_at_any_point_a_command_leaves_nobody() {
         has(&said(&outcome), "cancelled");
         assert!(since.elapsed() < Duration::from_secs(10));
         if said(&outcome).contains("could not be killed") {
-            // It is told truly: on a busy machine the kernel may take more than a second to carry out a SIGKILL.
-            until("all are gone", || {
+            // The message is accurate: on a busy machine SIGKILL may take more than a second to
+            // take effect.
+            until("all processes have exited", || {
                 processes_in(bench.folder.path()).is_empty()
             })
             .await;
         }
-        bench.nothing_left();
+        bench.check_nothing_left();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_is_dropped_leaves_nobody() {
+async fn a_dropped_call_leaves_no_process_and_no_output() {
     let bench = Bench::new();
     for round in 0..10 {
         let cancel = CancellationToken::new();
@@ -55,12 +56,12 @@ async fn a_call_that_is_dropped_leaves_nobody() {
             .run("bash", args(json!({"command": command})), |_| {}, &cancel);
         let time = Duration::from_millis(round * 13);
         assert!(tokio::time::timeout(time, running).await.is_err());
-        until("all are gone", || {
+        until("all processes have exited", || {
             processes_in(bench.folder.path()).is_empty()
         })
         .await;
     }
-    // What it was about to keep is not kept: nobody was told.
+    // Nobody knows the path of the stored output, so it is removed.
     let output = bench.outside("scratch/output");
     until("no output is left", || {
         std::fs::read_dir(&output).map_or(0, Iterator::count) == 0
@@ -69,9 +70,9 @@ async fn a_call_that_is_dropped_leaves_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reading_stops_at_once_and_writing_tells_the_truth() {
+async fn cancelling_stops_a_read_and_reports_whether_a_write_happened() {
     let bench = Bench::new();
-    // Larger than could be read through: all of it is one line of NULs after some text.
+    // Far too large to read: some text, followed by a single line of NUL bytes.
     bench.put("huge", "x".repeat(9000));
     let file = std::fs::File::options()
         .write(true)
@@ -102,5 +103,5 @@ async fn reading_stops_at_once_and_writing_tells_the_truth() {
         let now = std::fs::read(bench.at("file")).unwrap_or_default();
         assert_eq!(now == content.as_bytes(), is_written);
     }
-    bench.nothing_left();
+    bench.check_nothing_left();
 }

@@ -5,7 +5,7 @@ use zot_host::{context, home::Home};
 use super::has;
 
 #[test]
-fn the_outermost_comes_first_and_the_closest_last() {
+fn context_files_are_ordered_from_outermost_to_closest() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::at(folder.path().join("home"));
     let repository = folder.path().join("repository");
@@ -22,7 +22,7 @@ fn the_outermost_comes_first_and_the_closest_last() {
     }
     fs::write(folder.path().join("AGENTS.md"), "somebody else's").expect("written");
     fs::write(repository.join("a/AGENTS.md"), " \n").expect("written");
-    // In a worktree it is a file.
+    // In a worktree, `.git` is a file.
     fs::write(repository.join(".git"), "gitdir: elsewhere").expect("written");
     let found = context::find(&cwd, &home);
     assert_eq!(found.warnings, Vec::<String>::new());
@@ -35,7 +35,7 @@ fn the_outermost_comes_first_and_the_closest_last() {
     assert_eq!(seen, expected);
     assert_eq!(context::repository(&cwd), Some(repository.as_path()));
 
-    // Without a repository only where the user is.
+    // Without a repository, only the working directory is searched.
     fs::remove_file(repository.join(".git")).expect("removed");
     let found = context::find(&cwd, &home);
     let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
@@ -43,7 +43,7 @@ fn the_outermost_comes_first_and_the_closest_last() {
 }
 
 #[test]
-fn what_is_too_long_leads_out_or_is_no_file_is_said() {
+fn oversized_external_and_special_context_files_cause_warnings() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::at(folder.path().join("home"));
     let cwd = folder.path().join("repository/a/b");
@@ -66,7 +66,7 @@ fn what_is_too_long_leads_out_or_is_no_file_is_said() {
     has(&warnings[1], "is longer than 64 KiB");
     has(&warnings[2], "leads elsewhere");
 
-    // Within the repository a link is followed.
+    // A symlink within the repository is followed.
     fs::remove_file(cwd.join("AGENTS.md")).expect("removed");
     fs::write(cwd.join("../../CLAUDE.md"), "ours").expect("written");
     symlink("../../CLAUDE.md", cwd.join("AGENTS.md")).expect("linked");

@@ -9,7 +9,7 @@ fn one(old: &str, new: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_diff_shows_what_was_done() {
+async fn an_edit_returns_a_diff() {
     let bench = Bench::new();
     bench.put("x", "one\ntwo\nthree\n");
     let text = bench.ok("edit", one("two", "2")).await;
@@ -18,11 +18,11 @@ async fn a_diff_shows_what_was_done() {
         "edited `x` (1 edit):\n--- x\n+++ x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
     );
     assert_eq!(bench.get("x"), b"one\n2\nthree\n");
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
-async fn all_or_nothing() {
+async fn a_failed_edit_changes_nothing() {
     let bench = Bench::new();
     bench.put("x", "a b c a\n");
     for (edits, why) in [
@@ -50,11 +50,11 @@ async fn all_or_nothing() {
     let edits = json!([{"old_text": "b", "new_text": "B"}, {"old_text": "a", "new_text": "A", "replace_all": true}]);
     bench.ok("edit", json!({"path": "x", "edits": edits})).await;
     assert_eq!(bench.get("x"), b"A B c A\n");
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_near_miss_is_shown() {
+async fn a_match_that_differs_in_white_space_is_shown() {
     let bench = Bench::new();
     bench.put("x", "fn f() {\n\tg(1);\n}\n");
     let text = bench.err("edit", one("    g(1);\n", "")).await;
@@ -65,7 +65,7 @@ async fn a_near_miss_is_shown() {
 }
 
 #[tokio::test]
-async fn line_ends_encoding_and_mode_are_kept() {
+async fn line_endings_encoding_and_mode_are_kept() {
     let bench = Bench::new();
     for (before, old, new, after) in [
         (
@@ -101,7 +101,7 @@ async fn line_ends_encoding_and_mode_are_kept() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_no_file_is_refused() {
+async fn missing_files_and_directories_are_errors() {
     let bench = Bench::new();
     has(
         &bench.err("edit", one("a", "b")).await,
@@ -112,7 +112,7 @@ async fn what_is_not_there_or_no_file_is_refused() {
 }
 
 #[tokio::test]
-async fn a_long_diff_is_cut_and_says_that_all_was_done() {
+async fn a_long_diff_is_truncated_and_all_edits_are_made() {
     let bench = Bench::new();
     bench.put("x", "a\n".repeat(20_000));
     let edits = json!([{"old_text": "a", "new_text": "b", "replace_all": true}]);
@@ -123,7 +123,7 @@ async fn a_long_diff_is_cut_and_says_that_all_was_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn edits_side_by_side_lose_nothing() {
+async fn concurrent_edits_lose_nothing() {
     let bench = Arc::new(Bench::new());
     let lines: Vec<String> = (0..50).map(|n| format!("<{n}>\n")).collect();
     bench.put("x", lines.concat());
@@ -137,5 +137,5 @@ async fn edits_side_by_side_lose_nothing() {
     }
     let all: Vec<String> = (0..50).map(|n| format!("[{n}]\n")).collect();
     assert_eq!(bench.get("x"), all.concat().as_bytes());
-    bench.nothing_left();
+    bench.check_nothing_left();
 }

@@ -9,8 +9,8 @@ use crate::support::{args, is_alive, skipped, until, within};
 
 const SECRET: &str = "SECRET";
 
-/// With a secret beside it, and one in a folder whose name begins like its own.
-fn tempting() -> Bench {
+/// A jailed toolbox with a secret outside, and another one in a directory with a similar name.
+fn jailed_with_secrets() -> Bench {
     let bench = Bench::jailed();
     fs::write(bench.outside("secret"), SECRET).expect("written");
     fs::create_dir(bench.outside("work-evil")).expect("made");
@@ -19,7 +19,7 @@ fn tempting() -> Bench {
     bench
 }
 
-fn untouched(bench: &Bench) {
+fn check_untouched(bench: &Bench) {
     for path in ["secret", "work-evil/secret"] {
         let text = fs::read_to_string(bench.outside(path)).expect("still there");
         assert_eq!(text, SECRET);
@@ -30,7 +30,7 @@ fn untouched(bench: &Bench) {
             .count();
         assert_eq!(there, count, "in {folder}");
     }
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 fn calls(path: &str) -> [(&'static str, Value); 3] {
@@ -43,8 +43,8 @@ fn calls(path: &str) -> [(&'static str, Value); 3] {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_reached_by_any_name() {
-    let bench = tempting();
+async fn files_outside_are_unreachable_by_any_path() {
+    let bench = jailed_with_secrets();
     let outside = |path: &str| bench.outside(path).display().to_string();
     for (target, link) in [
         ("../secret", "relative"),
@@ -100,12 +100,12 @@ async fn nothing_outside_is_reached_by_any_name() {
             assert!(!text.contains(SECRET), "{tool} {path}: {text}");
         }
     }
-    untouched(&bench);
+    check_untouched(&bench);
 }
 
 #[tokio::test]
-async fn what_is_inside_is_reached_by_all_its_names() {
-    let bench = tempting();
+async fn files_inside_are_reachable_by_any_path() {
+    let bench = jailed_with_secrets();
     fs::create_dir_all(bench.at("a/b")).expect("made");
     symlink("../own", bench.at("a/link")).expect("linked");
     symlink("a/b", bench.at("b")).expect("linked");
@@ -113,7 +113,7 @@ async fn what_is_inside_is_reached_by_all_its_names() {
     for path in ["own", "./own", "a/../own", "a/link", "b/../link", &own] {
         has(&bench.read(path).await, "\town\n");
     }
-    // A dangling link within, and what is no file.
+    // A dangling symlink inside the jail, and a FIFO.
     symlink("nowhere", bench.at("dangling")).expect("linked");
     rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), 0o600.into()).expect("made");
     for (tool, with) in calls("dangling") {
@@ -125,12 +125,12 @@ async fn what_is_inside_is_reached_by_all_its_names() {
     for (tool, with) in calls("fifo") {
         has(&bench.err(tool, with).await, "is a FIFO, not a file");
     }
-    untouched(&bench);
+    check_untouched(&bench);
 }
 
 #[tokio::test]
-async fn it_is_opened_and_closed_while_it_runs() {
-    let bench = tempting();
+async fn the_jail_can_be_switched_off_and_on() {
+    let bench = jailed_with_secrets();
     assert!(bench.toolbox.is_jailed());
     has(
         &bench.err("read", json!({"path": "../secret"})).await,
@@ -143,7 +143,7 @@ async fn it_is_opened_and_closed_while_it_runs() {
         &bench.err("read", json!({"path": "../secret"})).await,
         "leads out",
     );
-    // Renamed, it is still the folder that was meant, and what takes its name is not.
+    // The jail follows the renamed directory, and not a new one with the old name.
     fs::rename(bench.toolbox.cwd(), bench.outside("moved")).expect("moved");
     fs::create_dir(bench.toolbox.cwd()).expect("made");
     bench.put("own", SECRET);
@@ -154,13 +154,13 @@ async fn it_is_opened_and_closed_while_it_runs() {
 }
 
 #[tokio::test]
-async fn a_hard_link_is_not_written_through() {
-    let bench = tempting();
+async fn writing_a_hard_link_does_not_change_its_target() {
+    let bench = jailed_with_secrets();
     fs::hard_link(bench.outside("secret"), bench.at("hard")).expect("linked");
     bench
         .ok("write", json!({"path": "hard", "content": "x"}))
         .await;
-    untouched(&bench);
+    check_untouched(&bench);
 }
 
 fn can_confine() -> bool {
@@ -173,11 +173,11 @@ fn can_confine() -> bool {
 }
 
 #[tokio::test]
-async fn commands_are_held_by_the_kernel() {
+async fn commands_are_confined_by_the_kernel() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
+    let bench = jailed_with_secrets();
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
     let port = listener.local_addr().expect("an address").port();
     let outside = bench.outside("").display().to_string();
@@ -206,32 +206,32 @@ async fn commands_are_held_by_the_kernel() {
     }
     assert!(is_alive(&std::process::id().to_string()));
     assert_eq!(bench.get("inside"), b"new\n");
-    // It has put its temporary files into the scratch folder.
+    // The command's temporary files are in the scratch directory.
     fs::remove_dir_all(bench.outside("scratch")).expect("removed");
     fs::create_dir(bench.outside("scratch")).expect("made");
     let text = fs::read_to_string(bench.outside("secret")).expect("still there");
     assert_eq!(text, SECRET);
-    bench.nothing_left();
-    // And is free again when the jail is open.
+    bench.check_nothing_left();
+    // Without the jail the command is not confined.
     bench.toolbox.set_jail(false).expect("opened");
     has(&bench.bash("cat ../secret").await, SECRET);
 }
 
-/// A file that `bash` put into the scratch folder leads `read` nowhere.
+/// A symlink that `bash` creates in the scratch directory must not let `read` escape.
 #[tokio::test]
-async fn the_scratch_folder_is_no_way_out() {
+async fn the_scratch_directory_does_not_allow_an_escape() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
-    // For as long as the command runs, which is as long as its temporary files are there.
+    let bench = jailed_with_secrets();
+    // The temporary files exist only while the command runs.
     let cancel = CancellationToken::new();
     let command = "ln -s ../../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"; echo \"$TMPDIR\" > here; mv here there; sleep 600";
     let running = bench
         .toolbox
         .run("bash", args(json!({"command": command})), |_| {}, &cancel);
     let trying = async {
-        until("the files are there", || bench.at("there").exists()).await;
+        until("the files exist", || bench.at("there").exists()).await;
         let folder = String::from_utf8(bench.get("there")).expect("a path");
         let at = |path: &str| format!("{}/{path}", folder.trim());
         has(&bench.read(&at("file")).await, "\tx\n");
@@ -254,11 +254,11 @@ async fn the_scratch_folder_is_no_way_out() {
 }
 
 #[tokio::test]
-async fn another_sessions_outputs_cannot_be_read_once_it_has_begun() {
+async fn outputs_of_another_session_are_unreadable() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
+    let bench = jailed_with_secrets();
     bench.bash("seq 1 20000").await;
     let outputs = fs::read_dir(bench.outside("scratch/output")).expect("a folder");
     let path = outputs.last().expect("one").expect("an entry").path();
@@ -284,7 +284,7 @@ async fn another_sessions_outputs_cannot_be_read_once_it_has_begun() {
 }
 
 #[tokio::test]
-async fn where_the_kernel_cannot_hold_it_a_command_is_refused() {
+async fn bash_fails_if_the_kernel_cannot_enforce_the_jail() {
     let probed = Support::probe();
     for support in [
         Support::none(),
@@ -308,7 +308,7 @@ async fn where_the_kernel_cannot_hold_it_a_command_is_refused() {
 }
 
 #[tokio::test]
-async fn the_network_can_be_granted() {
+async fn network_access_can_be_granted() {
     if !can_confine() {
         return;
     }

@@ -10,11 +10,11 @@ use crate::support::{alone, resident_kib};
 const SIZE: u64 = 100 << 20;
 
 #[tokio::test]
-async fn a_text_of_100_mb_is_read_in_little_memory() {
+async fn a_100_mb_text_is_read_in_bounded_memory() {
     alone!();
     let bench = Bench::new();
     let mut file = File::create(bench.at("text")).expect("made");
-    // 16 bytes each, so that a line's number says where it is.
+    // Lines of 16 bytes, so that a line number gives its offset.
     let lines = usize::try_from(SIZE).expect("fits") / 16;
     for block in 0..lines / 65_536 {
         let text: Vec<String> = (0..65_536)
@@ -48,7 +48,7 @@ async fn a_text_of_100_mb_is_read_in_little_memory() {
 }
 
 #[tokio::test]
-async fn one_line_of_100_mb_and_a_binary_of_100_mb() {
+async fn a_100_mb_line_and_a_100_mb_binary_are_read_in_bounded_memory() {
     alone!();
     let bench = Bench::new();
     let mut file = File::create(bench.at("line")).expect("made");
@@ -70,7 +70,7 @@ async fn one_line_of_100_mb_and_a_binary_of_100_mb() {
 }
 
 #[tokio::test]
-async fn the_largest_file_that_is_edited() {
+async fn a_file_of_the_maximum_size_can_be_edited() {
     let bench = Bench::new();
     let text = "a line of text\n".repeat((16 << 20) / 15);
     bench.put("x", format!("first\n{}", &text[..text.len() - 15]));
@@ -80,9 +80,9 @@ async fn the_largest_file_that_is_edited() {
     assert!(bench.get("x").starts_with(b"1st\na line"));
 }
 
-/// An output of 100 MB goes through in little memory, and not all of it is kept.
+/// Only the first 64 MiB are stored.
 #[tokio::test]
-async fn an_output_of_100_mb() {
+async fn a_100_mb_output_is_read_in_bounded_memory() {
     alone!();
     let bench = Bench::new();
     let before = resident_kib();
@@ -93,5 +93,5 @@ async fn an_output_of_100_mb() {
     has(&text, "end\n");
     let grown = resident_kib() - before;
     assert!(grown < 16 << 10, "{grown} KiB");
-    bench.nothing_left();
+    bench.check_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! Links that are swapped in while the tools work.
+//! Symlinks that are swapped in while the tools run.
 
 use std::{
     fs,
@@ -16,12 +16,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Bench, no_temporary_in, said};
+use super::{Bench, check_no_temporary_files, said};
 use crate::support::soak;
 
 const SECRET: &str = "SECRET old";
 
-/// In memory where that is possible: what is raced against is the kernel, not a disk.
+/// A directory in memory if possible, so that disk access does not slow down the race.
 fn fast_folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok());
@@ -29,7 +29,7 @@ fn fast_folder() -> TempDir {
         .unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
 }
 
-/// Exchanges what two names stand for, pair after pair, over and over.
+/// Exchanges the two paths of each pair in a loop, until `over` is set.
 fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !over.load(Ordering::Relaxed) {
@@ -37,13 +37,13 @@ fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
             renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
             swaps += 1;
         }
-        // As fast as it can it would hold up every other process that looks up a path, not only this race.
+        // Without a pause this would block path lookups of all other processes.
         thread::sleep(Duration::from_micros(1));
     }
     swaps
 }
 
-fn untouched(outside: &Path) {
+fn check_untouched(outside: &Path) {
     let text = fs::read_to_string(outside.join("file")).expect("still there");
     assert_eq!(text, SECRET);
     let names: Vec<_> = fs::read_dir(outside)
@@ -53,14 +53,14 @@ fn untouched(outside: &Path) {
     assert_eq!(names, ["file"]);
 }
 
-/// Five thousand rounds of each tool; `ZOT_SOAK=20` makes it a hundred thousand.
+/// 12,500 rounds. `ZOT_SOAK` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_that_is_swapped_in_never_leads_out() {
+async fn a_swapped_symlink_never_leads_out_of_the_jail() {
     let bench = Bench::set_up_in(fast_folder(), |config| config.jail = true);
     let outside = bench.outside("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("file"), SECRET).expect("written");
-    // A folder and a link to the one outside, a file and a link to the one outside.
+    // A directory and a file, each with a symlink to its counterpart outside.
     fs::create_dir(bench.at("folder")).expect("made");
     bench.put("folder/file", "own old");
     symlink("../outside", bench.at("folder.link")).expect("linked");
@@ -99,14 +99,14 @@ async fn a_link_that_is_swapped_in_never_leads_out() {
             }
         }
         if round % 100 == 0 {
-            untouched(&outside);
+            check_untouched(&outside);
         }
     }
     over.store(true, Ordering::Relaxed);
     let swaps = swapper.join().expect("no panic");
-    untouched(&outside);
-    no_temporary_in(bench.folder.path());
-    // It was a race.
+    check_untouched(&outside);
+    check_no_temporary_files(bench.folder.path());
+    // Both outcomes must occur, or there was no race.
     eprintln!("{swaps} swaps; read, write, edit: done {done:?}, refused {refused:?}");
     assert!(swaps > 1000, "{swaps}");
     assert!(

@@ -9,7 +9,7 @@ use crate::support::within;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 #[tokio::test]
-async fn text_comes_with_line_numbers() {
+async fn text_is_shown_with_line_numbers() {
     let bench = Bench::new();
     bench.put("x", "one\n\n  three\n");
     let text = bench.read("x").await;
@@ -19,7 +19,7 @@ async fn text_comes_with_line_numbers() {
 }
 
 #[tokio::test]
-async fn a_part_is_shown_and_how_to_go_on() {
+async fn a_partial_read_says_how_to_continue() {
     let bench = Bench::new();
     let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
     bench.put("x", lines.concat());
@@ -37,7 +37,7 @@ async fn a_part_is_shown_and_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn lines_and_bytes_are_bounded() {
+async fn lines_and_bytes_are_limited() {
     let bench = Bench::new();
     bench.put("many", "x\n".repeat(5000));
     let text = bench.read("many").await;
@@ -52,11 +52,11 @@ async fn lines_and_bytes_are_bounded() {
     assert!(text.len() < 3000);
     has(&text, "é […]\n     2\tshort\n");
     has(&text, "line 1, which has 6,000,000 bytes");
-    assert!(!text.contains("not UTF-8"), "cut between characters");
+    assert!(!text.contains("not UTF-8"), "not cut inside a character");
 }
 
 #[tokio::test]
-async fn line_ends_encodings_and_a_missing_newline_are_said() {
+async fn line_endings_encoding_and_a_missing_newline_are_reported() {
     let bench = Bench::new();
     bench.put("crlf", "one\r\ntwo\r\n");
     assert_eq!(
@@ -77,7 +77,7 @@ async fn line_ends_encodings_and_a_missing_newline_are_said() {
 }
 
 #[tokio::test]
-async fn an_image_is_shown_and_too_large_a_one_is_not() {
+async fn an_image_is_shown_unless_it_is_too_large() {
     let bench = Bench::new();
     bench.put("picture", PNG);
     let outcome = bench.run("read", json!({"path": "picture"})).await;
@@ -96,7 +96,7 @@ async fn an_image_is_shown_and_too_large_a_one_is_not() {
 }
 
 #[tokio::test]
-async fn binary_files_are_named_and_not_shown() {
+async fn binary_files_are_described_and_not_shown() {
     let bench = Bench::new();
     let own = std::env::current_exe()
         .expect("a path")
@@ -119,7 +119,7 @@ async fn binary_files_are_named_and_not_shown() {
 }
 
 #[tokio::test]
-async fn a_folder_is_listed() {
+async fn a_directory_is_listed() {
     let bench = Bench::new();
     fs::create_dir(bench.at("src")).expect("made");
     bench.put("b", "");
@@ -137,7 +137,7 @@ async fn a_folder_is_listed() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused_at_once() {
+async fn special_and_missing_files_are_errors() {
     let bench = Bench::new();
     bench
         .bash("mkfifo fifo; ln -s nowhere dangling; ln -s loop loop; echo x > file")

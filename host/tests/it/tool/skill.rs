@@ -39,7 +39,7 @@ impl Places {
 }
 
 #[tokio::test]
-async fn the_built_in_one_is_there() {
+async fn the_built_in_skill_is_available() {
     let bench = Bench::new();
     let names: Vec<_> = bench
         .toolbox
@@ -56,7 +56,7 @@ async fn the_built_in_one_is_there() {
     has(&body, "register_tool");
     assert!(
         body.starts_with("# Write a zot extension"),
-        "the body alone"
+        "only the body is returned"
     );
     let text = bench.err("skill", json!({"name": "cook"})).await;
     assert_eq!(
@@ -71,7 +71,7 @@ async fn the_built_in_one_is_there() {
 }
 
 #[tokio::test]
-async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
+async fn the_first_skill_of_a_name_wins_and_can_replace_a_built_in_one() {
     let places = Places::new();
     let project = places.project();
     let folders = [
@@ -81,7 +81,7 @@ async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
         project.join(".agents/skills"),
     ];
     for (index, folder) in folders.iter().enumerate() {
-        // Each has those that the ones after it have.
+        // Each folder also has the skills of all later ones.
         for name in index..folders.len() {
             let name = format!("skill-{name}");
             put(
@@ -114,7 +114,7 @@ async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
+async fn a_skill_is_read_on_demand_and_names_its_directory() {
     let places = Places::new();
     let folder = places.home.path().join("skills");
     put(
@@ -141,7 +141,7 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
             folder.display()
         )
     );
-    // In the jail too.
+    // The directory is readable in the jail too.
     let pot = folder.join("pot.txt").display().to_string();
     has(&bench.read(&pot).await, "pot");
     put(
@@ -161,7 +161,7 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
 }
 
 #[tokio::test]
-async fn what_is_no_skill_is_named_and_the_rest_counts() {
+async fn invalid_skills_are_reported_and_the_others_load() {
     let places = Places::new();
     let folder = places.project().join(".zot/skills");
     put(&folder, "good", &skill("good", "good", ""));

@@ -12,7 +12,7 @@ fn with(path: &str, content: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_file_is_made_with_what_is_above_it_and_replaced() {
+async fn write_creates_parent_directories_and_replaces_files() {
     for jail in [false, true] {
         let bench = Bench::set_up(|config| config.jail = jail);
         let text = bench.ok("write", with("a/b/c", "one\ntwo\n")).await;
@@ -23,12 +23,12 @@ async fn a_file_is_made_with_what_is_above_it_and_replaced() {
         let absolute = bench.at("d/e").display().to_string();
         bench.ok("write", with(&absolute, "")).await;
         assert_eq!(bench.get("d/e"), b"");
-        bench.nothing_left();
+        bench.check_nothing_left();
     }
 }
 
 #[tokio::test]
-async fn the_mode_stays_and_a_new_file_has_the_usual_one() {
+async fn write_keeps_the_file_mode_and_new_files_get_the_default() {
     let bench = Bench::new();
     let mode = |path: &str| {
         let found = fs::metadata(bench.at(path)).expect("a file");
@@ -43,13 +43,13 @@ async fn the_mode_stays_and_a_new_file_has_the_usual_one() {
         bench.ok("write", with(path, "y")).await;
     }
     assert_eq!((mode("run"), mode("own")), (0o751, 0o600));
-    // Whatever the mask of whoever runs this is.
+    // Compare with a new file, so that the test works with any umask.
     fs::write(bench.at("as_usual"), "").expect("written");
     assert_eq!(mode("new"), mode("as_usual"));
 }
 
 #[tokio::test]
-async fn it_is_another_file_under_the_name_and_never_half_of_one() {
+async fn write_replaces_the_file_atomically() {
     let bench = Bench::new();
     bench.put("x", "old");
     fs::hard_link(bench.at("x"), bench.at("y")).expect("linked");
@@ -60,11 +60,11 @@ async fn it_is_another_file_under_the_name_and_never_half_of_one() {
         (bench.get("x"), bench.get("y")),
         (b"new".to_vec(), b"old".to_vec())
     );
-    bench.nothing_left();
+    bench.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_link_is_followed_and_stays() {
+async fn write_follows_symlinks_and_keeps_them() {
     for jail in [false, true] {
         let bench = Bench::set_up(|config| config.jail = jail);
         fs::create_dir(bench.at("real")).expect("made");
@@ -84,12 +84,12 @@ async fn a_link_is_followed_and_stays() {
             "`dangling` is a link to `nowhere`, which does not exist",
         );
         assert!(!bench.at("nowhere").exists());
-        bench.nothing_left();
+        bench.check_nothing_left();
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_stays() {
+async fn unwritable_paths_are_errors_and_stay_unchanged() {
     let bench = Bench::new();
     bench
         .bash("mkfifo fifo; mkdir folder; echo x > file; ln -s loop loop")
@@ -109,5 +109,5 @@ async fn what_cannot_be_written_is_refused_and_stays() {
         has(&bench.err("write", with(path, "x")).await, why);
     }
     assert_eq!(bench.get("file"), b"x\n");
-    bench.nothing_left();
+    bench.check_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! Near the end of what the model can take in, the transcript becomes its summary by itself.
+//! Automatic compaction when the transcript approaches the context window.
 
 use zot_host::{
     Runtime, RuntimeConfig,
@@ -9,8 +9,8 @@ use zot_host::{
 
 use super::stage::{Stage, Told, came, played};
 
-/// A demo whose model can take in a thousand tokens.
-fn small(stage: &Stage, script: &str) -> RuntimeConfig {
+/// A demo model with a context window of 1,000 tokens.
+fn small_context(stage: &Stage, script: &str) -> RuntimeConfig {
     let home = stage.folder.path().join("home");
     std::fs::create_dir_all(&home).expect("a folder");
     let models = r#"{"models": [{"provider": "demo", "id": "demo", "context_window": 1000}]}"#;
@@ -26,14 +26,14 @@ fn small(stage: &Stage, script: &str) -> RuntimeConfig {
 }
 
 #[tokio::test]
-async fn before_the_next_prompt() {
+async fn compacts_before_the_next_prompt() {
     let stage = Stage::new().with("a", "", "mark");
     let script = [
         r#"{"text": "long", "usage": {"input": 800, "output": 60}}"#,
         r#"{"text": "all of it, in short"}"#,
         r#"{"text": "fine", "usage": {"input": 20, "output": 1}}"#,
     ];
-    let runtime = Runtime::new(small(&stage, &script.join("\n"))).expect("an agent");
+    let runtime = Runtime::new(small_context(&stage, &script.join("\n"))).expect("an agent");
     Told::of(&runtime, "one").await;
     let context = runtime.context().await;
     assert_eq!((context.used, context.window), (860, 1000));
@@ -46,7 +46,7 @@ async fn before_the_next_prompt() {
     assert!(messages[0].text().ends_with("all of it, in short"));
     assert_eq!(messages[1].text(), "two");
     assert!(came(&runtime, "a").await.contains(&"compact".to_owned()));
-    // What was said before stays in the file.
+    // The session file keeps the messages from before the compaction.
     let (path, count) = runtime.session().await.expect("kept");
     assert_eq!(count, 4);
     assert!(
@@ -58,14 +58,14 @@ async fn before_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn between_two_steps() {
+async fn compacts_between_two_steps() {
     let stage = Stage::new();
     let script = [
         r#"{"tool_call": {"name": "bash", "args": {"command": "true"}}, "usage": {"input": 900, "output": 9}}"#,
         r#"{"text": "it ran a command"}"#,
         r#"{"text": "done", "usage": {"input": 20, "output": 1}}"#,
     ];
-    let runtime = Runtime::new(small(&stage, &script.join("\n"))).expect("an agent");
+    let runtime = Runtime::new(small_context(&stage, &script.join("\n"))).expect("an agent");
     let told = Told::of(&runtime, "go").await;
     let types = told.types();
     let result = types
@@ -83,14 +83,14 @@ async fn between_two_steps() {
 }
 
 #[tokio::test]
-async fn where_no_summary_can_be_had_it_goes_on_as_it_is() {
+async fn a_failed_compaction_does_not_stop_the_prompt() {
     let stage = Stage::new();
     let script = [
         r#"{"text": "long", "usage": {"input": 990, "output": 9}}"#,
         r#"{"error": "overloaded"}"#,
         r#"{"text": "fine", "usage": {"input": 20, "output": 1}}"#,
     ];
-    let runtime = Runtime::new(small(&stage, &script.join("\n"))).expect("an agent");
+    let runtime = Runtime::new(small_context(&stage, &script.join("\n"))).expect("an agent");
     Told::of(&runtime, "one").await;
     let told = Told::of(&runtime, "two").await;
     assert_eq!(told.text(), "fine");

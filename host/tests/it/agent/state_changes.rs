@@ -1,4 +1,4 @@
-//! What can be changed while nothing is being done: the model, the transcript, the session.
+//! Changes to an idle agent: the model, the transcript, the session.
 
 use zot_host::{
     Busy, Prompt, SetModelError,
@@ -9,7 +9,7 @@ use zot_host::{
 use super::stage::{Asked, Stage, Told, came, played};
 
 #[tokio::test]
-async fn another_model_answers_and_the_interceptors_are_told() {
+async fn changing_the_model_reaches_the_provider_and_the_interceptors() {
     let stage = Stage::new().with("a", "before_agent_start", "mark");
     let asked = Asked::default();
     let mut config = stage.config(asked.clone());
@@ -42,13 +42,13 @@ async fn another_model_answers_and_the_interceptors_are_told() {
 }
 
 #[tokio::test]
-async fn a_model_that_is_not_known_is_refused_with_those_that_are() {
+async fn an_unknown_model_is_rejected_and_the_error_lists_known_ones() {
     let stage = Stage::new();
     let runtime = stage.demo();
     let error = runtime
         .set_model("gpt-5.2")
         .await
-        .expect_err("another provider's");
+        .expect_err("belongs to another provider");
     assert_eq!(
         error.to_string(),
         "demo has no model `gpt-5.2`; known: demo"
@@ -61,7 +61,7 @@ async fn a_model_that_is_not_known_is_refused_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn nothing_changes_while_it_is_busy() {
+async fn a_busy_agent_rejects_changes() {
     let stage = Stage::new();
     let runtime = stage.start(played(r#"[{"delay_ms": 60000}]"#));
     let events = runtime.prompt(Prompt::text("go")).expect("idle");
@@ -81,7 +81,7 @@ async fn nothing_changes_while_it_is_busy() {
 }
 
 #[tokio::test]
-async fn to_clear_begins_a_new_session_and_the_old_one_stays() {
+async fn clear_starts_a_new_session_and_keeps_the_old_one() {
     let stage = Stage::new().with("a", "", "mark");
     let mut config = stage.config(Demo::new());
     config.session = Choice::New;
@@ -101,7 +101,7 @@ async fn to_clear_begins_a_new_session_and_the_old_one_stays() {
         .collect();
     assert_eq!(sessions, ["session_start", "session_end", "session_start"]);
 
-    // And back to the first.
+    // Reopen the first session.
     let opened = runtime
         .sessions()
         .open(&first, "demo", "demo")
@@ -113,7 +113,7 @@ async fn to_clear_begins_a_new_session_and_the_old_one_stays() {
 }
 
 #[tokio::test]
-async fn to_clear_a_file_that_was_chosen_keeps_it() {
+async fn clear_keeps_writing_to_an_explicit_session_file() {
     let stage = Stage::new();
     let path = stage.folder.path().join("own.jsonl");
     let start = |prompt: &'static str, clear: bool| {
@@ -139,6 +139,6 @@ async fn to_clear_a_file_that_was_chosen_keeps_it() {
     assert_eq!(
         messages(&path).expect("readable").len(),
         6,
-        "nothing is lost"
+        "the file keeps the cleared messages"
     );
 }

@@ -1,4 +1,4 @@
-//! Two at one file.
+//! Concurrent access to one session file.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -13,11 +13,11 @@ use crate::support::{is_played, rerun};
 
 const DIR: &str = "ZOT_HOST_TEST_DIR";
 
-/// Holds the session until its stdin ends.
+/// Keeps the session open until stdin is closed.
 #[test]
-#[ignore = "played by another process"]
-fn holder() {
-    if !is_played("session::two::holder") {
+#[ignore = "a helper process of another test"]
+fn helper_holder() {
+    if !is_played("session::concurrency::helper_holder") {
         return;
     }
     let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
@@ -29,9 +29,9 @@ fn holder() {
 }
 
 #[test]
-fn the_second_writer_is_told_who_the_first_is() {
+fn a_second_writer_gets_the_pid_of_the_first() {
     let world = World::new();
-    let mut holder = rerun("session::two::holder")
+    let mut holder = rerun("session::concurrency::helper_holder")
         .env(DIR, world.dir.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -56,7 +56,7 @@ fn the_second_writer_is_told_who_the_first_is() {
         );
     }
 
-    // Reading needs no lock, and neither does a new session.
+    // Reading and creating sessions need no lock.
     assert_eq!(world.sessions.list().sessions[0].messages, 1);
     export(&path, &world.path("out.md")).unwrap();
     assert_eq!(
@@ -67,14 +67,14 @@ fn the_second_writer_is_told_who_the_first_is() {
 
     drop(holder.stdin.take());
     assert!(holder.wait().unwrap().success());
-    let opened = quiet(world.sessions.open(&path, "demo", "demo").unwrap());
+    let opened = without_notices(world.sessions.open(&path, "demo", "demo").unwrap());
     assert_eq!(opened.transcript, [user("mine"), assistant("still mine")]);
 }
 
 #[test]
-fn in_one_process_too() {
+fn a_session_is_locked_within_one_process_too() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let held = world.resume();
     let error = world.sessions.open(&path, "demo", "demo").unwrap_err();
     assert!(
@@ -85,12 +85,12 @@ fn in_one_process_too() {
     world.sessions.open(&path, "demo", "demo").unwrap();
 }
 
-/// Many that open a damaged file at once: one has it, repaired once.
+/// Several threads open a damaged file at once. One of them gets it, and repairs it once.
 #[test]
-fn a_repair_is_one_writers_too() {
+fn only_one_writer_repairs_a_damaged_file() {
     for _ in 0..20 {
         let world = World::new();
-        let path = world.written(&turn());
+        let path = world.write_session(&turn());
         let damaged = fs::read_to_string(&path)
             .unwrap()
             .replacen("title", "\0", 1);
@@ -102,18 +102,18 @@ fn a_repair_is_one_writers_too() {
             results.filter_map(Result::ok).collect()
         });
         let [one] = &opened[..] else {
-            panic!("one writer, not {}", opened.len())
+            panic!("expected one writer, not {}", opened.len())
         };
         assert_eq!(one.transcript, turn());
-        assert_eq!(world.asides().len(), 1);
+        assert_eq!(world.backup_files().len(), 1);
     }
 }
 
-/// A process that is being started has a copy of every open file for a moment, and must not keep the lock with it.
+/// A forked child briefly has a copy of every open file, and must not keep the lock.
 #[test]
-fn the_lock_is_given_back_at_once_though_processes_are_started_meanwhile() {
+fn the_lock_is_released_at_once_while_processes_start() {
     let world = World::new();
-    let path = world.written(&turn());
+    let path = world.write_session(&turn());
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {

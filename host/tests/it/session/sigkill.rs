@@ -1,4 +1,4 @@
-//! A writer that is killed with -9, again and again, at any point.
+//! A writer that is repeatedly killed with SIGKILL at random times.
 
 use std::{
     collections::hash_map::RandomState,
@@ -13,7 +13,7 @@ use crate::support::{is_played, rerun, soak};
 
 const DIR: &str = "ZOT_HOST_TEST_DIR";
 
-/// The message of this number: whole turns, now and then a large one, which a kill can cut in the middle.
+/// The message with this number. Some are large, so that a kill can cut them off.
 fn nth(number: u64) -> Message {
     let id = number.to_string();
     match number % 4 {
@@ -25,11 +25,11 @@ fn nth(number: u64) -> Message {
     }
 }
 
-/// Goes on with the session for ever, and says each message that is written.
+/// Appends to the session forever, and prints the number of each message after writing it.
 #[test]
-#[ignore = "played by another process"]
-fn writer() {
-    if !is_played("session::killed::writer") {
+#[ignore = "a helper process of another test"]
+fn helper_writer() {
+    if !is_played("session::sigkill::helper_writer") {
         return;
     }
     let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
@@ -48,14 +48,14 @@ fn writer() {
 }
 
 #[test]
-fn every_message_that_was_acknowledged_is_there() {
+fn every_acknowledged_message_survives_a_kill() {
     let world = World::new();
     let seed = RandomState::new().hash_one(());
     println!("seed {seed}");
     let mut random = seed | 1;
     let mut torn = 0;
     for round in 0..25 * soak() {
-        let mut child = rerun("session::killed::writer")
+        let mut child = rerun("session::sigkill::helper_writer")
             .env(DIR, world.dir.path())
             .stdout(Stdio::piped())
             .spawn()
@@ -64,7 +64,7 @@ fn every_message_that_was_acknowledged_is_there() {
         let number = |line: &str| line.strip_prefix("written ")?.parse::<u64>().ok();
         let mut acknowledged = lines.find_map(|line| number(&line.unwrap()));
         assert!(acknowledged.is_some(), "round {round}");
-        // Xorshift: any point will do.
+        // Xorshift is random enough to choose a time.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -80,7 +80,8 @@ fn every_message_that_was_acknowledged_is_there() {
         assert!(Some(there) > acknowledged, "{there} of {acknowledged:?}");
         let expected: Vec<_> = (0..there).map(nth).collect();
         let kept = usize::try_from(there).unwrap();
-        // Only the calls of the last round wait for results: the writer goes on where it was.
+        // The writer continues where the last one stopped, so at most the last call has no
+        // result.
         assert!(opened.transcript[..kept] == expected[..], "round {round}");
         for notice in &opened.notices {
             match notice {
@@ -91,7 +92,7 @@ fn every_message_that_was_acknowledged_is_there() {
         }
     }
     println!(
-        "{torn} ends were torn, {} messages",
+        "{torn} torn lines, {} messages",
         world.resume().session.messages()
     );
 }

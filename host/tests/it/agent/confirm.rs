@@ -1,4 +1,4 @@
-//! Where the user is asked before each call.
+//! Confirming each tool call with the user.
 
 use std::{
     pin::Pin,
@@ -10,13 +10,13 @@ use zot_protocol::{Object, Tagged};
 
 use super::stage::{Stage, Told};
 
-/// Somebody who answers the same to everything, or never.
-struct User {
+/// Hooks that give the same answer to every question, or never answer.
+struct ScriptedUser {
     answer: Option<Confirmed>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Hooks for User {
+impl Hooks for ScriptedUser {
     fn confirm<'h>(
         &'h self,
         _: Option<&'h str>,
@@ -35,8 +35,8 @@ impl Hooks for User {
     }
 }
 
-fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<User>) {
-    let user = Arc::new(User {
+fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<ScriptedUser>) {
+    let user = Arc::new(ScriptedUser {
         answer,
         asked: Mutex::default(),
     });
@@ -48,7 +48,7 @@ fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<Use
 const CALLS: &str = "/call bash {\"command\": \"echo ran > ran\"}\n/call say-a {}";
 
 #[tokio::test]
-async fn a_call_that_is_declined_does_not_run_and_the_model_is_told() {
+async fn a_declined_call_does_not_run_and_the_model_gets_the_reason() {
     let stage = Stage::new().with("a", "tool_call", "mark");
     let (runtime, user) = with(&stage, Some(Confirmed::No));
     let told = Told::of(&runtime, CALLS).await;
@@ -60,14 +60,14 @@ async fn a_call_that_is_declined_does_not_run_and_the_model_is_told() {
     };
     assert_eq!(told.results(), [declined("bash"), declined("say-a")]);
     assert!(!stage.folder.path().join("project/ran").exists());
-    // After the interceptors, with what they made of it.
+    // The user is asked after the interceptors, about the rewritten arguments.
     let asked = user.asked.lock().expect("not poisoned").clone();
     assert!(asked[1] == r#"say-a {"text":"a"}"#, "{asked:?}");
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_call_that_is_agreed_to_runs() {
+async fn a_confirmed_call_runs() {
     let stage = Stage::new().with("a", "", "mark");
     let (runtime, _) = with(&stage, Some(Confirmed::Yes));
     let told = Told::of(&runtime, CALLS).await;
@@ -83,7 +83,7 @@ async fn a_call_that_is_agreed_to_runs() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_not_answered_holds_up_no_abort() {
+async fn an_unanswered_confirmation_does_not_block_an_abort() {
     let stage = Stage::new().with("a", "", "mark");
     let (runtime, user) = with(&stage, None);
     let mut events = runtime.prompt(Prompt::text(CALLS)).expect("idle");

@@ -1,10 +1,10 @@
-//! What extensions do to a turn, each by a chain of three, in load order.
+//! Interception during a turn, each with a chain of three extensions in load order.
 
 use zot_host::message::{Block, Role};
 
 use super::stage::{Asked, Stage, Told, came, played};
 
-/// Three that mark the same event.
+/// Three extensions that mark the same event.
 fn three(event: &str) -> Stage {
     ["1", "2", "3"]
         .into_iter()
@@ -12,7 +12,7 @@ fn three(event: &str) -> Stage {
 }
 
 #[tokio::test]
-async fn a_tool_of_an_extension_is_called() {
+async fn an_extension_tool_is_called() {
     let stage = Stage::new().with("a", "", "mark");
     let runtime = stage.demo();
     let told = Told::of(&runtime, "/call say-a {\"text\":\"x\"}").await;
@@ -25,7 +25,7 @@ async fn a_tool_of_an_extension_is_called() {
 }
 
 #[tokio::test]
-async fn arguments_are_rewritten_for_the_tool_and_kept_in_the_transcript() {
+async fn rewritten_args_reach_the_tool_and_the_transcript_keeps_the_original() {
     let stage = three("tool_call");
     let runtime = stage.demo();
     let told = Told::of(&runtime, "/call say-1 {\"text\":\"x\"}").await;
@@ -43,7 +43,7 @@ async fn arguments_are_rewritten_for_the_tool_and_kept_in_the_transcript() {
 }
 
 #[tokio::test]
-async fn the_first_that_blocks_a_call_ends_the_chain_and_the_model_gets_the_reason() {
+async fn the_first_block_ends_the_chain_and_the_model_gets_the_reason() {
     let stage = Stage::new()
         .with("1", "tool_call", "mark")
         .with("2", "tool_call", "block")
@@ -56,7 +56,7 @@ async fn the_first_that_blocks_a_call_ends_the_chain_and_the_model_gets_the_reas
     );
     assert!(
         told.text().contains("2 refuses"),
-        "the model has it: {}",
+        "the model gets the reason: {}",
         told.text()
     );
     assert!(
@@ -68,7 +68,7 @@ async fn the_first_that_blocks_a_call_ends_the_chain_and_the_model_gets_the_reas
 }
 
 #[tokio::test]
-async fn a_crashed_guard_that_is_to_block_refuses() {
+async fn a_crashed_guard_blocks_under_on_failure_block() {
     let stage = Stage::new()
         .with("1", "tool_call", "crash")
         .with("2", "", "mark");
@@ -82,7 +82,7 @@ async fn a_crashed_guard_that_is_to_block_refuses() {
 }
 
 #[tokio::test]
-async fn a_refused_turn_calls_no_model() {
+async fn a_blocked_turn_does_not_call_the_model() {
     let asked = Asked::default();
     let stage = Stage::new()
         .with("1", "turn_start", "mark")
@@ -100,7 +100,7 @@ async fn a_refused_turn_calls_no_model() {
 }
 
 #[tokio::test]
-async fn a_redacted_message_shows_nothing_of_its_secret_before() {
+async fn a_redacted_message_never_streams_its_secret() {
     let stage = three("assistant_message");
     let runtime = stage.start(played(
         r#"{"text": ["The password ", "is hun", "ter2", "."]}"#,
@@ -109,7 +109,10 @@ async fn a_redacted_message_shows_nothing_of_its_secret_before() {
     assert_eq!(told.text(), "The password is .123");
     assert!(!told.all().contains("hun"), "{}", told.all());
     let last = runtime.messages().await.last().expect("one").text();
-    assert_eq!(last, "The password is hunter2.", "the model keeps its own");
+    assert_eq!(
+        last, "The password is hunter2.",
+        "the transcript keeps the original"
+    );
     runtime.close().await;
 }
 
@@ -124,7 +127,7 @@ async fn a_blocked_message_is_replaced_by_the_reason() {
 }
 
 #[tokio::test]
-async fn a_result_is_replaced_for_the_model_and_the_user() {
+async fn a_replaced_result_reaches_the_model_and_the_user() {
     let stage = three("tool_result");
     let runtime = stage.demo();
     let told = Told::of(&runtime, "/call say-1 {}").await;
@@ -134,7 +137,7 @@ async fn a_result_is_replaced_for_the_model_and_the_user() {
 }
 
 #[tokio::test]
-async fn a_users_message_is_rewritten_for_the_model_and_the_transcript() {
+async fn a_rewritten_user_message_reaches_the_model_and_the_transcript() {
     let asked = Asked::default();
     let stage = three("user_message");
     let runtime = stage.start(asked.clone());
@@ -146,7 +149,7 @@ async fn a_users_message_is_rewritten_for_the_model_and_the_transcript() {
 }
 
 #[tokio::test]
-async fn a_refused_message_is_not_submitted() {
+async fn a_blocked_user_message_is_not_submitted() {
     let stage = Stage::new().with("1", "user_message", "block");
     let runtime = stage.demo();
     let told = Told::of(&runtime, "hello").await;
@@ -157,7 +160,7 @@ async fn a_refused_message_is_not_submitted() {
 }
 
 #[tokio::test]
-async fn the_system_prompt_is_replaced_once_and_again_after_a_reload() {
+async fn the_system_prompt_is_intercepted_once_and_again_after_a_reload() {
     let asked = Asked::default();
     let stage = three("before_agent_start");
     let runtime = stage.start(asked.clone());
@@ -186,13 +189,13 @@ async fn the_system_prompt_is_replaced_once_and_again_after_a_reload() {
     assert_eq!(
         asks(&came(&runtime, "1").await),
         1,
-        "a new process, asked again"
+        "the reloaded process is asked once"
     );
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_tool_that_calls_a_built_in_one_goes_through_interception_too() {
+async fn a_built_in_tool_called_by_a_tool_is_intercepted() {
     let stage = Stage::new().with("1", "tool_call", "mark");
     let runtime = stage.demo();
     let file = runtime.toolbox().cwd().join("note");

@@ -1,4 +1,4 @@
-//! A full disk, and one that cannot be written: a small file system of the test's own.
+//! Full and read-only disks, each simulated with a tmpfs mount.
 
 use std::process::Command;
 
@@ -9,12 +9,13 @@ use crate::support::{is_played, rerun, skipped};
 
 const DIR: &str = "ZOT_HOST_TEST_DIR";
 
-/// Runs a part of this file on a file system that is mounted for it alone; `mount` is in its folder.
-fn on_a_disk_of_its_own(part: &str, mount: &str) {
+/// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
+/// up.
+fn run_in_mount_namespace(part: &str, mount: &str) {
     let mut trial = Command::new("unshare");
     trial.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
     if !trial.output().is_ok_and(|done| done.status.success()) {
-        skipped("no file system can be mounted here");
+        skipped("mounting a tmpfs is not permitted");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -44,17 +45,17 @@ fn dir() -> PathBuf {
 }
 
 #[test]
-fn a_full_disk_is_told_of_once_and_caught_up_with() {
-    on_a_disk_of_its_own(
-        "session::full::filled",
+fn a_full_disk_is_reported_once_and_pending_messages_are_written_later() {
+    run_in_mount_namespace(
+        "session::disk_errors::helper_full_disk",
         "mkdir home project; mount -t tmpfs -o size=256k x home",
     );
 }
 
 #[test]
-#[ignore = "played by another process"]
-fn filled() {
-    if !is_played("session::full::filled") {
+#[ignore = "a helper process of another test"]
+fn helper_full_disk() {
+    if !is_played("session::disk_errors::helper_full_disk") {
         return;
     }
     let dir = dir();
@@ -64,12 +65,12 @@ fn filled() {
         let mut zeros = fs::File::create(&filler).unwrap();
         let _ = std::io::copy(&mut std::io::repeat(0), &mut zeros);
     };
-    let mut opened = quiet(sessions.create("demo", "demo"));
+    let mut opened = without_notices(sessions.create("demo", "demo"));
     let session = &mut opened.session;
     let path = session.path().unwrap().to_owned();
     let message = |number: usize| user(&format!("{number} {}", "x".repeat(3000)));
 
-    // The first message of all, and one in the middle of a page.
+    // The disk fills up before the first message and in the middle of a page.
     let mut number = 0;
     for round in 0..3 {
         fill();
@@ -88,7 +89,7 @@ fn filled() {
             number += 1;
         }
         assert_eq!(session.sync().unwrap(), Written::Later);
-        // Whoever reads it meanwhile finds whole lines.
+        // A concurrent reader must only see complete lines.
         let there = fs::read(&path).unwrap_or_default();
         assert!(there.is_empty() || there.ends_with(b"\n"), "round {round}");
 
@@ -104,12 +105,12 @@ fn filled() {
         assert_eq!(wrote, 2 + number, "head, title, messages");
     }
     drop(opened);
-    let opened = quiet(sessions.continue_latest("demo", "demo").unwrap());
+    let opened = without_notices(sessions.continue_latest("demo", "demo").unwrap());
     let all: Vec<_> = (0..number).map(message).collect();
     assert!(opened.transcript == all);
     drop(opened);
 
-    // No room to repair it either: what can be read is there, and nothing is changed.
+    // A damaged file cannot be repaired on a full disk. It stays readable and unchanged.
     let torn = fs::read_to_string(&path).unwrap() + "{\"torn";
     fs::write(&path, &torn).unwrap();
     fill();
@@ -121,17 +122,17 @@ fn filled() {
 }
 
 #[test]
-fn a_read_only_home_turns_sessions_off_aloud() {
-    on_a_disk_of_its_own(
-        "session::full::read_only",
+fn a_read_only_home_disables_sessions_with_a_notice() {
+    run_in_mount_namespace(
+        "session::disk_errors::helper_read_only_disk",
         "mkdir home project; mount -t tmpfs x home",
     );
 }
 
 #[test]
-#[ignore = "played by another process"]
-fn read_only() {
-    if !is_played("session::full::read_only") {
+#[ignore = "a helper process of another test"]
+fn helper_read_only_disk() {
+    if !is_played("session::disk_errors::helper_read_only_disk") {
         return;
     }
     let dir = dir();

@@ -1,4 +1,4 @@
-//! The true limits, on in-memory pipes and paused time.
+//! The protocol's real limits, on in-memory pipes and paused time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ fn seconds(seconds: f64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_at_59_9_seconds_counts() {
+async fn a_tool_answer_after_59_9_seconds_counts() {
     let mut played = Played::ready().await;
     let (result, _) = tokio::join!(played.tool(), played.answer_tool(seconds(59.9)));
     assert_eq!(result, Ok(0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_at_60_1_seconds_does_not_and_is_told() {
+async fn a_tool_times_out_after_60_seconds_and_is_cancelled() {
     let mut played = Played::ready().await;
     let (result, call) = tokio::join!(played.tool(), played.answer_tool(seconds(60.1)));
     assert_eq!(result, Err(RequestError::Timeout(limits::TOOL)));
@@ -39,11 +39,14 @@ async fn a_tool_at_60_1_seconds_does_not_and_is_told() {
     while !played.told.has("tea_time") {
         sleep(seconds(0.01)).await;
     }
-    assert!(played.told.has("nobody waits for it"), "its late result");
+    assert!(
+        played.told.has("nobody waits for it"),
+        "the late result is logged"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_starts_the_clock_again_but_not_for_ever() {
+async fn progress_extends_the_deadline_up_to_the_total_limit() {
     let mut played = Played::ready().await;
     let start = Instant::now();
     let calling = tokio::spawn(played.tool());
@@ -53,7 +56,7 @@ async fn progress_starts_the_clock_again_but_not_for_ever() {
         played
             .say(json!({"type": "tool_progress", "id": call["id"], "text": "on and on"}))
             .await;
-        assert!(start.elapsed() < seconds(700.0), "it never ends");
+        assert!(start.elapsed() < seconds(700.0), "the call never times out");
     }
     let result = calling.await.expect("no panic");
     assert_eq!(result, Err(RequestError::Timeout(limits::TOOL_TOTAL)));
@@ -61,7 +64,7 @@ async fn progress_starts_the_clock_again_but_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_with_progress_may_take_longer_than_its_deadline() {
+async fn a_tool_with_progress_may_exceed_its_deadline() {
     let mut played = Played::ready().await;
     let calling = tokio::spawn(played.tool());
     let call = played.hear().await;
@@ -79,7 +82,7 @@ async fn a_tool_with_progress_may_take_longer_than_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interactive_tool_has_no_clock() {
+async fn an_interactive_tool_has_no_deadline() {
     let mut played = Played::ready().await;
     let connection = Arc::clone(&played.connection);
     let chain = CallChain::new("ask_the_user");
@@ -91,7 +94,7 @@ async fn an_interactive_tool_has_no_clock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_has_a_minute() {
+async fn a_command_times_out_after_60_seconds() {
     let played = Played::ready().await;
     let start = Instant::now();
     let answer = played.connection.command("say", "hi").await;
@@ -100,7 +103,7 @@ async fn a_command_has_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hello_is_asked_after_at_5_seconds_and_waited_for_30() {
+async fn a_missing_hello_is_noted_after_5_seconds_and_fatal_after_30() {
     let played = Played::start();
     let start = Instant::now();
     sleep(seconds(4.9)).await;
@@ -113,7 +116,7 @@ async fn hello_is_asked_after_at_5_seconds_and_waited_for_30() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_taken_for_ready_after_250_ms_without_a_frame() {
+async fn an_extension_becomes_ready_after_250_ms_without_a_frame() {
     let mut played = Played::start();
     played.say(json!({"type": "hello", "name": "played"})).await;
     for name in ["a", "b", "c"] {
@@ -128,17 +131,17 @@ async fn it_is_taken_for_ready_after_250_ms_without_a_frame() {
     assert_eq!(played.connection.registered().commands.len(), 3);
 }
 
-/// Half as large as a frame may be: many times what a pipe holds.
-fn large() -> Intercept {
+/// An event of half the maximum frame size, which is many times the size of a pipe buffer.
+fn large_event() -> Intercept {
     UserMessageIntercept::new("x".repeat(limits::FRAME_BYTES / 2)).into()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_may_stall_for_5_seconds_and_not_longer() {
+async fn a_write_stalled_for_5_seconds_disconnects() {
     let played = Played::ready().await;
     let start = Instant::now();
-    // Given up at once, so that nothing is pending.
-    let asked = played.connection.intercept(&large(), start).await;
+    // Cancelled at once, so that no request is pending.
+    let asked = played.connection.intercept(&large_event(), start).await;
     assert!(matches!(asked, Err(Failure::Timeout(_))));
     let why = played.ended().await;
     assert_eq!(why, "was disconnected: it read nothing for 5s");
@@ -146,12 +149,12 @@ async fn a_write_may_stall_for_5_seconds_and_not_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stall_does_not_count_while_a_request_is_pending() {
+async fn a_write_may_stall_while_a_request_is_pending() {
     let mut played = Played::ready().await;
     let calling = tokio::spawn(played.tool());
     let call = played.hear().await;
     let start = Instant::now();
-    let asked = played.connection.intercept(&large(), start).await;
+    let asked = played.connection.intercept(&large_event(), start).await;
     assert!(asked.is_err());
     sleep(seconds(50.0)).await;
     assert!(!played.connection.has_ended(), "busy with the call");
@@ -164,13 +167,13 @@ async fn a_stall_does_not_count_while_a_request_is_pending() {
     assert_eq!(
         answered.elapsed().as_secs(),
         5,
-        "all of it after the answer"
+        "the stall timer starts with the answer"
     );
     assert_eq!(why, "was disconnected: it read nothing for 5s");
 }
 
-/// Asks without waiting for the answer, which never comes.
-async fn keep_asking(played: &Played, event: Intercept) {
+/// Sends a request that is never answered, without waiting for it.
+async fn queue_request(played: &Played, event: Intercept) {
     let connection = Arc::clone(&played.connection);
     let far = Instant::now() + seconds(600.0);
     tokio::spawn(async move { connection.intercept(&event, far).await });
@@ -178,12 +181,12 @@ async fn keep_asking(played: &Played, event: Intercept) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_of_256_frames_is_the_most() {
+async fn the_queue_holds_at_most_256_frames() {
     let played = Played::ready().await;
-    // The first stands half in the pipe, and the rest behind it.
-    keep_asking(&played, large()).await;
+    // The first frame is partly in the pipe; the others queue behind it.
+    queue_request(&played, large_event()).await;
     for _ in 1..256 {
-        keep_asking(&played, bash()).await;
+        queue_request(&played, bash()).await;
     }
     let asked = played.connection.intercept(&bash(), Instant::now()).await;
     assert_eq!(asked, Err(Failure::QueueFull));
@@ -192,13 +195,16 @@ async fn a_queue_of_256_frames_is_the_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_of_16_mib_is_the_most() {
+async fn the_queue_holds_at_most_16_mib() {
     let played = Played::ready().await;
     for _ in 0..7 {
-        keep_asking(&played, large()).await;
+        queue_request(&played, large_event()).await;
     }
     assert!(!played.connection.has_ended(), "less than 16 MiB");
-    let asked = played.connection.intercept(&large(), Instant::now()).await;
+    let asked = played
+        .connection
+        .intercept(&large_event(), Instant::now())
+        .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = played.ended().await;
     assert!(why.ends_with("it does not read what it is sent"), "{why}");
@@ -207,17 +213,17 @@ async fn a_queue_of_16_mib_is_the_most() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_requests_leave_the_queue() {
     let played = Played::ready().await;
-    keep_asking(&played, large()).await;
+    queue_request(&played, large_event()).await;
     for _ in 0..1_000 {
         let now = Instant::now();
         let asked = played.connection.intercept(&bash(), now).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
     }
-    assert!(!played.connection.has_ended(), "nothing piled up");
+    assert!(!played.connection.has_ended(), "the queue is empty");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
+async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
     let mut played = Played::ready().await;
     let around = json!({
         "type": "event_intercept", "id": "1", "event": "user_message", "text": "",
@@ -242,10 +248,13 @@ async fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
     let refused = played.connection.intercept(&over, far).await;
     let bytes = limits::FRAME_BYTES + 1;
     assert_eq!(refused, Err(Failure::TooLarge { bytes }));
-    assert!(!played.connection.has_ended(), "only that one is refused");
+    assert!(
+        !played.connection.has_ended(),
+        "only the oversized frame is rejected"
+    );
 }
 
-/// A played extension as a link of a chain.
+/// An in-memory extension as a link of a chain.
 struct Link<'p>(&'p Connection, OnFailure);
 
 impl Ask for Link<'_> {
@@ -271,7 +280,7 @@ fn bash() -> Intercept {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interceptor_at_4_9_seconds_counts_and_at_5_1_does_not() {
+async fn an_interceptor_answer_counts_at_4_9_seconds_but_not_at_5_1() {
     for (after, counts) in [(4.9, true), (5.1, false)] {
         let mut played = Played::ready().await;
         let connection = Arc::clone(&played.connection);
@@ -290,7 +299,7 @@ async fn an_interceptor_at_4_9_seconds_counts_and_at_5_1_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
+async fn ten_silent_interceptors_end_the_chain_at_its_deadline() {
     for on_failure in [OnFailure::Allow, OnFailure::Block] {
         let mut silent = Vec::new();
         for _ in 0..10 {
@@ -318,8 +327,8 @@ async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
     }
 }
 
-/// Says something nobody knows, and waits until that is told: all before it has been handled.
-async fn settle(played: &mut Played, word: &str) {
+/// Sends an unknown frame and waits until it is logged, so that all earlier frames are handled.
+async fn wait_until_handled(played: &mut Played, word: &str) {
     played.say(json!({"type": word})).await;
     while !played.told.has(word) {
         sleep(seconds(0.01)).await;
@@ -327,7 +336,7 @@ async fn settle(played: &mut Played, word: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_commands_and_tools_are_the_most() {
+async fn an_extension_registers_at_most_1000_commands_and_tools() {
     let mut played = Played::ready().await;
     for n in 0..=limits::REGISTRATIONS {
         let name = format!("name{n}");
@@ -338,15 +347,15 @@ async fn a_thousand_commands_and_tools_are_the_most() {
             .say(json!({"type": "register_tool", "name": name, "schema": {}}))
             .await;
     }
-    // One of those that are there may still be said anew.
+    // An existing command may still be registered again.
     played
-        .say(json!({"type": "register_command", "name": "name7", "description": "anew"}))
+        .say(json!({"type": "register_command", "name": "name7", "description": "again"}))
         .await;
-    settle(&mut played, "tea_time").await;
+    wait_until_handled(&mut played, "tea_time").await;
     let registered = played.connection.registered();
     assert_eq!(registered.commands.len(), limits::REGISTRATIONS);
     assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
-    assert_eq!(registered.commands[7].description, "anew");
+    assert_eq!(registered.commands[7].description, "again");
     for kind in ["register_command", "register_tool"] {
         let refused = format!("{kind}: name1000: there are 1000 already, and may be no more");
         assert!(played.told.has(&refused), "{refused}");
@@ -354,7 +363,7 @@ async fn a_thousand_commands_and_tools_are_the_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_that_is_registered_is_no_larger_than_a_frame() {
+async fn the_registrations_of_an_extension_fit_into_one_frame() {
     let mut played = Played::ready().await;
     for n in 0..6 {
         let description = "x".repeat(1 << 20);
@@ -364,7 +373,7 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
         let tool = json!({"type": "register_tool", "name": name, "schema": {}, "description": description});
         played.say(tool).await;
     }
-    settle(&mut played, "tea_time").await;
+    wait_until_handled(&mut played, "tea_time").await;
     let registered = played.connection.registered();
     assert_eq!(registered.commands.len() + registered.tools.len(), 3);
     assert!(
@@ -372,7 +381,7 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
             .told
             .has("name5: all that it registers would be larger than 4194304 bytes")
     );
-    // Said anew, and smaller, it makes room.
+    // Registering the same names with smaller frames makes room.
     for kind in ["register_command", "register_tool"] {
         let small = json!({"type": kind, "name": "name0", "schema": {}});
         played.say(small).await;
@@ -380,7 +389,7 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
     played
         .say(json!({"type": "register_tool", "name": "late", "schema": {}, "description": "x".repeat(1 << 20)}))
         .await;
-    settle(&mut played, "supper_time").await;
+    wait_until_handled(&mut played, "supper_time").await;
     let registered = played.connection.registered();
     assert!(
         registered
@@ -391,16 +400,16 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_tool_that_is_malformed_fails_no_request_of_the_host() {
+async fn a_malformed_call_tool_does_not_fail_a_pending_request() {
     let mut played = Played::ready().await;
     let calling = tokio::spawn(played.tool());
     let call = played.hear().await;
-    // Each side counts for itself, and both begin with 1.
+    // Each side numbers its own requests from 1, so the ids collide.
     for kind in ["call_tool", "call_tool_cancel"] {
         let malformed = json!({"type": kind, "id": call["id"], "name": 5, "args": []});
         played.say(malformed).await;
     }
-    settle(&mut played, "tea_time").await;
+    wait_until_handled(&mut played, "tea_time").await;
     played
         .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
         .await;
@@ -408,7 +417,7 @@ async fn a_call_tool_that_is_malformed_fails_no_request_of_the_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_errors_hears_of_every_refusal() {
+async fn the_errors_capability_reports_every_rejected_frame() {
     let mut played = Played::start();
     let capabilities = ["errors"];
     played

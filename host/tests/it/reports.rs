@@ -1,4 +1,4 @@
-//! What the user, the log and the disk are told.
+//! What the host reports to the user, to logs and to disk.
 
 use std::{
     collections::BTreeMap,
@@ -38,12 +38,12 @@ fn warnings(stage: &Stage) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_guard_that_fails_is_told_once_to_the_user_and_each_time_to_the_log() {
+async fn a_failing_guard_is_noted_once_and_logged_each_time() {
     let stage = Stage::with(quick());
     let launches = vec![stage.odd("mute", &["mute"]), stage.odd("well", &[])];
     assert_eq!(stage.host.load(launches).await.ready, 2);
     for _ in 0..3 {
-        assert!(ask(&stage).await, "under `allow` it goes on");
+        assert!(ask(&stage).await, "`allow` lets it pass");
     }
     assert_eq!(
         warnings(&stage)
@@ -60,9 +60,9 @@ async fn a_guard_that_fails_is_told_once_to_the_user_and_each_time_to_the_log() 
 }
 
 #[tokio::test]
-async fn a_guard_that_never_started_is_told_too() {
+async fn a_guard_that_never_started_is_noted_too() {
     let stage = Stage::with(quick());
-    // As discovery finds it: whether there is such a program is not known before it is started.
+    // Discovery does not check whether the program exists; starting it does.
     let mut guard = stage.launch("guard", "no-such-program", vec![]);
     let block = InterceptPolicy::new(OnFailure::Block);
     guard.manifest.intercept =
@@ -89,16 +89,16 @@ fn with_settings(on_failure: OnFailure) -> Stage {
 }
 
 #[tokio::test]
-async fn the_user_may_tighten_a_policy() {
+async fn the_user_can_tighten_a_policy() {
     let stage = with_settings(OnFailure::Block);
     let launches = vec![stage.odd("mute", &["mute"])];
     assert_eq!(stage.host.load(launches).await.ready, 1);
-    assert!(!ask(&stage).await, "the manifest would let it pass");
+    assert!(!ask(&stage).await, "the manifest alone would let it pass");
     stage.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn the_user_may_not_loosen_a_policy() {
+async fn the_user_cannot_loosen_a_policy() {
     let stage = with_settings(OnFailure::Allow);
     let mut launch = stage.odd("mute", &["mute"]);
     let block = InterceptPolicy::new(OnFailure::Block);
@@ -110,7 +110,7 @@ async fn the_user_may_not_loosen_a_policy() {
 }
 
 #[tokio::test]
-async fn who_lost_a_name_to_whom_is_in_the_losers_log() {
+async fn shadowed_names_are_logged_by_the_shadowed_extension() {
     let stage = Stage::new();
     let mut second = stage.odd("second", &[]);
     second.unknown_fields = vec!["/colour".into(), "/timeouts/tea_ms".into()];
@@ -129,7 +129,7 @@ async fn who_lost_a_name_to_whom_is_in_the_losers_log() {
 }
 
 #[tokio::test]
-async fn what_was_last_offered_is_on_disk() {
+async fn the_last_registrations_are_stored_on_disk() {
     let stage = Stage::new();
     let mut launch = stage.odd("odd", &[]);
     launch.manifest.version = Some("1.2".into());
@@ -149,13 +149,13 @@ async fn what_was_last_offered_is_on_disk() {
     assert_eq!(known.intercepts, ["tool_call", "assistant_message"]);
     let folder = path.parent().expect("a folder");
     let files = std::fs::read_dir(folder).expect("there").count();
-    assert_eq!(files, 1, "nothing half-written is left");
+    assert_eq!(files, 1, "no temporary file is left");
 
     std::fs::write(&path, "{\"tools\": 5").expect("written");
-    assert_eq!(LastKnown::read(&path), None, "it is only what was known");
+    assert_eq!(LastKnown::read(&path), None, "an invalid file is ignored");
 }
 
-/// Notes what happens to panels.
+/// Records panel events.
 #[derive(Default)]
 struct Panels(Mutex<Vec<String>>);
 
@@ -208,10 +208,10 @@ fn panel_host(interactive: bool) -> (Stage, Arc<Panels>, Launch) {
 }
 
 #[tokio::test]
-async fn keys_of_a_panel_arrive_in_the_order_typed() {
+async fn panel_keys_arrive_in_order() {
     let (stage, panels, launch) = panel_host(true);
     assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
-    until("it is open", || panels.has("panel opens Panel: one")).await;
+    until("the panel is open", || panels.has("panel opens Panel: one")).await;
     let host = &stage.host;
     for letter in "buy milk".chars() {
         let mut key = PanelKey::new("p", Key::Rune);
@@ -220,23 +220,26 @@ async fn keys_of_a_panel_arrive_in_the_order_typed() {
     }
     let enter = PanelKey::new("p", Key::Enter);
     host.panel_key("panel", enter.clone()).expect("sent");
-    until("all has come", || panels.has("renders buy milk<enter>")).await;
+    until("all keys arrived", || panels.has("renders buy milk<enter>")).await;
     let room = PanelResize::new("p", 80, 12);
     host.panel_resize("panel", room).expect("sent");
-    until("it is told its room", || panels.has("renders 80x12")).await;
+    until("the panel is resized", || panels.has("renders 80x12")).await;
     host.panel_close("panel", PanelClose::new("p"))
         .expect("sent");
-    until("it is closed", || panels.has("closes p")).await;
+    until("the panel is closed", || panels.has("closes p")).await;
     assert_eq!(
         host.panel_key("nobody", enter),
         Err(HostError::NoSuchExtension("nobody".into()))
     );
     stage.host.shutdown().await;
-    assert!(!panels.has("panel is gone"), "it was asked to go");
+    assert!(
+        !panels.has("panel is gone"),
+        "an orderly shutdown is not reported as gone"
+    );
 }
 
 #[tokio::test]
-async fn a_tool_that_talks_with_the_user_needs_one() {
+async fn an_interactive_tool_needs_a_user() {
     for (interactive, said) in [
         (true, "asked"),
         (
@@ -255,19 +258,19 @@ async fn a_tool_that_talks_with_the_user_needs_one() {
 }
 
 #[tokio::test]
-async fn one_that_crashes_is_gone() {
+async fn a_crashed_extension_is_reported_as_gone() {
     let (stage, panels, _) = panel_host(true);
     let launch = stage.odd("odd", &[]);
     assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
     let crashed = stage.host.tool("crash", no_args(), |_| {}).await;
     assert!(crashed.is_err());
-    until("it is told", || panels.has("odd is gone")).await;
+    until("the hooks are called", || panels.has("odd is gone")).await;
     let info = &stage.host.extensions()[0];
     assert!(info.error.is_some(), "{}", json!(info));
     stage.host.shutdown().await;
 }
 
-/// A bash extension that does what `body` says between `hello` and the end of its input.
+/// A shell extension that runs `body` between `hello` and the end of its input.
 fn bash(stage: &Stage, name: &str, body: &str) -> Launch {
     let script =
         format!("echo '{{\"type\":\"hello\",\"name\":\"{name}\"}}'; {body}; cat > /dev/null");
@@ -277,7 +280,7 @@ fn bash(stage: &Stage, name: &str, body: &str) -> Launch {
 const READY: &str = r#"echo '{"type":"ready"}'"#;
 
 #[tokio::test]
-async fn hello_is_answered_with_all_that_the_host_can_do() {
+async fn hello_ack_lists_everything_the_host_supports() {
     let stage = Stage::new();
     let keep = stage.home.path().join("ack").display().to_string();
     let launch = bash(
@@ -296,7 +299,7 @@ async fn hello_is_answered_with_all_that_the_host_can_do() {
 }
 
 #[tokio::test]
-async fn session_start_is_told_to_who_subscribes_late_and_to_nobody_twice() {
+async fn a_late_subscriber_gets_session_start_exactly_once() {
     let stage = Stage::new();
     let keep = stage.home.path().join("heard").display().to_string();
     let late = format!(
@@ -308,21 +311,24 @@ async fn session_start_is_told_to_who_subscribes_late_and_to_nobody_twice() {
     assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
     stage.host.start_session();
     let heard = || std::fs::read_to_string(&keep).unwrap_or_default();
-    until("it is told", || heard().contains("session_start")).await;
+    until("the hooks are called", || heard().contains("session_start")).await;
     stage.host.start_session();
     stage.host.tell(&TurnStart::new(1).into());
-    until("what comes after", || heard().contains("turn_start")).await;
+    until("the next event arrives", || heard().contains("turn_start")).await;
     assert_eq!(heard().matches("session_start").count(), 1, "{}", heard());
     stage.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_crash_at_the_start_does_not_take_away_what_was_known() {
+async fn a_crash_at_start_keeps_the_stored_registrations() {
     let stage = Stage::new();
     let launch = stage.odd("odd", &[]);
     stage.host.load(vec![launch]).await;
     let path = Home::at(stage.home.path()).last_known_of("odd");
-    until("it is kept", || LastKnown::read(&path).is_some()).await;
+    until("the registrations are stored", || {
+        LastKnown::read(&path).is_some()
+    })
+    .await;
     let before = LastKnown::read(&path);
     let broken = stage.odd("odd", &["traceback"]);
     assert_eq!(stage.host.load(vec![broken]).await.ready, 0);
@@ -331,7 +337,7 @@ async fn a_crash_at_the_start_does_not_take_away_what_was_known() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_ready_is_not_asked_unless_it_guards() {
+async fn an_interceptor_that_is_not_ready_is_skipped() {
     let mut limits = quick();
     limits.startup = std::time::Duration::from_millis(100);
     limits.auto_ready = crate::support::HANG;
@@ -345,7 +351,7 @@ async fn one_that_is_not_ready_is_not_asked_unless_it_guards() {
 }
 
 #[tokio::test]
-async fn figures_are_kept_of_each_interceptor() {
+async fn stats_are_kept_per_interceptor() {
     let stage = Stage::new();
     let launches = vec![stage.odd("one", &[]), stage.odd("two", &[])];
     assert_eq!(stage.host.load(launches).await.ready, 2);
@@ -362,7 +368,7 @@ async fn figures_are_kept_of_each_interceptor() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_an_empty_message() {
+async fn an_empty_message_is_not_intercepted() {
     let stage = Stage::new();
     assert_eq!(stage.host.load(vec![stage.odd("odd", &[])]).await.ready, 1);
     let outcome = stage
