@@ -4,22 +4,14 @@ use serde_json::json;
 use zot_host::extension::{CallChain, Launch};
 use zot_protocol::{Content, ToolResult, limits::Limits};
 
-use crate::support::{Stage, args, no_args, patient, until};
+use crate::support::{Stage, args, no_args, patient, text, until};
 
 fn caller(stage: &Stage, name: &str, words: &[&str]) -> Launch {
     stage.fixture("caller.py", name, words)
 }
 
-fn text(result: &ToolResult) -> &str {
-    match &result.content[..] {
-        [Content::Text(text)] => &text.text,
-        other => panic!("not one text: {other:?}"),
-    }
-}
-
 async fn call(stage: &Stage, tool: &str, arguments: serde_json::Value) -> ToolResult {
-    let result = stage.host.tool(tool, args(arguments), |_| {}).await;
-    result.expect("answers")
+    stage.call_with(tool, arguments).await.expect("answers")
 }
 
 async fn seen(stage: &Stage, name: &str) -> Vec<String> {
@@ -48,19 +40,19 @@ async fn a_nested_call_is_intercepted_and_observed_like_any_other() {
     ];
     assert_eq!(stage.host.load(launches).await.ready, 3);
 
-    let asked = json!({"path": ["echo"], "args": {"command": "ls"}});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["echo"], "args": {"command": "ls"}});
+    let result = call(&stage, "via", call_args).await;
     assert_eq!(
         text(&result),
         r#"caller got {"command": "ls #odd"}"#,
         "rewritten by an interceptor"
     );
-    let asked = json!({"path": ["echo"], "args": {"word": "secret"}});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["echo"], "args": {"word": "secret"}});
+    let result = call(&stage, "via", call_args).await;
     assert_eq!(text(&result), "caller got no secrets");
     assert!(result.is_error);
-    let asked = json!({"path": ["no_such_tool"]});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["no_such_tool"]});
+    let result = call(&stage, "via", call_args).await;
     assert_eq!(text(&result), "caller got there is no tool `no_such_tool`");
     let events: Vec<String> = seen(&stage, "guard").await;
     assert_eq!(
@@ -98,8 +90,8 @@ async fn call_chains_are_limited_to_four_levels_and_reject_recursion() {
 #[tokio::test]
 async fn parent_id_must_be_a_pending_call_of_the_same_extension() {
     let stage = five().await;
-    let asked = json!({"path": ["via_b"], "parent_id": "no-such-call"});
-    let result = call(&stage, "via_a", asked).await;
+    let call_args = json!({"path": ["via_b"], "parent_id": "no-such-call"});
+    let result = call(&stage, "via_a", call_args).await;
     let said = r#"a got parent_id "no-such-call" is no tool_call that waits for a result of a"#;
     assert_eq!(text(&result), said);
     stage.host.shutdown().await;
@@ -136,8 +128,8 @@ async fn a_large_result_is_marked_as_truncated() {
 #[tokio::test]
 async fn oversized_args_are_rejected() {
     let stage = five().await;
-    let asked = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
-    let result = call(&stage, "via_a", asked).await;
+    let call_args = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
+    let result = call(&stage, "via_a", call_args).await;
     let said = "a got the arguments have 262155 bytes, more than the 262144 of a call_tool";
     assert_eq!(text(&result), said);
     stage.host.shutdown().await;
@@ -154,8 +146,8 @@ async fn a_guard_stays_connected_during_a_burst_of_large_calls() {
     ];
     assert_eq!(stage.host.load(launches).await.ready, 3);
     let ids: Vec<String> = (0..60).map(|n| format!("x{n}")).collect();
-    let asked = json!({"ids": ids, "tool": "other_big", "size": 200_000});
-    call(&stage, "storm_start", asked).await;
+    let call_args = json!({"ids": ids, "tool": "other_big", "size": 200_000});
+    call(&stage, "storm_start", call_args).await;
     let answered = async {
         while seen(&stage, "storm")
             .await
@@ -203,8 +195,8 @@ async fn a_cancelled_call_gets_no_answer_and_an_id_in_use_is_rejected() {
         caller(&stage, "other", &["tool=unused"]),
     ];
     assert_eq!(stage.host.load(launches).await.ready, 2);
-    let asked = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
-    call(&stage, "caller_start", asked).await;
+    let call_args = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
+    call(&stage, "caller_start", call_args).await;
     until("both calls run", || {
         count_notes(&stage, "[other] Info: never begins") == 2
     })
@@ -244,8 +236,8 @@ async fn cancelling_a_call_cancels_its_nested_calls() {
     let stage = five().await;
     let host = stage.host.clone();
     let calling = tokio::spawn(async move {
-        let asked = args(json!({"path": ["via_b", "c_never"]}));
-        host.tool("via_a", asked, |_| {}).await.map(|_| ())
+        let call_args = args(json!({"path": ["via_b", "c_never"]}));
+        host.tool("via_a", call_args, |_| {}).await.map(|_| ())
     });
     until("the inner call runs", || {
         count_notes(&stage, "never begins") == 1
@@ -270,8 +262,8 @@ async fn a_crashed_callers_calls_are_cancelled() {
         caller(&stage, "other", &["tool=unused"]),
     ];
     assert_eq!(stage.host.load(launches).await.ready, 2);
-    let asked = json!({"ids": ["x1"], "tool": "other_never"});
-    call(&stage, "caller_start", asked).await;
+    let call_args = json!({"ids": ["x1"], "tool": "other_never"});
+    call(&stage, "caller_start", call_args).await;
     until("the call runs", || count_notes(&stage, "never begins") == 1).await;
     // The fixture raises a KeyError, because `id` is missing.
     let crashed = stage.host.tool("caller_cancel", no_args(), |_| {}).await;

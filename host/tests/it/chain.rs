@@ -12,9 +12,11 @@ use zot_host::extension::{
 };
 use zot_protocol::{
     AssistantMessageIntercept, BeforeAgentStart, Content, EventInterceptResponse, FromExtension,
-    Intercept, InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept,
-    TurnStartIntercept, UserMessageIntercept, limits, validate,
+    Intercept, InterceptName, OnFailure, ToolResultIntercept, TurnStartIntercept,
+    UserMessageIntercept, limits, validate,
 };
+
+use crate::support::bash;
 
 /// An interceptor that answers after a delay and records what it was asked.
 struct Scripted<'s> {
@@ -129,14 +131,6 @@ fn response(fields: serde_json::Value) -> Answer {
 )]
 fn allow(_: &Intercept) -> Answer {
     Ok(EventInterceptResponse::new("1"))
-}
-
-fn bash(command: &str) -> Intercept {
-    let args = json!({"command": command})
-        .as_object()
-        .expect("an object")
-        .clone();
-    ToolCallIntercept::new("bash", args).into()
 }
 
 fn text_of(outcome: &Outcome) -> &str {

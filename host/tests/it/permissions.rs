@@ -17,7 +17,7 @@ use zot_host::{
 use zot_process::Support;
 use zot_protocol::{Content, HelloAck, NoteLevel};
 
-use crate::support::{Stage, args, no_args, patient};
+use crate::support::{Stage, no_args, patient, text};
 
 /// Reports whether this kernel enforces all permissions. If not, the test is reported as skipped.
 fn enforces() -> bool {
@@ -95,11 +95,8 @@ impl User {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> String {
-        let result = self.stage.host.tool(tool, args(arguments), |_| {}).await;
-        match &result.expect("answers").content[..] {
-            [Content::Text(text)] => text.text.clone(),
-            other => panic!("not one text: {other:?}"),
-        }
+        let result = self.stage.call_with(tool, arguments).await;
+        text(&result.expect("answers")).to_owned()
     }
 
     async fn attempt(&self, what: &str, at: &str, how: &str) -> String {

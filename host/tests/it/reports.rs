@@ -13,11 +13,11 @@ use zot_host::{
 };
 use zot_protocol::{
     AssistantMessageIntercept, Capability, Content, EventName, ExtensionConfig, HelloAck,
-    InterceptName, InterceptPolicies, InterceptPolicy, Key, OnFailure, OpenPanel, PanelClose,
-    PanelKey, PanelRender, PanelResize, ToolCallIntercept, TurnStart, limits::Limits,
+    InterceptName, Key, OnFailure, OpenPanel, PanelClose, PanelKey, PanelRender, PanelResize,
+    ToolCallIntercept, TurnStart, limits::Limits,
 };
 
-use crate::support::{Stage, no_args, patient, until};
+use crate::support::{Stage, blocks, no_args, patient, until};
 
 async fn ask(stage: &Stage) -> bool {
     let event = ToolCallIntercept::new("bash", no_args()).into();
@@ -64,9 +64,7 @@ async fn a_guard_that_never_started_is_noted_too() {
     let stage = Stage::with(quick());
     // Discovery does not check whether the program exists; starting it does.
     let mut guard = stage.launch("guard", "no-such-program", vec![]);
-    let block = InterceptPolicy::new(OnFailure::Block);
-    guard.manifest.intercept =
-        InterceptPolicies([(InterceptName::ToolCall, block)].into_iter().collect());
+    guard.manifest.intercept = blocks(InterceptName::ToolCall);
     assert_eq!(stage.host.load(vec![guard]).await.ready, 0);
     assert!(!ask(&stage).await && !ask(&stage).await);
     let warnings = warnings(&stage);
@@ -101,9 +99,7 @@ async fn the_user_can_tighten_a_policy() {
 async fn the_user_cannot_loosen_a_policy() {
     let stage = with_settings(OnFailure::Allow);
     let mut launch = stage.odd("mute", &["mute"]);
-    let block = InterceptPolicy::new(OnFailure::Block);
-    launch.manifest.intercept =
-        InterceptPolicies([(InterceptName::ToolCall, block)].into_iter().collect());
+    launch.manifest.intercept = blocks(InterceptName::ToolCall);
     assert_eq!(stage.host.load(vec![launch]).await.ready, 1);
     assert!(!ask(&stage).await, "the manifest says block");
     stage.host.shutdown().await;

@@ -26,6 +26,8 @@ mod repair;
 mod sigkill;
 mod speed;
 
+/// Environment variable with the directory that a helper process should use.
+const DIR: &str = "ZOT_HOST_TEST_DIR";
 const TIME: &str = "2026-04-19T11:30:00.000Z";
 
 /// A home and a project next to it.
@@ -76,6 +78,11 @@ impl World {
         names.sort();
         names
     }
+}
+
+/// The directory passed to this helper process.
+fn helper_dir() -> PathBuf {
+    PathBuf::from(std::env::var_os(DIR).unwrap())
 }
 
 fn sessions_in(dir: &Path) -> Sessions {

@@ -1,7 +1,6 @@
 //! Stress tests: reloads under load, and the order of events. `.ci/full` runs them longer.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -13,11 +12,11 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use zot_host::{Host, HostError};
 use zot_protocol::{
-    Intercept, InterceptName, InterceptPolicies, InterceptPolicy, OnFailure, ToolCallEvent,
-    ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
+    Intercept, InterceptName, ToolCallEvent, ToolCallIntercept, TurnStart, limits::Limits,
+    rpc::ExtensionState,
 };
 
-use crate::support::{HANG, Trial, alone, args, bash, patient, soak, text, until, within};
+use crate::support::{HANG, Trial, alone, args, bash, blocks, patient, soak, text, until, within};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
@@ -127,9 +126,7 @@ async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
     let launches = || {
         let words = ["only", "own-names"];
         let mut launches = NAMES.map(|name| trial.stage.odd(name, &words));
-        let block = InterceptPolicy::new(OnFailure::Block);
-        launches[0].manifest.intercept =
-            InterceptPolicies(BTreeMap::from([(InterceptName::ToolCall, block)]));
+        launches[0].manifest.intercept = blocks(InterceptName::ToolCall);
         launches.to_vec()
     };
     trial.load(launches()).await;

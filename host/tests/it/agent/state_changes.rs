@@ -35,7 +35,7 @@ async fn changing_the_model_reaches_the_provider_and_the_interceptors() {
     let (path, _) = runtime.session().await.expect("kept");
     let file = std::fs::read_to_string(path).expect("a session");
     assert!(
-        file.contains(r#""type":"model","provider":"asked","model":"claude-opus-5-5""#),
+        file.contains(r#""type":"model","provider":"recording","model":"claude-opus-5-5""#),
         "{file}"
     );
     runtime.close().await;

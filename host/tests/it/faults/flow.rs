@@ -294,13 +294,13 @@ async fn a_disconnected_extension_finds_its_stdout_closed() {
         garbage_lines: 50,
         ..patient()
     });
-    let told = trial.stage.home.path().join("told");
+    let noticed = trial.stage.home.path().join("noticed");
     let script = format!(
         "trap '' TERM PIPE\n\
          echo '{{\"type\":\"hello\",\"name\":\"babbler\"}}'\n\
          while echo babble; do :; done 2>/dev/null\n\
          : > '{}'\n",
-        told.display()
+        noticed.display()
     );
     let babbler = trial
         .stage
@@ -312,6 +312,6 @@ async fn a_disconnected_extension_finds_its_stdout_closed() {
             "was disconnected: 50 lines in a row are not JSON",
         )
         .await;
-    until("the extension noticed", || told.exists()).await;
+    until("the extension noticed", || noticed.exists()).await;
     trial.hold().await;
 }

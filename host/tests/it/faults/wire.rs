@@ -204,7 +204,7 @@ async fn unexpected_replies_are_logged_and_dropped() {
         id = async {
             let call = || said.to("odd").into_iter().find(|frame| frame["name"] == "odd_slow");
             until("the tool is called", || call().is_some()).await;
-            call().expect("asked")["id"].clone()
+            call().expect("just found")["id"].clone()
         } => id,
     };
     let stolen = stage.call_with("thief_answer_for", json!({"id": id})).await;

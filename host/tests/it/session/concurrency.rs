@@ -11,8 +11,6 @@ use zot_host::session::{Choice, SessionError, export};
 use super::*;
 use crate::support::{is_played, rerun};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
 /// Keeps the session open until stdin is closed.
 #[test]
 #[ignore = "a helper process of another test"]
@@ -20,7 +18,7 @@ fn helper_holder() {
     if !is_played("session::concurrency::helper_holder") {
         return;
     }
-    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let dir = helper_dir();
     let mut opened = sessions_in(&dir).create("demo", "demo");
     let _ = opened.session.append(&user("mine")).unwrap();
     println!("\nheld {}", opened.session.path().unwrap().display());

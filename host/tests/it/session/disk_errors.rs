@@ -7,8 +7,6 @@ use zot_host::session::{Choice, SessionError};
 use super::*;
 use crate::support::{is_played, rerun, skipped};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
 /// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
 /// up.
 fn run_in_mount_namespace(part: &str, mount: &str) {
@@ -40,10 +38,6 @@ fn run_in_mount_namespace(part: &str, mount: &str) {
     assert!(said.contains("1 passed"), "{said}{errors}");
 }
 
-fn dir() -> PathBuf {
-    PathBuf::from(std::env::var_os(DIR).unwrap())
-}
-
 #[test]
 fn a_full_disk_is_reported_once_and_pending_messages_are_written_later() {
     run_in_mount_namespace(
@@ -58,7 +52,7 @@ fn helper_full_disk() {
     if !is_played("session::disk_errors::helper_full_disk") {
         return;
     }
-    let dir = dir();
+    let dir = helper_dir();
     let sessions = sessions_in(&dir);
     let filler = dir.join("home/filler");
     let fill = || {
@@ -135,7 +129,7 @@ fn helper_read_only_disk() {
     if !is_played("session::disk_errors::helper_read_only_disk") {
         return;
     }
-    let dir = dir();
+    let dir = helper_dir();
     let sessions = sessions_in(&dir);
     let mut opened = sessions.create("demo", "demo");
     let _ = opened.session.append(&user("hello")).unwrap();

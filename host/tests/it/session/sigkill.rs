@@ -11,8 +11,6 @@ use std::{
 use super::*;
 use crate::support::{is_played, rerun, soak};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
 /// The message with this number. Some are large, so that a kill can cut them off.
 fn nth(number: u64) -> Message {
     let id = number.to_string();
@@ -32,7 +30,7 @@ fn helper_writer() {
     if !is_played("session::sigkill::helper_writer") {
         return;
     }
-    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let dir = helper_dir();
     let opened = sessions_in(&dir).continue_latest("demo", "demo").unwrap();
     let mut session = opened.session;
     let mut out = stdout().lock();

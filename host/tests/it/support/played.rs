@@ -1,4 +1,4 @@
-//! An extension played by the test itself, on in-memory pipes.
+//! An extension simulated by the test itself, on in-memory pipes.
 
 use std::{
     sync::{Arc, Mutex},
