@@ -29,7 +29,7 @@ pub(crate) const FLAG: &str = "--core";
 impl Cores {
     /// Reports whether this machine has enough cores.
     pub(crate) fn are_there(self) -> bool {
-        let all = sched_getaffinity(None).expect("known");
+        let all = sched_getaffinity(None).unwrap();
         self == Self::Any || (all.is_set(0) && all.is_set(1))
     }
 
@@ -43,7 +43,7 @@ impl Cores {
 
     /// Pins all current threads of this process until the returned guard is dropped.
     pub(crate) fn keep(self) -> Kept {
-        let before = sched_getaffinity(None).expect("known");
+        let before = sched_getaffinity(None).unwrap();
         if self == Self::Apart {
             run_on(&one(OURS));
         }
@@ -61,8 +61,8 @@ impl Drop for Kept {
 
 /// Pins the calling process to one core. Used by the extension side.
 pub(crate) fn stay_on(core: &str) {
-    let core = core.parse().expect("the number of a core");
-    sched_setaffinity(None, &one(core)).expect("there is such a core");
+    let core = core.parse().unwrap();
+    sched_setaffinity(None, &one(core)).unwrap();
 }
 
 fn one(core: usize) -> CpuSet {
@@ -72,9 +72,9 @@ fn one(core: usize) -> CpuSet {
 }
 
 fn run_on(cores: &CpuSet) {
-    for thread in fs::read_dir("/proc/self/task").expect("there is /proc") {
-        let id = thread.expect("a thread").file_name();
-        let id = id.to_string_lossy().parse().expect("a number");
+    for thread in fs::read_dir("/proc/self/task").unwrap() {
+        let id = thread.unwrap().file_name();
+        let id = id.to_string_lossy().parse().unwrap();
         // A thread that has exited in the meantime cannot be pinned.
         let _ = sched_setaffinity(Pid::from_raw(id), cores);
     }

@@ -16,7 +16,7 @@ pub(crate) fn echo(flood: bool) {
         json!({"type": "subscribe", "intercept": ["tool_call"]}),
         json!({"type": "ready"}),
     );
-    stdout.write_all(hello.as_bytes()).expect("written");
+    stdout.write_all(hello.as_bytes()).unwrap();
     if flood {
         let note = json!({"type": "notify", "level": "info", "message": "and another one"});
         let notes = format!("{note}\n").repeat(500);
@@ -25,7 +25,7 @@ pub(crate) fn echo(flood: bool) {
         return;
     }
     for line in std::io::stdin().lock().lines() {
-        let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let reply = match frame["type"].as_str() {
             Some("tool_call") => {
                 json!({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": "ok"}]})
@@ -37,7 +37,7 @@ pub(crate) fn echo(flood: bool) {
             _ => continue,
         };
         let line = format!("{reply}\n");
-        stdout.write_all(line.as_bytes()).expect("written");
+        stdout.write_all(line.as_bytes()).unwrap();
     }
 }
 

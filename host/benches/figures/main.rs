@@ -49,10 +49,10 @@ fn main() {
     // `cargo test --all-targets` runs benches too; a single round is enough to show that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
     // The default runtime, with one worker per core.
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = Runtime::new().unwrap();
     let bench = Bench {
         runtime,
-        home: tempfile::tempdir().expect("a home"),
+        home: tempfile::tempdir().unwrap(),
         rounds: if measured || pinned { 31 } else { 1 },
         pinned,
     };
@@ -138,7 +138,7 @@ impl Bench {
     fn host(&self) -> Host {
         let _runtime = self.runtime.enter();
         let ack = HelloAck::new(1, "0.1.0", "demo", "demo", "/");
-        Host::new(HostConfig::new(ack)).expect("a host")
+        Host::new(HostConfig::new(ack)).unwrap()
     }
 
     /// Returns a host with `count` echo extensions, all ready.
@@ -170,11 +170,11 @@ impl Bench {
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         self.runtime.block_on(async {
             let task = tokio::spawn(work);
-            task.await.expect("runs")
+            task.await.unwrap()
         })
     }
 }
 
 fn this() -> PathBuf {
-    std::env::current_exe().expect("known")
+    std::env::current_exe().unwrap()
 }

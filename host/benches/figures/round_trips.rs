@@ -24,7 +24,7 @@ const ASK: &str = "{\"type\":\"event_intercept\",\"id\":\"1\",\"event\":\"tool_c
 
 fn args() -> Object {
     let args = json!({"command": "ls"});
-    args.as_object().expect("an object").clone()
+    args.as_object().unwrap().clone()
 }
 
 /// Returns the duration of each of `count` calls, with a pause before each.
@@ -37,7 +37,7 @@ pub(crate) async fn times_of_calls(host: Host, count: usize, pause: Duration) ->
         let start = Instant::now();
         let result = host.tool("echo", args, |_| {}).await;
         times.push(start.elapsed().as_secs_f64());
-        result.expect("answers");
+        result.expect("the extension answers");
     }
     times
 }
@@ -51,7 +51,7 @@ async fn times_of_chains(host: Host, pause: Duration) -> Vec<f64> {
         let start = Instant::now();
         let outcome = host.intercept(call.into()).await;
         times.push(start.elapsed().as_secs_f64());
-        outcome.result.expect("allowed");
+        outcome.result.expect("the call is allowed");
     }
     times
 }

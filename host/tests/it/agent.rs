@@ -3,7 +3,7 @@
 mod abort;
 mod compaction;
 mod confirm;
+mod fixture;
 mod intercept;
 mod order;
-mod stage;
 mod state_changes;

@@ -148,7 +148,7 @@ async fn each_interceptor_sees_the_previous_rewrite() {
             let Intercept::ToolCall(call) = event else {
                 panic!("{event:?}")
             };
-            let command = call.tool_args["command"].as_str().expect("a text");
+            let command = call.tool_args["command"].as_str().unwrap();
             response(json!({"modified_args": {"command": format!("{command}{suffix}")}}))
         }
     };
@@ -220,7 +220,7 @@ async fn each_event_accepts_only_its_own_rewrite() {
             "replace_content": [{"type": "text", "text": "new"}],
         }))
     };
-    let args = json!({}).as_object().expect("an object").clone();
+    let args = json!({}).as_object().unwrap().clone();
     let result = |text: &str| -> Intercept {
         ToolResultIntercept::new("t", "bash", args.clone(), vec![Content::text(text)], false).into()
     };
@@ -459,7 +459,7 @@ proptest! {
                 Behaviour::Crash => Err(Failure::Gone("exit status 1".into())),
             });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let (outcome, _) = runtime.block_on(chain.run(UserMessageIntercept::new(".").into()));
         match expected {
             Ok(text) => prop_assert_eq!(text_of(&outcome), text),

@@ -18,11 +18,11 @@ use zot_host::{
 use zot_protocol::Trust;
 
 /// An empty home with an empty project next to it.
-struct World {
+struct DiscoveryFixture {
     dir: TempDir,
 }
 
-impl World {
+impl DiscoveryFixture {
     fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),

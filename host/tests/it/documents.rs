@@ -16,13 +16,13 @@ fn json_of(document: &str) -> Vec<String> {
 #[test]
 fn the_manifest_in_security_md_is_valid() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = std::fs::read_to_string(root.join("docs/security.md")).expect("a page");
-    let folder = tempfile::tempdir().expect("a folder");
+    let page = std::fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("extension.json");
     let shown = json_of(&page);
     assert_eq!(shown.len(), 1);
-    std::fs::write(&file, &shown[0]).expect("written");
-    let (manifest, unknown) = read_manifest(&file).expect("a manifest");
+    std::fs::write(&file, &shown[0]).unwrap();
+    let (manifest, unknown) = read_manifest(&file).unwrap();
     assert_eq!(unknown, Vec::<String>::new());
     let report = PermissionReport::of(&manifest, Support::none());
     let line = report.to_string();

@@ -36,7 +36,7 @@ fn the_documented_example_is_short_and_runs_without_the_agent_feature() {
         .filter(|line| !line.starts_with("//! #") && *line != "//!");
     assert!(shown.count() <= 20, "longer than 20 lines");
 
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = tempfile::tempdir().unwrap();
     let root = root();
     let manifest = format!(
         "[package]\nname = \"outside\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
@@ -45,11 +45,11 @@ fn the_documented_example_is_short_and_runs_without_the_agent_feature() {
         root.join("host"),
         root.join("protocol"),
     );
-    fs::create_dir(folder.path().join("src")).expect("made");
-    fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
-    fs::write(folder.path().join("src/main.rs"), program()).expect("written");
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    fs::write(folder.path().join("src/main.rs"), program()).unwrap();
     // `--offline` needs the versions that are already downloaded.
-    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("copied");
+    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
     let output = Command::new(env!("CARGO"))
         .args(["run", "--offline", "--quiet"])
@@ -57,6 +57,6 @@ fn the_documented_example_is_short_and_runs_without_the_agent_feature() {
         .env("CARGO_TARGET_DIR", root.join("target/outside"))
         .output()
         .expect("cargo starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 }

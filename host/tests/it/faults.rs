@@ -1,6 +1,6 @@
 //! Misbehaving extensions in real processes. Each test runs in its own process and ends with
-//! `Trial::hold`, which checks that the host and the other extension still work and that nothing is
-//! left behind.
+//! `FaultTest::finish`, which checks that the host and the other extension still work and that
+//! nothing is left behind.
 
 mod deadlines;
 mod end;

@@ -17,7 +17,7 @@ use zot_host::{
 use zot_process::Support;
 use zot_protocol::{Content, HelloAck, NoteLevel};
 
-use crate::support::{Stage, no_args, patient, text};
+use crate::support::{HostFixture, lenient_limits, no_args, text};
 
 /// Reports whether this kernel enforces all permissions. If not, the test is reported as skipped.
 fn enforces() -> bool {
@@ -42,46 +42,46 @@ impl Hooks for Notices {
 
 /// Stands for the user's machine: a project, a home, secrets outside both, and an extension.
 struct User {
-    stage: Stage,
+    fixture: HostFixture,
     notices: Arc<Notices>,
 }
 
 impl User {
     fn new(change: impl FnOnce(&mut HostConfig)) -> Self {
-        let mut stage = Stage::new();
-        let root = stage.home.path().to_owned();
+        let mut fixture = HostFixture::new();
+        let root = fixture.home.path().to_owned();
         for folder in ["project", "secrets", "ext"] {
-            std::fs::create_dir(root.join(folder)).expect("made");
+            std::fs::create_dir(root.join(folder)).unwrap();
         }
-        std::fs::write(root.join("secrets/key"), "s3cret").expect("written");
-        std::fs::write(root.join("project/notes"), "notes").expect("written");
+        std::fs::write(root.join("secrets/key"), "s3cret").unwrap();
+        std::fs::write(root.join("project/notes"), "notes").unwrap();
         let cwd = root.join("project").display().to_string();
         let notices = Arc::new(Notices::default());
         let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", cwd));
-        config.limits = patient();
+        config.limits = lenient_limits();
         config.hooks = Arc::<Notices>::clone(&notices);
         change(&mut config);
-        stage.host = Host::new(config).expect("a host");
-        Self { stage, notices }
+        fixture.host = Host::new(config).unwrap();
+        Self { fixture, notices }
     }
 
     fn path(&self, name: &str) -> String {
-        self.stage.home.path().join(name).display().to_string()
+        self.fixture.home.path().join(name).display().to_string()
     }
 
     /// Installs an extension with this manifest into its own folder.
     fn launch(&self, fixture: &str, exec: &str, permissions: &Value) -> Launch {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        let dir = self.stage.home.path().join("ext");
-        std::fs::copy(fixtures.join(fixture), dir.join(fixture)).expect("copied");
+        let dir = self.fixture.home.path().join("ext");
+        std::fs::copy(fixtures.join(fixture), dir.join(fixture)).unwrap();
         let mut manifest = json!({"name": "reach", "exec": exec, "args": [fixture]});
         if !permissions.is_null() {
             manifest["permissions"] = permissions.clone();
         }
         let file = dir.join("extension.json");
-        std::fs::write(&file, manifest.to_string()).expect("written");
-        let (manifest, _) = read_manifest(&file).expect("a manifest");
-        let home = Home::at(self.stage.home.path().join("zot"));
+        std::fs::write(&file, manifest.to_string()).unwrap();
+        let (manifest, _) = read_manifest(&file).unwrap();
+        let home = Home::at(self.fixture.home.path().join("zot"));
         Launch::new(manifest, dir, &home)
     }
 
@@ -89,13 +89,13 @@ impl User {
     async fn with(permissions: Value) -> Self {
         let user = Self::new(|_| {});
         let launch = user.launch("reach.py", "python3", &permissions);
-        let stats = user.stage.host.load(vec![launch]).await;
+        let stats = user.fixture.host.load(vec![launch]).await;
         assert_eq!(stats.ready, 1, "{stats:?}");
         user
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> String {
-        let result = self.stage.call_with(tool, arguments).await;
+        let result = self.fixture.call_with(tool, arguments).await;
         text(&result.expect("answers")).to_owned()
     }
 
@@ -107,21 +107,21 @@ impl User {
     /// Checks the extension itself, a child, and a grandchild in its own session.
     async fn check_denied(&self, what: &str, at: &str) {
         for how in ["self", "child", "daemon"] {
-            let said = self.attempt(what, at, how).await;
-            let denied = matches!(said.as_str(), "EACCES" | "EPERM");
-            assert!(denied, "{what} {at} by {how}: {said}");
+            let output = self.attempt(what, at, how).await;
+            let denied = matches!(output.as_str(), "EACCES" | "EPERM");
+            assert!(denied, "{what} {at} by {how}: {output}");
         }
     }
 
     async fn check_granted(&self, what: &str, at: &str) {
         for how in ["self", "child", "daemon"] {
-            let said = self.attempt(what, at, how).await;
-            assert_eq!(said, "ok", "{what} {at} by {how}");
+            let output = self.attempt(what, at, how).await;
+            assert_eq!(output, "ok", "{what} {at} by {how}");
         }
     }
 
     async fn end(self) {
-        self.stage.host.shutdown().await;
+        self.fixture.host.shutdown().await;
     }
 }
 
@@ -136,7 +136,7 @@ async fn files_that_are_not_granted_are_inaccessible() {
     let narrow = User::with(json!({})).await;
     for user in [&free, &narrow] {
         let link = user.path("ext/link");
-        std::os::unix::fs::symlink(user.path("secrets/key"), link).expect("linked");
+        std::os::unix::fs::symlink(user.path("secrets/key"), link).unwrap();
     }
     let reads = |user: &User| {
         let key = user.path("secrets/key");
@@ -179,7 +179,7 @@ async fn only_granted_files_are_accessible() {
         .await;
     user.check_denied("write", &user.path("project/out")).await;
     user.check_denied("read", &user.path("secrets/key")).await;
-    let (_, report) = &user.stage.host.permissions()[0];
+    let (_, report) = &user.fixture.host.permissions()[0];
     assert_eq!(
         report.to_string(),
         "reads $cwd, writes $cwd/out, no network (everything is enforced)"
@@ -194,7 +194,7 @@ async fn only_granted_files_are_accessible() {
         [user.path("project/out")],
         "it did not exist at startup"
     );
-    let log = std::fs::read_to_string(user.path("zot/logs/ext-reach.log")).expect("a log");
+    let log = std::fs::read_to_string(user.path("zot/logs/ext-reach.log")).unwrap();
     assert!(log.contains("granted and not there"), "{log}");
     user.end().await;
 
@@ -213,22 +213,22 @@ async fn a_shebang_line_grants_nothing() {
         return;
     }
     let user = User::new(|_| {});
-    std::fs::create_dir(user.path("secrets/shims")).expect("made");
+    std::fs::create_dir(user.path("secrets/shims")).unwrap();
     let (key, shim) = (user.path("secrets/key"), user.path("secrets/shims/x"));
-    std::fs::write(&shim, "#!/bin/sh\n. \"$1\"\n").expect("written");
+    std::fs::write(&shim, "#!/bin/sh\n. \"$1\"\n").unwrap();
     let executable = |path: &str| {
         let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(path, mode).expect("set");
+        std::fs::set_permissions(path, mode).unwrap();
     };
     let (main, ran) = (user.path("ext/main"), user.path("ran"));
     for (interpreter, needed) in [(&key, &key), (&shim, &user.path("secrets"))] {
         executable(interpreter);
         let text = format!("#!{interpreter}\ncat {key} > $TMPDIR/ran; cp $TMPDIR/ran {ran}\n");
-        std::fs::write(&main, text).expect("written");
+        std::fs::write(&main, text).unwrap();
         executable(&main);
         let launch = user.launch("reach.py", "./main", &json!({}));
         let data = launch.data_dir();
-        let stats = user.stage.host.load(vec![launch]).await;
+        let stats = user.fixture.host.load(vec![launch]).await;
         assert_eq!(stats.ready, 0, "{stats:?}");
         let expected = format!(
             "the first line of `{main}` names the interpreter `{interpreter}`, which its permissions do not grant\n\
@@ -250,7 +250,7 @@ async fn parent_directories_in_granted_paths_are_rejected() {
         let manifest =
             json!({"name": "up", "exec": "true", "permissions": {"fs": {"read": [path]}}});
         let file = user.path("ext/extension.json");
-        std::fs::write(&file, manifest.to_string()).expect("written");
+        std::fs::write(&file, manifest.to_string()).unwrap();
         let refused = read_manifest(Path::new(&file))
             .expect_err("rejected")
             .to_string();
@@ -282,18 +282,18 @@ async fn a_grant_does_not_follow_symlinks_out_of_the_project() {
         ("notes".to_owned(), user.path("project/alias")),
     ];
     for (to, link) in links {
-        std::os::unix::fs::symlink(to, link).expect("linked");
+        std::os::unix::fs::symlink(to, link).unwrap();
     }
     let granted = json!({"fs": {"read": ["$cwd/out", "$cwd/alias", "$cwd/out/key"]}});
     let launch = user.launch("reach.py", "python3", &granted);
-    let stats = user.stage.host.load(vec![launch]).await;
+    let stats = user.fixture.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
     user.check_denied("read", &user.path("secrets/key")).await;
     user.check_denied("read", &user.path("project/out/key"))
         .await;
     user.check_granted("read", &user.path("project/alias"))
         .await;
-    let (_, report) = &user.stage.host.permissions()[0];
+    let (_, report) = &user.fixture.host.permissions()[0];
     assert_eq!(report.missing.len(), 2, "{report:?}");
     user.end().await;
 }
@@ -329,21 +329,21 @@ struct Servers {
 
 impl Servers {
     fn start(unix: String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-        let tcp = listener.local_addr().expect("bound").port().to_string();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = listener.local_addr().unwrap().port().to_string();
         std::thread::spawn(move || listener.incoming().for_each(drop));
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("bound");
-        let udp = socket.local_addr().expect("bound").port().to_string();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let udp = socket.local_addr().unwrap().port().to_string();
         std::thread::spawn(move || while socket.recv_from(&mut [0; 512]).is_ok() {});
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("bound");
-        let dns = socket.local_addr().expect("bound").port().to_string();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let dns = socket.local_addr().unwrap().port().to_string();
         std::thread::spawn(move || {
             let mut question = [0; 512];
             while let Ok((length, from)) = socket.recv_from(&mut question) {
                 socket.send_to(&question[..length], from).expect("answered");
             }
         });
-        let listener = UnixListener::bind(&unix).expect("bound");
+        let listener = UnixListener::bind(&unix).unwrap();
         std::thread::spawn(move || listener.incoming().for_each(drop));
         Self {
             tcp,
@@ -404,13 +404,17 @@ async fn the_network_is_closed_unless_it_is_granted() {
             }
         }
         for sh in programs(&servers.tcp) {
-            let said = user.call("run", json!({"sh": sh})).await;
-            assert_eq!(said.starts_with('0'), tcp, "{permissions}: {sh}: {said}");
+            let output = user.call("run", json!({"sh": sh})).await;
+            assert_eq!(
+                output.starts_with('0'),
+                tcp,
+                "{permissions}: {sh}: {output}"
+            );
             // Without any socket, only bash prints the reason. If `connect` is denied, all programs
             // do.
             let prints_reason = sh.contains("/dev/tcp") || permissions["net"].is_array();
             if !tcp && prints_reason {
-                assert!(said.contains("Permission denied"), "{said}");
+                assert!(output.contains("Permission denied"), "{output}");
             }
         }
         user.end().await;
@@ -422,12 +426,12 @@ async fn granted_ports_are_reachable() {
     if !enforces() {
         return;
     }
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    let port = listener.local_addr().expect("bound").port();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
     let user = User::with(json!({"net": [port]})).await;
     user.check_granted("tcp", &port.to_string()).await;
-    let other = TcpListener::bind("127.0.0.1:0").expect("bound");
-    let other = other.local_addr().expect("bound").port();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = other.local_addr().unwrap().port();
     user.check_denied("tcp", &other.to_string()).await;
     user.check_denied("udp", &port.to_string()).await;
     user.end().await;
@@ -451,13 +455,13 @@ async fn the_host_cannot_be_signalled() {
 
 /// Returns the names of the extension's environment variables, and the whole environment as text.
 async fn environment(user: &User) -> (Vec<String>, String) {
-    let said = user.call("environ", json!({})).await;
-    let pairs: Vec<String> = serde_json::from_str(&said).expect("a list");
+    let output = user.call("environ", json!({})).await;
+    let pairs: Vec<String> = serde_json::from_str(&output).unwrap();
     let names = pairs.iter().map(|pair| {
-        let (name, _) = pair.split_once('=').expect("a pair");
+        let (name, _) = pair.split_once('=').unwrap();
         name.to_owned()
     });
-    (names.collect(), said)
+    (names.collect(), output)
 }
 
 /// Runs in a copy of this test binary, because it sets environment variables.
@@ -465,7 +469,7 @@ async fn environment(user: &User) -> (Vec<String>, String) {
 async fn secrets_are_not_in_an_extensions_environment() {
     const TEST: &str = "permissions::secrets_are_not_in_an_extensions_environment";
     if std::env::var_os("ZOT_TEST_CANARY").is_none() {
-        let again = std::process::Command::new(std::env::current_exe().expect("known"))
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", TEST, "--nocapture"])
             .env("ZOT_TEST_CANARY", "shown")
             .env("ANTHROPIC_API_KEY", "canary-key")
@@ -473,9 +477,9 @@ async fn secrets_are_not_in_an_extensions_environment() {
             .env("ZOTCORE_RPC_TOKEN", "canary-token")
             .env("GUARD_RULES", "rules")
             .output()
-            .expect("runs");
-        let said = String::from_utf8_lossy(&again.stdout);
-        assert!(said.contains("1 passed"), "{said}{again:?}");
+            .unwrap();
+        let stdout = String::from_utf8_lossy(&again.stdout);
+        assert!(stdout.contains("1 passed"), "{stdout}{again:?}");
         return;
     }
     let with = async |permissions: Value| {
@@ -483,7 +487,7 @@ async fn secrets_are_not_in_an_extensions_environment() {
             config.secrets = vec!["ANTHROPIC_API_KEY".into(), "OPENAI_API_KEY".into()];
         });
         let launch = user.launch("reach.py", "python3", &permissions);
-        let stats = user.stage.host.load(vec![launch]).await;
+        let stats = user.fixture.host.load(vec![launch]).await;
         assert_eq!(stats.ready, 1, "{stats:?}");
         user
     };
@@ -521,7 +525,7 @@ async fn unenforced_permissions_warn_once_or_fail_under_strict() {
         });
         let launch = || user.launch("reach.py", "python3", &json!({}));
         for _ in 0..2 {
-            let stats = user.stage.host.load(vec![launch()]).await;
+            let stats = user.fixture.host.load(vec![launch()]).await;
             assert_eq!(stats.ready, ready, "{stats:?}");
             if strict {
                 let error = &stats.errors[0].reason;
@@ -551,9 +555,9 @@ async fn strict_permissions_ignore_extensions_without_permissions() {
         config.strict_permissions = true;
     });
     let launch = user.launch("reach.py", "python3", &Value::Null);
-    let stats = user.stage.host.load(vec![launch]).await;
+    let stats = user.fixture.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
-    let (_, report) = &user.stage.host.permissions()[0];
+    let (_, report) = &user.fixture.host.permissions()[0];
     assert_eq!(report.to_string(), "the user's full rights");
     user.end().await;
 }
@@ -565,9 +569,9 @@ async fn a_python_extension_runs_with_the_narrowest_permissions() {
     }
     let user = User::new(|_| {});
     let launch = user.launch("odd.py", "python3", &json!({}));
-    let stats = user.stage.host.load(vec![launch]).await;
+    let stats = user.fixture.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
-    let echoed = user.stage.host.tool("echo", no_args(), |_| {}).await;
+    let echoed = user.fixture.host.tool("echo", no_args(), |_| {}).await;
     assert_eq!(echoed.expect("answers").content, [Content::text("{}")]);
     user.end().await;
 }

@@ -25,7 +25,7 @@ use zot_protocol::StopReason;
 
 use crate::support::{
     args,
-    http::{Cut, Got, Reply, Server},
+    http::{Cut, ReceivedRequest, Reply, Server},
     within,
 };
 
@@ -33,7 +33,7 @@ const CANARY: &str = "sk-canary-5f1d9b";
 
 /// An endpoint that retries quickly.
 fn endpoint(url: &str) -> Endpoint {
-    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).expect("an address");
+    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).unwrap();
     endpoint.retry = Retry {
         first: Duration::from_millis(1),
         ..Retry::default()
@@ -100,7 +100,7 @@ async fn whole(deltas: Deltas) -> Vec<Delta> {
 /// Returns the deltas and the final error of a failed answer.
 async fn broken(deltas: Deltas) -> (Vec<Delta>, ProviderError) {
     let mut all = all(deltas).await;
-    let error = all.pop().expect("an end").expect_err("an error");
+    let error = all.pop().unwrap().expect_err("an error");
     let deltas = all.into_iter().collect::<Result<_, _>>();
     (deltas.expect("one error, at the end"), error)
 }
@@ -160,7 +160,7 @@ async fn received_request<P: Provider>(
     provider: impl Fn(&str) -> P,
     end: &str,
     request: Request,
-) -> Got {
+) -> ReceivedRequest {
     let server = Server::with(vec![Reply::events(end)]).await;
     whole(provider(&server.url).stream(request)).await;
     server.got().remove(0)

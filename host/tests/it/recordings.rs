@@ -12,32 +12,32 @@ use zot_protocol::{
     validate,
 };
 
-use crate::support::{Said, Stage, shared, until, within};
+use crate::support::{HostFixture, SentFrames, shared, until, within};
 
 /// The frames of a recording: those of the host, and the extension's answers.
 struct Recording {
-    said: Vec<Value>,
+    sent: Vec<Value>,
     commands: usize,
     answers: Vec<Value>,
 }
 
 impl Recording {
     fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).expect("a text");
-        let (mut said, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
+        let text = fs::read_to_string(path).unwrap();
+        let (mut sent, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
         for line in text.lines() {
-            let record: Value = serde_json::from_str(line).expect("a line of JSON");
+            let record: Value = serde_json::from_str(line).unwrap();
             let frame = record["frame"].clone();
             match record["dir"].as_str() {
-                Some(">") => said.push(frame),
+                Some(">") => sent.push(frame),
                 Some("<") if frame.get("id").is_some() => answers.push(frame),
                 Some("<") => commands += usize::from(frame["type"] == "register_command"),
                 other => panic!("no such direction: {other:?}"),
             }
         }
-        sort_steps(&mut said);
+        sort_steps(&mut sent);
         Self {
-            said,
+            sent,
             commands,
             answers,
         }
@@ -47,7 +47,7 @@ impl Recording {
     fn answer(&self, request: &Value) -> FromExtension {
         let answer = self.answers.iter().find(|it| it["id"] == request["id"]);
         let line = answer.expect("answered").to_string();
-        validate::frame(line.as_bytes()).expect("a frame")
+        validate::frame(line.as_bytes()).unwrap()
     }
 }
 
@@ -75,7 +75,7 @@ fn sort_steps(frames: &mut [Value]) {
 
 /// Removes the fields that the comparison ignores.
 fn without_ignored_fields(frame: &Value) -> Value {
-    let mut frame = frame.as_object().expect("an object").clone();
+    let mut frame = frame.as_object().unwrap().clone();
     // Frames about one of the model's tool calls also have `tool_id`, which is compared.
     frame.remove("id");
     let ignored: &[&str] = match frame["type"].as_str() {
@@ -102,11 +102,11 @@ fn without_ignored_fields(frame: &Value) -> Value {
 }
 
 /// Makes the host send `frame`, and compares its result with the recorded one.
-async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
-    match validate::frame::<FromHost>(frame.to_string().as_bytes()).expect("a frame") {
+async fn drive(fixture: &HostFixture, frame: &Value, recording: &Recording) {
+    match validate::frame::<FromHost>(frame.to_string().as_bytes()).unwrap() {
         FromHost::HelloAck(_) => {}
         FromHost::CommandInvoked(CommandInvoked { name, args, .. }) => {
-            let ours = stage.host.command(&name, &args).await.expect("answers");
+            let ours = fixture.host.command(&name, &args).await.expect("answers");
             let FromExtension::CommandResponse(theirs) = recording.answer(frame) else {
                 panic!("not an answer to a command");
             };
@@ -116,16 +116,20 @@ async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
             );
         }
         FromHost::ToolCall(ToolCall { name, args, .. }) => {
-            let ours = stage.host.tool(&name, args, |_| {}).await.expect("answers");
+            let ours = fixture
+                .host
+                .tool(&name, args, |_| {})
+                .await
+                .expect("answers");
             let FromExtension::ToolResult(theirs) = recording.answer(frame) else {
                 panic!("not an answer to a tool call");
             };
             assert_eq!(ours.content, theirs.content);
         }
-        FromHost::Event(Event::SessionStart(_)) => stage.host.start_session(),
-        FromHost::Event(event) => stage.host.tell(&event),
+        FromHost::Event(Event::SessionStart(_)) => fixture.host.start_session(),
+        FromHost::Event(event) => fixture.host.tell(&event),
         FromHost::EventIntercept(asked) => {
-            let ours = stage.host.intercept(asked.event.clone()).await.result;
+            let ours = fixture.host.intercept(asked.event.clone()).await.result;
             let FromExtension::EventInterceptResponse(theirs) = recording.answer(frame) else {
                 panic!("not an answer to an interception");
             };
@@ -134,18 +138,18 @@ async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
                 Err(block) => assert_eq!((theirs.block, theirs.reason), (true, Some(block.reason))),
             }
         }
-        FromHost::Shutdown(_) => stage.host.shutdown().await,
+        FromHost::Shutdown(_) => fixture.host.shutdown().await,
         other => panic!("unsupported frame {:?}", other.name()),
     }
 }
 
 async fn replay(path: &Path) {
     let recording = Recording::read(path);
-    let name = path.file_stem().expect("a name").to_string_lossy();
-    let ack = &recording.said[0];
-    let field = |name: &str| ack[name].as_str().expect("a text");
-    let said = Arc::new(Said::default());
-    let stage = Stage::set_up(|config| {
+    let name = path.file_stem().unwrap().to_string_lossy();
+    let ack = &recording.sent[0];
+    let field = |name: &str| ack[name].as_str().unwrap();
+    let sent = Arc::new(SentFrames::default());
+    let fixture = HostFixture::set_up(|config| {
         // Some recorded extensions never send `ready`.
         config.limits.auto_ready = AUTO_READY;
         config.ack = HelloAck::new(
@@ -155,22 +159,22 @@ async fn replay(path: &Path) {
             field("model"),
             field("cwd"),
         );
-        config.tap = Some(Arc::<Said>::clone(&said));
+        config.tap = Some(Arc::<SentFrames>::clone(&sent));
     });
-    let plays = stage.script(&name, "replay.py", vec![path.display().to_string()]);
-    let stats = within("load", stage.host.load(vec![plays])).await;
+    let plays = fixture.script(&name, "replay.py", vec![path.display().to_string()]);
+    let stats = within("load", fixture.host.load(vec![plays])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
     until("all commands are registered", || {
-        stage.host.registry().commands().len() == recording.commands
+        fixture.host.registry().commands().len() == recording.commands
     })
     .await;
-    for frame in &recording.said {
-        within(&frame.to_string(), drive(&stage, frame, &recording)).await;
+    for frame in &recording.sent {
+        within(&frame.to_string(), drive(&fixture, frame, &recording)).await;
     }
-    let ours: Vec<Value> = said.to(&name).iter().map(without_ignored_fields).collect();
-    let theirs: Vec<Value> = recording.said.iter().map(without_ignored_fields).collect();
+    let ours: Vec<Value> = sent.to(&name).iter().map(without_ignored_fields).collect();
+    let theirs: Vec<Value> = recording.sent.iter().map(without_ignored_fields).collect();
     assert_eq!(ours, theirs, "{}", path.display());
-    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+    assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }
 
 #[tokio::test]
@@ -179,15 +183,15 @@ async fn the_host_sends_the_same_frames_as_the_go_program() {
         return;
     };
     let mut paths: Vec<_> = fs::read_dir(folder)
-        .expect("readable")
-        .map(|entry| entry.expect("an entry").path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|it| it == "ndjson"))
         .collect();
     paths.sort();
     assert!(paths.len() >= 3, "{paths:?}");
     for path in paths {
         // The extension runs in another directory, so the path must be absolute.
-        replay(&path.canonicalize().expect("there")).await;
+        replay(&path.canonicalize().unwrap()).await;
     }
 }
 

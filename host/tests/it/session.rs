@@ -31,12 +31,12 @@ const DIR: &str = "ZOT_HOST_TEST_DIR";
 const TIME: &str = "2026-04-19T11:30:00.000Z";
 
 /// A home and a project next to it.
-struct World {
+struct SessionFixture {
     dir: TempDir,
     sessions: Sessions,
 }
 
-impl World {
+impl SessionFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("project")).unwrap();

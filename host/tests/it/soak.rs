@@ -16,7 +16,10 @@ use zot_protocol::{
     rpc::ExtensionState,
 };
 
-use crate::support::{HANG, Trial, alone, args, bash, blocks, patient, soak, text, until, within};
+use crate::support::{
+    FaultTest, TEST_TIMEOUT, args, bash, block_on_failure, lenient_limits, run_in_own_process,
+    soak_factor, text, until, within,
+};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
@@ -24,8 +27,8 @@ const NAMES: [&str; 3] = ["one", "two", "three"];
 fn generous_limits() -> Limits {
     Limits {
         queue_frames: 1_000_000,
-        shutdown_grace: HANG,
-        ..patient()
+        shutdown_grace: TEST_TIMEOUT,
+        ..lenient_limits()
     }
 }
 
@@ -96,7 +99,7 @@ async fn intercept(host: Host, tally: Arc<Tally>) {
                 continue;
             }
         };
-        let command = call.tool_args["command"].as_str().expect("a text");
+        let command = call.tool_args["command"].as_str().unwrap();
         let marks: Vec<&str> = command.split(" #").skip(1).collect();
         let expected: Vec<&str> = NAMES
             .into_iter()
@@ -120,16 +123,16 @@ async fn tell(host: Host, tally: Arc<Tally>) {
 /// 20 reloads. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
-    alone!();
-    let trial = Trial::begin(generous_limits());
-    let host = trial.stage.host.clone();
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
     let launches = || {
         let words = ["only", "own-names"];
-        let mut launches = NAMES.map(|name| trial.stage.odd(name, &words));
-        launches[0].manifest.intercept = blocks(InterceptName::ToolCall);
+        let mut launches = NAMES.map(|name| test.fixture.odd(name, &words));
+        launches[0].manifest.intercept = block_on_failure(InterceptName::ToolCall);
         launches.to_vec()
     };
-    trial.load(launches()).await;
+    test.load(launches()).await;
 
     let tally = Arc::new(Tally::default());
     let tasks = [
@@ -139,9 +142,9 @@ async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
         tokio::spawn(intercept(host.clone(), Arc::clone(&tally))),
         tokio::spawn(tell(host.clone(), Arc::clone(&tally))),
     ];
-    for round in 0..20 * soak() {
+    for round in 0..20 * soak_factor() {
         let before = tally.answered.load(Ordering::SeqCst);
-        let stats = trial.load(launches()).await;
+        let stats = test.load(launches()).await;
         assert_eq!(stats.errors, [], "round {round}");
         assert_eq!((stats.stopped, stats.ready), (4, 4), "round {round}");
         until("the new extensions answer", || {
@@ -159,23 +162,23 @@ async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
         count(&tally.begun),
         count(&tally.answered) + count(&tally.failed)
     );
-    assert!(!trial.stage.home.path().join("two-copies").exists());
-    trial.check_no_notes();
+    assert!(!test.fixture.home.path().join("two-copies").exists());
+    test.check_no_notes();
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_during_a_reload_are_answered_by_the_new_extensions() {
-    alone!();
-    let trial = Trial::begin(generous_limits());
-    let host = trial.stage.host.clone();
-    trial.load(vec![]).await;
-    for round in 0..20 * soak() {
-        let marker = trial.stage.home.path().join(format!("go{round}"));
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
+    test.load(vec![]).await;
+    for round in 0..20 * soak_factor() {
+        let marker = test.fixture.home.path().join(format!("go{round}"));
         let word = format!("ready-when={}", marker.display());
-        let waits = trial.stage.odd("waits", &[&word]);
-        let reload = trial.load(vec![waits]);
+        let waits = test.fixture.odd("waits", &[&word]);
+        let reload = test.load(vec![waits]);
         let asking = async {
             until("the reload starts the extension", || {
                 let all = host.extensions();
@@ -192,7 +195,7 @@ async fn calls_during_a_reload_are_answered_by_the_new_extensions() {
                 })
                 .collect();
             tokio::task::yield_now().await;
-            std::fs::write(&marker, "").expect("written");
+            std::fs::write(&marker, "").unwrap();
             for call in asked {
                 let result = within("a call", call).await.expect("no panic");
                 assert_eq!(
@@ -204,7 +207,7 @@ async fn calls_during_a_reload_are_answered_by_the_new_extensions() {
         tokio::join!(reload, asking);
     }
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }
 
 /// Arguments large enough that a burst of them does not fit into a pipe.
@@ -215,9 +218,9 @@ fn numbered(n: usize) -> Value {
 /// 2,000 events. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_and_interceptions_arrive_in_order() {
-    alone!();
-    let trial = Trial::begin(generous_limits());
-    let host = trial.stage.host.clone();
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
     // The first extension in load order starts last.
     let delays = [
         ("ash", "0.4"),
@@ -229,10 +232,10 @@ async fn events_and_interceptions_arrive_in_order() {
     let launches = delays
         .map(|(name, delay)| {
             let args = vec![name.to_owned(), delay.to_owned()];
-            trial.stage.script(name, "order.py", args)
+            test.fixture.script(name, "order.py", args)
         })
         .to_vec();
-    let stats = trial.load(launches).await;
+    let stats = test.load(launches).await;
     assert_eq!(stats.ready, 5, "{stats:?}");
 
     // Other calls over the same pipes.
@@ -249,7 +252,7 @@ async fn events_and_interceptions_arrive_in_order() {
             calls
         })
     });
-    let total = 2000 * soak();
+    let total = 2000 * soak_factor();
     for n in 0..total {
         // Bursts of events that have to queue, mixed with interceptions.
         if n % 100 > 50 && n % 3 == 0 {
@@ -270,8 +273,8 @@ async fn events_and_interceptions_arrive_in_order() {
     let expected: Vec<usize> = (0..total).collect();
     for name in names {
         let received = within("a command", host.command(name, "")).await;
-        let received = received.expect("answers").display.expect("a text");
-        let received: Vec<usize> = serde_json::from_str(&received).expect("numbers");
+        let received = received.expect("answers").display.unwrap();
+        let received: Vec<usize> = serde_json::from_str(&received).unwrap();
         assert!(
             received == expected,
             "{name}: {:?}",
@@ -282,5 +285,5 @@ async fn events_and_interceptions_arrive_in_order() {
         );
     }
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }

@@ -29,12 +29,12 @@ use zot_protocol::{Content, ToolStatus};
 use crate::support::{args, processes_in, within};
 
 /// A toolbox with a project, a scratch folder and a parent directory outside both.
-struct Bench {
+struct ToolFixture {
     folder: TempDir,
     toolbox: Toolbox,
 }
 
-impl Bench {
+impl ToolFixture {
     fn new() -> Self {
         Self::set_up(|_| {})
     }
@@ -44,17 +44,17 @@ impl Bench {
     }
 
     fn set_up(change: impl FnOnce(&mut ToolboxConfig)) -> Self {
-        Self::set_up_in(tempfile::tempdir().expect("a folder"), change)
+        Self::set_up_in(tempfile::tempdir().unwrap(), change)
     }
 
     fn set_up_in(folder: TempDir, change: impl FnOnce(&mut ToolboxConfig)) -> Self {
         let project = folder.path().join("work");
-        fs::create_dir(&project).expect("made");
-        let spawner = Spawner::new().expect("a spawner");
+        fs::create_dir(&project).unwrap();
+        let spawner = Spawner::new().unwrap();
         let mut config = ToolboxConfig::new(project, folder.path().join("scratch"), spawner);
         change(&mut config);
         Self {
-            toolbox: Toolbox::new(config).expect("a toolbox"),
+            toolbox: Toolbox::new(config).unwrap(),
             folder,
         }
     }
@@ -70,11 +70,11 @@ impl Bench {
     }
 
     fn put(&self, path: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.at(path), content).expect("written");
+        fs::write(self.at(path), content).unwrap();
     }
 
     fn get(&self, path: &str) -> Vec<u8> {
-        fs::read(self.at(path)).expect("a file")
+        fs::read(self.at(path)).unwrap()
     }
 
     async fn run(&self, tool: &str, with: Value) -> ToolOutcome {
@@ -88,15 +88,15 @@ impl Bench {
     /// Returns the output of a call that must succeed.
     async fn ok(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
-        assert!(!outcome.is_error, "{}", said(&outcome));
-        said(&outcome)
+        assert!(!outcome.is_error, "{}", text_of(&outcome));
+        text_of(&outcome)
     }
 
     /// Returns the output of a call that must fail.
     async fn err(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
-        assert_eq!(outcome.status, ToolStatus::Failed, "{}", said(&outcome));
-        said(&outcome)
+        assert_eq!(outcome.status, ToolStatus::Failed, "{}", text_of(&outcome));
+        text_of(&outcome)
     }
 
     async fn read(&self, path: &str) -> String {
@@ -114,7 +114,7 @@ impl Bench {
     }
 }
 
-fn said(outcome: &ToolOutcome) -> String {
+fn text_of(outcome: &ToolOutcome) -> String {
     let texts = outcome.content.iter().map(|content| match content {
         Content::Text(text) => text.text.clone(),
         Content::Image(image) => format!("<{} {}>", image.mime_type, image.data),
@@ -124,9 +124,9 @@ fn said(outcome: &ToolOutcome) -> String {
 }
 
 fn check_no_temporary_files(folder: &Path) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
         assert!(
             !name.starts_with(".zot-"),
             "left behind: {}",
@@ -145,9 +145,9 @@ fn has(text: &str, part: &str) {
 
 #[tokio::test]
 async fn an_unknown_tool_returns_none() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
-    let outcome = bench
+    let outcome = fixture
         .toolbox
         .run("weather", args(json!({})), |_| {}, &cancel);
     assert!(outcome.await.is_none());
@@ -155,20 +155,20 @@ async fn an_unknown_tool_returns_none() {
 
 #[tokio::test]
 async fn every_tool_has_a_description_and_a_valid_schema() {
-    let bench = Bench::new();
-    let specs = bench.toolbox.specs();
+    let fixture = ToolFixture::new();
+    let specs = fixture.toolbox.specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(names, NAMES);
     for spec in &specs {
         assert!(spec.description.len() > 60, "{}", spec.name);
         let schema = zot_protocol::validate::ToolSchema::compile(&spec.schema);
-        schema.expect("a schema");
+        schema.unwrap();
     }
 }
 
 #[tokio::test]
 async fn invalid_arguments_are_named_in_the_error() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     for (tool, with, parts) in [
         ("read", json!({}), ["`read`", "missing field `path`"]),
         (
@@ -213,7 +213,7 @@ async fn invalid_arguments_are_named_in_the_error() {
         ),
         ("skill", json!({}), ["`skill`", "missing field `name`"]),
     ] {
-        let text = bench.err(tool, with).await;
+        let text = fixture.err(tool, with).await;
         for part in parts {
             has(&text, part);
         }
@@ -222,30 +222,30 @@ async fn invalid_arguments_are_named_in_the_error() {
 
 #[tokio::test]
 async fn a_call_cancelled_before_it_starts_does_nothing() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
     let with = json!({"path": "x", "content": "x"});
-    let outcome = bench
+    let outcome = fixture
         .toolbox
         .run("write", args(with), |_| {}, &cancel)
         .await;
     assert_eq!(outcome.expect("built in").status, ToolStatus::Cancelled);
-    assert!(!bench.at("x").exists());
+    assert!(!fixture.at("x").exists());
 }
 
 #[tokio::test]
 async fn a_panicking_progress_callback_is_an_error_result() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
     let with = args(json!({"command": "echo hi; sleep 600"}));
-    let running = bench
+    let running = fixture
         .toolbox
         .run("bash", with, |_| panic!("bad callback"), &cancel);
     let outcome = within("bash", running).await.expect("built in");
-    has(&said(&outcome), "bad callback");
+    has(&text_of(&outcome), "bad callback");
     crate::support::until("the command has exited", || {
-        processes_in(bench.folder.path()).is_empty()
+        processes_in(fixture.folder.path()).is_empty()
     })
     .await;
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use zot_host::extension::wire::{Line, LineReader};
 
-use crate::support::{alone, resident_kib, soak};
+use crate::support::{resident_kib, run_in_own_process, soak_factor};
 
 const LIMIT: usize = 16;
 
@@ -45,11 +45,11 @@ fn lines(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
-        .expect("a runtime");
+        .unwrap();
     runtime.block_on(async {
         let mut reader = LineReader::new(Pieces(pieces), limit);
         let mut lines = Vec::new();
-        while let Some(line) = reader.next().await.expect("reads") {
+        while let Some(line) = reader.next().await.unwrap() {
             lines.push(match line {
                 Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                 Line::TooLong => "<too long>".to_owned(),
@@ -128,13 +128,10 @@ proptest! {
 async fn an_overlong_line_is_reported_before_it_ends() {
     let (mut theirs, ours) = tokio::io::duplex(1024);
     let mut reader = LineReader::new(ours, LIMIT);
-    theirs.write_all(&[b'x'; 100]).await.expect("written");
-    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
-    theirs.write_all(b"xxx\nnext\n").await.expect("written");
-    assert_eq!(
-        reader.next().await.expect("reads"),
-        Some(Line::Bytes(b"next"))
-    );
+    theirs.write_all(&[b'x'; 100]).await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::TooLong));
+    theirs.write_all(b"xxx\nnext\n").await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::Bytes(b"next")));
 }
 
 #[tokio::test]
@@ -142,7 +139,7 @@ async fn a_cancelled_read_loses_no_bytes() {
     let (mut theirs, ours) = tokio::io::duplex(1024);
     let mut reader = LineReader::new(ours, LIMIT);
     for piece in [&b"on"[..], b"e li", b"ne"] {
-        theirs.write_all(piece).await.expect("written");
+        theirs.write_all(piece).await.unwrap();
         // Poll until it waits for more bytes, then drop it.
         let polled = std::future::poll_fn(|context| {
             let mut next = Box::pin(reader.next());
@@ -150,11 +147,8 @@ async fn a_cancelled_read_loses_no_bytes() {
         });
         assert!(!polled.await);
     }
-    theirs.write_all(b"\n").await.expect("written");
-    assert_eq!(
-        reader.next().await.expect("reads"),
-        Some(Line::Bytes(b"one line"))
-    );
+    theirs.write_all(b"\n").await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::Bytes(b"one line")));
 }
 
 /// A long stream without a newline.
@@ -181,17 +175,17 @@ impl AsyncRead for Endless {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn an_endless_line_uses_at_most_twice_the_limit() {
-    alone!();
+    run_in_own_process!();
     let limit = 4 << 20;
     // Warm up with a small stream, so that the program's own pages are not counted.
     let mut small = LineReader::new(Endless { left: 1 << 20 }, 1 << 10);
-    while small.next().await.expect("reads").is_some() {}
+    while small.next().await.unwrap().is_some() {}
     let before = resident_kib();
     // 256 MiB. `.ci/full` multiplies this.
-    let left = (soak() as u64) << 28;
+    let left = (soak_factor() as u64) << 28;
     let mut reader = LineReader::new(Endless { left }, limit);
-    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
-    assert_eq!(reader.next().await.expect("reads"), None);
+    assert_eq!(reader.next().await.unwrap(), Some(Line::TooLong));
+    assert_eq!(reader.next().await.unwrap(), None);
     let grown = resident_kib().saturating_sub(before);
     assert!(grown < 2 * (limit >> 10) + 2048, "grew by {grown} KiB");
 }

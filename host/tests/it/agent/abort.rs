@@ -8,7 +8,7 @@ use zot_host::{
 };
 use zot_protocol::Tagged;
 
-use super::stage::{Stage, played};
+use super::fixture::{AgentFixture, scripted};
 use crate::support::processes_in;
 
 /// Reports whether every tool call is followed directly by its result.
@@ -40,9 +40,9 @@ async fn an_abort_at_any_event_leaves_a_valid_transcript() {
         r#"[{"text": ["a", "b", "c"]}, {"delay_ms": 2}, {"tool_calls": [{"name": "bash", "args": {"command": "sleep 0.01; echo x"}}, {"name": "say-a", "args": {}}]}]"#,
         r#"[{"text": "d"}, {"delay_ms": 2}, {"text": "e"}]"#,
     ];
-    let stage = Stage::new().with("a", "tool_call", "mark");
+    let fixture = AgentFixture::new().with("a", "tool_call", "mark");
     for at in 0..24 {
-        let runtime = stage.start(played(&turns.join("\n")));
+        let runtime = fixture.start(scripted(&turns.join("\n")));
         let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
         let (mut count, mut dones, mut last) = (0, 0, String::new());
         loop {
@@ -65,37 +65,34 @@ async fn an_abort_at_any_event_leaves_a_valid_transcript() {
 
 #[tokio::test]
 async fn an_abort_while_streaming_keeps_the_partial_text() {
-    let stage = Stage::new();
-    let runtime = stage.start(played(r#"[{"text": "so far"}, {"delay_ms": 60000}]"#));
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(r#"[{"text": "so far"}, {"delay_ms": 60000}]"#));
     let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
-    let mut told = Vec::new();
+    let mut published = Vec::new();
     while let Some(event) = events.next().await {
         if event.name() == "text_delta" {
             runtime.cancel();
         }
-        told.push(serde_json::to_value(&event).expect("JSON"));
+        published.push(serde_json::to_value(&event).unwrap());
     }
-    let end = told
+    let end = published
         .iter()
         .find(|it| it["type"] == "turn_end")
-        .expect("an end");
+        .unwrap();
     assert_eq!(end["stop"], "aborted");
-    assert_eq!(
-        runtime.messages().await.last().expect("one").text(),
-        "so far"
-    );
+    assert_eq!(runtime.messages().await.last().unwrap().text(), "so far");
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn an_abort_while_a_tool_runs_cancels_every_pending_call() {
     let turns = r#"{"tool_calls": [{"name": "bash", "args": {"command": "sleep 60"}}, {"name": "bash", "args": {"command": "sleep 61"}}]}"#;
-    let stage = Stage::new();
-    let runtime = stage.start(played(turns));
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(turns));
     let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
     let mut statuses = Vec::new();
     while let Some(event) = events.next().await {
-        let event = serde_json::to_value(&event).expect("JSON");
+        let event = serde_json::to_value(&event).unwrap();
         if event["type"] == "turn_end" {
             let runtime = runtime.clone();
             tokio::spawn(async move {
@@ -122,15 +119,15 @@ async fn an_abort_at_200_random_times_leaves_nothing_behind() {
         r#"[{{"text": ["a", "b"]}}, {{"delay_ms": 3}}, {{"text": "c", "tool_calls": [{call}, {{"name": "say-a", "args": {{}}}}, {call}]}}]"#
     );
     let last = r#"[{"text": "d"}, {"delay_ms": 3}, {"text": "e"}]"#;
-    let script = format!("{turns}\n{last}\n").repeat(usize::try_from(POINTS).expect("few"));
-    let stage = Stage::new().with(
+    let script = format!("{turns}\n{last}\n").repeat(usize::try_from(POINTS).unwrap());
+    let fixture = AgentFixture::new().with(
         "a",
         "turn_start,tool_call,tool_result,assistant_message",
         "mark",
     );
-    let runtime = stage.start(played(&script));
+    let runtime = fixture.start(scripted(&script));
     runtime.started().await;
-    let project = stage.folder.path().join("project");
+    let project = fixture.folder.path().join("project");
     let mut stops = std::collections::BTreeMap::new();
     // Deterministic points early in a prompt, in its middle, and over slightly longer than one
     // takes.
@@ -147,28 +144,28 @@ async fn an_abort_at_200_random_times_leaves_nothing_behind() {
             runtime.cancel();
             std::future::pending::<()>().await;
         };
-        let mut told: Vec<serde_json::Value> = Vec::new();
+        let mut published: Vec<serde_json::Value> = Vec::new();
         let following = async {
             while let Some(event) = events.next().await {
-                told.push(serde_json::to_value(&event).expect("JSON"));
+                published.push(serde_json::to_value(&event).unwrap());
             }
         };
         tokio::select! {
             () = cancelling => unreachable!("never completes"),
             () = following => {}
         }
-        let of = |name: &str| told.iter().filter(|it| it["type"] == name).count();
-        let seen = || format!("point {point}, after {after:?}: {told:#?}");
+        let of = |name: &str| published.iter().filter(|it| it["type"] == name).count();
+        let seen = || format!("point {point}, after {after:?}: {published:#?}");
         assert_eq!(of("done"), 1, "{}", seen());
-        assert_eq!(told.last().expect("one")["type"], "done", "{}", seen());
+        assert_eq!(published.last().unwrap()["type"], "done", "{}", seen());
         assert_eq!(of("turn_start"), of("turn_end"), "{}", seen());
         assert_eq!(of("tool_call"), of("tool_result"), "{}", seen());
         let messages = runtime.messages().await;
         assert!(is_valid(&messages), "{}\n{messages:#?}", seen());
         let left = processes_in(&project);
         assert!(left.is_empty(), "{left:?} still running at {}", seen());
-        let end = told.iter().rfind(|it| it["type"] == "turn_end");
-        let stop = end.map_or("none", |end| end["stop"].as_str().expect("a reason"));
+        let end = published.iter().rfind(|it| it["type"] == "turn_end");
+        let stop = end.map_or("none", |end| end["stop"].as_str().unwrap());
         *stops.entry(stop.to_owned()).or_insert(0) += 1;
     }
     // The aborts must have hit more than one state.

@@ -8,7 +8,7 @@ use std::{
 use zot_host::{Confirmed, Hooks, Prompt, provider::Demo};
 use zot_protocol::{Object, Tagged};
 
-use super::stage::{Stage, Told};
+use super::fixture::{AgentFixture, PromptEvents};
 
 /// Hooks that give the same answer to every question, or never answer.
 struct ScriptedUser {
@@ -23,7 +23,7 @@ impl Hooks for ScriptedUser {
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        let args = serde_json::to_string(args).expect("JSON");
+        let args = serde_json::to_string(args).unwrap();
         self.asked
             .lock()
             .expect("not poisoned")
@@ -35,31 +35,34 @@ impl Hooks for ScriptedUser {
     }
 }
 
-fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<ScriptedUser>) {
+fn with(
+    fixture: &AgentFixture,
+    answer: Option<Confirmed>,
+) -> (zot_host::Runtime, Arc<ScriptedUser>) {
     let user = Arc::new(ScriptedUser {
         answer,
         asked: Mutex::default(),
     });
-    let mut config = stage.config(Demo::new());
+    let mut config = fixture.config(Demo::new());
     config.hooks = user.clone();
-    (zot_host::Runtime::new(config).expect("an agent"), user)
+    (zot_host::Runtime::new(config).unwrap(), user)
 }
 
 const CALLS: &str = "/call bash {\"command\": \"echo ran > ran\"}\n/call say-a {}";
 
 #[tokio::test]
 async fn a_declined_call_does_not_run_and_the_model_gets_the_reason() {
-    let stage = Stage::new().with("a", "tool_call", "mark");
-    let (runtime, user) = with(&stage, Some(Confirmed::No));
-    let told = Told::of(&runtime, CALLS).await;
+    let fixture = AgentFixture::new().with("a", "tool_call", "mark");
+    let (runtime, user) = with(&fixture, Some(Confirmed::No));
+    let published = PromptEvents::of(&runtime, CALLS).await;
     let declined = |tool: &str| {
         (
             format!("the user declined this call of `{tool}`"),
             "blocked".to_owned(),
         )
     };
-    assert_eq!(told.results(), [declined("bash"), declined("say-a")]);
-    assert!(!stage.folder.path().join("project/ran").exists());
+    assert_eq!(published.results(), [declined("bash"), declined("say-a")]);
+    assert!(!fixture.folder.path().join("project/ran").exists());
     // The user is asked after the interceptors, about the rewritten arguments.
     let asked = user.asked.lock().expect("not poisoned").clone();
     assert!(asked[1] == r#"say-a {"text":"a"}"#, "{asked:?}");
@@ -68,24 +71,25 @@ async fn a_declined_call_does_not_run_and_the_model_gets_the_reason() {
 
 #[tokio::test]
 async fn a_confirmed_call_runs() {
-    let stage = Stage::new().with("a", "", "mark");
-    let (runtime, _) = with(&stage, Some(Confirmed::Yes));
-    let told = Told::of(&runtime, CALLS).await;
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let (runtime, _) = with(&fixture, Some(Confirmed::Yes));
+    let published = PromptEvents::of(&runtime, CALLS).await;
     assert!(
-        told.results()
+        published
+            .results()
             .iter()
             .all(|(_, status)| status == "completed"),
         "{:?}",
-        told.results()
+        published.results()
     );
-    assert!(stage.folder.path().join("project/ran").exists());
+    assert!(fixture.folder.path().join("project/ran").exists());
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn an_unanswered_confirmation_does_not_block_an_abort() {
-    let stage = Stage::new().with("a", "", "mark");
-    let (runtime, user) = with(&stage, None);
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let (runtime, user) = with(&fixture, None);
     let mut events = runtime.prompt(Prompt::text(CALLS)).expect("idle");
     let mut statuses = Vec::new();
     loop {
@@ -99,8 +103,8 @@ async fn an_unanswered_confirmation_does_not_block_an_abort() {
         };
         let Some(event) = event else { break };
         if event.name() == "tool_result" {
-            let event = serde_json::to_value(&event).expect("JSON");
-            statuses.push(event["status"].as_str().expect("one").to_owned());
+            let event = serde_json::to_value(&event).unwrap();
+            statuses.push(event["status"].as_str().unwrap().to_owned());
         }
     }
     assert_eq!(statuses, ["cancelled", "cancelled"]);

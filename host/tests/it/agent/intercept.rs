@@ -2,34 +2,40 @@
 
 use zot_host::message::{Block, Role};
 
-use super::stage::{Asked, Stage, Told, came, played};
+use super::fixture::{AgentFixture, PromptEvents, RecordingProvider, received, scripted};
 
 /// Three extensions that mark the same event.
-fn three(event: &str) -> Stage {
+fn three(event: &str) -> AgentFixture {
     ["1", "2", "3"]
         .into_iter()
-        .fold(Stage::new(), |stage, name| stage.with(name, event, "mark"))
+        .fold(AgentFixture::new(), |fixture, name| {
+            fixture.with(name, event, "mark")
+        })
 }
 
 #[tokio::test]
 async fn an_extension_tool_is_called() {
-    let stage = Stage::new().with("a", "", "mark");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-a {\"text\":\"x\"}").await;
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-a {\"text\":\"x\"}").await;
     assert_eq!(
-        told.results(),
+        published.results(),
         [(r#"{"text": "x"}"#.to_owned(), "completed".to_owned())]
     );
-    assert!(told.text().contains(r#"{"text": "x"}"#), "{}", told.text());
+    assert!(
+        published.text().contains(r#"{"text": "x"}"#),
+        "{}",
+        published.text()
+    );
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn rewritten_args_reach_the_tool_and_the_transcript_keeps_the_original() {
-    let stage = three("tool_call");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-1 {\"text\":\"x\"}").await;
-    assert_eq!(told.results()[0].0, r#"{"text": "x123"}"#);
+    let fixture = three("tool_call");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-1 {\"text\":\"x\"}").await;
+    assert_eq!(published.results()[0].0, r#"{"text": "x123"}"#);
     let messages = runtime.messages().await;
     let proposed = messages
         .iter()
@@ -44,23 +50,23 @@ async fn rewritten_args_reach_the_tool_and_the_transcript_keeps_the_original() {
 
 #[tokio::test]
 async fn the_first_block_ends_the_chain_and_the_model_gets_the_reason() {
-    let stage = Stage::new()
+    let fixture = AgentFixture::new()
         .with("1", "tool_call", "mark")
         .with("2", "tool_call", "block")
         .with("3", "tool_call", "mark");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-1 {\"text\":\"x\"}").await;
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-1 {\"text\":\"x\"}").await;
     assert_eq!(
-        told.results(),
+        published.results(),
         [("2 refuses".to_owned(), "blocked".to_owned())]
     );
     assert!(
-        told.text().contains("2 refuses"),
+        published.text().contains("2 refuses"),
         "the model gets the reason: {}",
-        told.text()
+        published.text()
     );
     assert!(
-        !came(&runtime, "3")
+        !received(&runtime, "3")
             .await
             .contains(&"? tool_call".to_owned())
     );
@@ -69,13 +75,13 @@ async fn the_first_block_ends_the_chain_and_the_model_gets_the_reason() {
 
 #[tokio::test]
 async fn a_crashed_guard_blocks_under_on_failure_block() {
-    let stage = Stage::new()
+    let fixture = AgentFixture::new()
         .with("1", "tool_call", "crash")
         .with("2", "", "mark");
-    let runtime = stage.demo();
+    let runtime = fixture.demo();
     for _ in 0..2 {
-        let told = Told::of(&runtime, "/call say-2 {}").await;
-        let (reason, status) = &told.results()[0];
+        let published = PromptEvents::of(&runtime, "/call say-2 {}").await;
+        let (reason, status) = &published.results()[0];
         assert_eq!(status, "blocked", "{reason}");
     }
     runtime.close().await;
@@ -83,32 +89,32 @@ async fn a_crashed_guard_blocks_under_on_failure_block() {
 
 #[tokio::test]
 async fn a_blocked_turn_does_not_call_the_model() {
-    let asked = Asked::default();
-    let stage = Stage::new()
+    let recorder = RecordingProvider::default();
+    let fixture = AgentFixture::new()
         .with("1", "turn_start", "mark")
         .with("2", "turn_start", "block")
         .with("3", "turn_start", "mark");
-    let runtime = stage.start(asked.clone());
-    let told = Told::of(&runtime, "hello").await;
+    let runtime = fixture.start(recorder.clone());
+    let published = PromptEvents::of(&runtime, "hello").await;
     assert_eq!(
-        told.types(),
+        published.types(),
         ["user_message", "turn_start", "turn_end", "done"]
     );
-    assert!(told.all().contains("2 refuses"));
-    assert!(asked.0.lock().unwrap().is_empty());
+    assert!(published.all().contains("2 refuses"));
+    assert!(recorder.0.lock().unwrap().is_empty());
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_redacted_message_never_streams_its_secret() {
-    let stage = three("assistant_message");
-    let runtime = stage.start(played(
+    let fixture = three("assistant_message");
+    let runtime = fixture.start(scripted(
         r#"{"text": ["The password ", "is hun", "ter2", "."]}"#,
     ));
-    let told = Told::of(&runtime, "what is it?").await;
-    assert_eq!(told.text(), "The password is .123");
-    assert!(!told.all().contains("hun"), "{}", told.all());
-    let last = runtime.messages().await.last().expect("one").text();
+    let published = PromptEvents::of(&runtime, "what is it?").await;
+    assert_eq!(published.text(), "The password is .123");
+    assert!(!published.all().contains("hun"), "{}", published.all());
+    let last = runtime.messages().await.last().unwrap().text();
     assert_eq!(
         last, "The password is hunter2.",
         "the transcript keeps the original"
@@ -118,56 +124,59 @@ async fn a_redacted_message_never_streams_its_secret() {
 
 #[tokio::test]
 async fn a_blocked_message_is_replaced_by_the_reason() {
-    let stage = Stage::new().with("1", "assistant_message", "block");
-    let runtime = stage.start(played(r#"{"text": "hunter2"}"#));
-    let told = Told::of(&runtime, "what is it?").await;
-    assert_eq!(told.text(), "1 refuses");
-    assert!(!told.all().contains("hunter2"));
+    let fixture = AgentFixture::new().with("1", "assistant_message", "block");
+    let runtime = fixture.start(scripted(r#"{"text": "hunter2"}"#));
+    let published = PromptEvents::of(&runtime, "what is it?").await;
+    assert_eq!(published.text(), "1 refuses");
+    assert!(!published.all().contains("hunter2"));
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_replaced_result_reaches_the_model_and_the_user() {
-    let stage = three("tool_result");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-1 {}").await;
-    assert_eq!(told.results()[0].0, "{}123");
-    assert!(told.text().contains("{}123"));
+    let fixture = three("tool_result");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-1 {}").await;
+    assert_eq!(published.results()[0].0, "{}123");
+    assert!(published.text().contains("{}123"));
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_rewritten_user_message_reaches_the_model_and_the_transcript() {
-    let asked = Asked::default();
-    let stage = three("user_message");
-    let runtime = stage.start(asked.clone());
-    let told = Told::of(&runtime, "hello ").await;
-    assert!(told.all().contains("hello 123"));
-    assert_eq!(asked.0.lock().unwrap()[0].messages[0].text(), "hello 123");
+    let recorder = RecordingProvider::default();
+    let fixture = three("user_message");
+    let runtime = fixture.start(recorder.clone());
+    let published = PromptEvents::of(&runtime, "hello ").await;
+    assert!(published.all().contains("hello 123"));
+    assert_eq!(
+        recorder.0.lock().unwrap()[0].messages[0].text(),
+        "hello 123"
+    );
     assert_eq!(runtime.messages().await[0].text(), "hello 123");
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_blocked_user_message_is_not_submitted() {
-    let stage = Stage::new().with("1", "user_message", "block");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "hello").await;
-    assert_eq!(told.types(), ["error", "done"]);
-    assert!(told.all().contains("1 refuses"));
+    let fixture = AgentFixture::new().with("1", "user_message", "block");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "hello").await;
+    assert_eq!(published.types(), ["error", "done"]);
+    assert!(published.all().contains("1 refuses"));
     assert!(runtime.messages().await.is_empty());
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn the_system_prompt_is_intercepted_once_and_again_after_a_reload() {
-    let asked = Asked::default();
-    let stage = three("before_agent_start");
-    let runtime = stage.start(asked.clone());
+    let recorder = RecordingProvider::default();
+    let fixture = three("before_agent_start");
+    let runtime = fixture.start(recorder.clone());
     for _ in 0..2 {
-        Told::of(&runtime, "hello").await;
+        PromptEvents::of(&runtime, "hello").await;
     }
-    let systems: Vec<String> = asked
+    let systems: Vec<String> = recorder
         .0
         .lock()
         .unwrap()
@@ -178,16 +187,17 @@ async fn the_system_prompt_is_intercepted_once_and_again_after_a_reload() {
         systems.iter().all(|system| system.ends_with("123")),
         "{systems:?}"
     );
-    let asks = |came: &[String]| {
-        came.iter()
+    let asks = |received: &[String]| {
+        received
+            .iter()
             .filter(|it| *it == "? before_agent_start")
             .count()
     };
-    assert_eq!(asks(&came(&runtime, "1").await), 1);
+    assert_eq!(asks(&received(&runtime, "1").await), 1);
     runtime.reload_extensions().await.expect("idle");
-    Told::of(&runtime, "hello").await;
+    PromptEvents::of(&runtime, "hello").await;
     assert_eq!(
-        asks(&came(&runtime, "1").await),
+        asks(&received(&runtime, "1").await),
         1,
         "the reloaded process is asked once"
     );
@@ -196,14 +206,18 @@ async fn the_system_prompt_is_intercepted_once_and_again_after_a_reload() {
 
 #[tokio::test]
 async fn a_built_in_tool_called_by_a_tool_is_intercepted() {
-    let stage = Stage::new().with("1", "tool_call", "mark");
-    let runtime = stage.demo();
+    let fixture = AgentFixture::new().with("1", "tool_call", "mark");
+    let runtime = fixture.demo();
     let file = runtime.toolbox().cwd().join("note");
-    std::fs::write(&file, "kept").expect("a file");
+    std::fs::write(&file, "kept").unwrap();
     let call = r#"/call say-1 {"call":"read","with":{"path":"note"}}"#;
-    let told = Told::of(&runtime, call).await;
-    assert!(told.results()[0].0.contains("kept"), "{:?}", told.results());
-    let asked = came(&runtime, "1").await;
+    let published = PromptEvents::of(&runtime, call).await;
+    assert!(
+        published.results()[0].0.contains("kept"),
+        "{:?}",
+        published.results()
+    );
+    let asked = received(&runtime, "1").await;
     assert_eq!(asked.iter().filter(|it| *it == "? tool_call").count(), 2);
     assert_eq!(
         runtime.messages().await.last().map(|it| it.role),

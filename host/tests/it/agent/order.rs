@@ -2,16 +2,16 @@
 
 use zot_host::message::Role;
 
-use super::stage::{Stage, Told, came, played};
+use super::fixture::{AgentFixture, PromptEvents, received, scripted};
 
 /// Arguments are published after the interceptors ran, not while the model streams them.
 #[tokio::test]
 async fn events_of_a_turn_with_a_tool_call() {
-    let stage = Stage::new().with("a", "turn_start,tool_call", "mark");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-a {}").await;
+    let fixture = AgentFixture::new().with("a", "turn_start,tool_call", "mark");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-a {}").await;
     assert_eq!(
-        told.types(),
+        published.types(),
         [
             "user_message",
             "turn_start",
@@ -33,7 +33,7 @@ async fn events_of_a_turn_with_a_tool_call() {
         ]
     );
     assert_eq!(
-        came(&runtime, "a").await,
+        received(&runtime, "a").await,
         [
             "session_start",
             "user_message",
@@ -59,13 +59,13 @@ async fn events_of_a_turn_with_a_tool_call() {
 
 #[tokio::test]
 async fn tool_args_stream_when_no_extension_intercepts_them() {
-    let stage = Stage::new();
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
-    let types = told.types();
+    let fixture = AgentFixture::new();
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
+    let types = published.types();
     let from = types.iter().position(|it| *it == "tool_use_start");
     assert_eq!(
-        types[from.expect("a call")..][..7],
+        types[from.unwrap()..][..7],
         [
             "tool_use_start",
             "tool_use_args",
@@ -81,11 +81,11 @@ async fn tool_args_stream_when_no_extension_intercepts_them() {
 
 #[tokio::test]
 async fn text_streams_when_no_extension_intercepts_it() {
-    let stage = Stage::new();
-    let runtime = stage.start(played(r#"{"text": ["one ", "two ", "three"]}"#));
-    let told = Told::of(&runtime, "count").await;
-    assert_eq!(told.text(), "one two three");
-    let pieces = told
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(r#"{"text": ["one ", "two ", "three"]}"#));
+    let published = PromptEvents::of(&runtime, "count").await;
+    assert_eq!(published.text(), "one two three");
+    let pieces = published
         .0
         .iter()
         .filter(|it| zot_protocol::Tagged::name(*it) == "text_delta");
@@ -100,27 +100,27 @@ async fn the_model_gets_an_error_result_for_an_invalid_call() {
         r#"{"tool_calls": [{"name": "read", "args": "{\"path\": "}]}"#,
         r#"{"text": "sorry"}"#,
     ];
-    let stage = Stage::new();
-    let runtime = stage.start(played(&turns.join("\n")));
-    let told = Told::of(&runtime, "go").await;
-    let results = told.results();
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(&turns.join("\n")));
+    let published = PromptEvents::of(&runtime, "go").await;
+    let results = published.results();
     assert!(results[0].0.contains("nope"), "{results:?}");
     assert!(results[1].0.contains("not JSON"), "{results:?}");
-    assert_eq!(told.text(), "sorry");
+    assert_eq!(published.text(), "sorry");
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_provider_failure_is_reported_once_and_leaves_a_valid_transcript() {
-    let stage = Stage::new();
-    let runtime = stage.start(played("{\"text\": \"half\", \"cut_off\": true}"));
-    let told = Told::of(&runtime, "go").await;
-    let last = told.types();
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted("{\"text\": \"half\", \"cut_off\": true}"));
+    let published = PromptEvents::of(&runtime, "go").await;
+    let last = published.types();
     assert_eq!(last[last.len() - 2..], ["turn_end", "done"]);
     assert!(
-        told.all().contains("stopped in the middle"),
+        published.all().contains("stopped in the middle"),
         "{}",
-        told.all()
+        published.all()
     );
     assert_eq!(
         runtime.messages().await.len(),
@@ -132,20 +132,20 @@ async fn a_provider_failure_is_reported_once_and_leaves_a_valid_transcript() {
 
 #[tokio::test]
 async fn exceeding_max_steps_is_an_error() {
-    let stage = Stage::new();
-    let mut config = stage.config(zot_host::provider::Demo::new());
+    let fixture = AgentFixture::new();
+    let mut config = fixture.config(zot_host::provider::Demo::new());
     config.max_steps = Some(1);
-    let runtime = zot_host::Runtime::new(config).expect("an agent");
-    let told = Told::of(&runtime, "/call read {\"path\":\".\"}").await;
-    let types = told.types();
+    let runtime = zot_host::Runtime::new(config).unwrap();
+    let published = PromptEvents::of(&runtime, "/call read {\"path\":\".\"}").await;
+    let types = published.types();
     assert_eq!(types[types.len() - 2..], ["error", "done"]);
     runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_second_prompt_is_rejected_while_one_runs() {
-    let stage = Stage::new();
-    let runtime = stage.start(played("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
     let events = runtime.prompt(zot_host::Prompt::text("go")).expect("idle");
     assert!(runtime.prompt(zot_host::Prompt::text("again")).is_err());
     assert!(runtime.compact().is_err());

@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn ext_accepts_a_directory_or_a_manifest_absolute_or_relative() {
-    let world = World::new();
-    named(&world.path("project/ext/todo"), "todo");
-    let dir = world.path("project/ext/todo");
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/ext/todo"), "todo");
+    let dir = fixture.path("project/ext/todo");
     for path in [
         "ext/todo",
         "./ext/todo/",
@@ -14,7 +14,7 @@ fn ext_accepts_a_directory_or_a_manifest_absolute_or_relative() {
         "../project/ext/todo",
         dir.to_str().unwrap(),
     ] {
-        let discovery = world.explicit(&[path]);
+        let discovery = fixture.explicit(&[path]);
         assert_eq!(
             started(&discovery),
             [("todo", Scope::Explicit, dir.as_path())],
@@ -25,11 +25,11 @@ fn ext_accepts_a_directory_or_a_manifest_absolute_or_relative() {
 
 #[test]
 fn a_missing_path_is_reported_and_the_others_load() {
-    let world = World::new();
-    named(&world.path("project/b"), "b");
-    let discovery = world.explicit(&["nope", "nope/extension.json", "b"]);
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/b"), "b");
+    let discovery = fixture.explicit(&["nope", "nope/extension.json", "b"]);
     assert_eq!(started_names(&discovery), ["b"]);
-    let path = world.path("project/nope");
+    let path = fixture.path("project/nope");
     assert_eq!(
         refusals(&discovery),
         [
@@ -41,21 +41,21 @@ fn a_missing_path_is_reported_and_the_others_load() {
 
 #[test]
 fn a_directory_without_a_manifest_is_an_error() {
-    let world = World::new();
-    fs::create_dir_all(world.path("project/b")).unwrap();
-    let manifest = world.path("project/b/extension.json");
+    let fixture = DiscoveryFixture::new();
+    fs::create_dir_all(fixture.path("project/b")).unwrap();
+    let manifest = fixture.path("project/b/extension.json");
     assert_eq!(
-        refusal(&world.explicit(&["b"])),
+        refusal(&fixture.explicit(&["b"])),
         format!("`{}`: does not exist", manifest.display())
     );
 }
 
 #[test]
 fn a_file_that_is_not_a_manifest_is_an_error() {
-    let world = World::new();
-    named(&world.path("project/b"), "b");
-    fs::write(world.path("project/b/main.py"), "").unwrap();
-    let discovery = world.explicit(&["b/main.py"]);
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/b"), "b");
+    fs::write(fixture.path("project/b/main.py"), "").unwrap();
+    let discovery = fixture.explicit(&["b/main.py"]);
     assert!(matches!(
         discovery.refused[0].reason,
         FindError::NotAnExtension
@@ -65,8 +65,8 @@ fn a_file_that_is_not_a_manifest_is_an_error() {
 
 #[test]
 fn an_empty_path_is_not_the_working_directory() {
-    let world = World::new();
-    named(&world.path("project"), "project");
-    assert_eq!(started_names(&world.explicit(&["."])), ["project"]);
-    assert!(refusal(&world.explicit(&[""])).contains("empty path"));
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project"), "project");
+    assert_eq!(started_names(&fixture.explicit(&["."])), ["project"]);
+    assert!(refusal(&fixture.explicit(&[""])).contains("empty path"));
 }

@@ -4,30 +4,30 @@ use super::*;
 
 #[test]
 fn a_project_extension_is_untrusted_until_the_user_answers() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
-    let discovery = discover(&world.search());
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
+    let discovery = discover(&fixture.search());
     assert_eq!(started_names(&discovery), [""; 0]);
     let untrusted = untrusted(&discovery);
     assert!(matches!(untrusted.why, Distrust::Unasked), "{untrusted:?}");
     assert_eq!(untrusted.to_string(), "not agreed to yet");
     let seen = untrusted.seen.as_ref().unwrap();
-    assert_eq!(Path::new(&seen.dir), world.project("lint"));
-    assert_eq!(seen.digest, digest(&world.project("lint")).unwrap());
+    assert_eq!(Path::new(&seen.dir), fixture.project("lint"));
+    assert_eq!(seen.digest, digest(&fixture.project("lint")).unwrap());
 }
 
 #[test]
 fn a_trust_answer_holds_until_a_file_changes() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
     let answer = |allowed| {
-        let discovery = discover(&world.search());
+        let discovery = discover(&fixture.search());
         untrusted(&discovery).answer(allowed).unwrap()
     };
     let with = |answer: &(String, Trust)| {
         discover(&Search {
             trust: remembered([answer.clone()]),
-            ..world.search()
+            ..fixture.search()
         })
     };
     let (yes, no) = (answer(true), answer(false));
@@ -35,7 +35,7 @@ fn a_trust_answer_holds_until_a_file_changes() {
     let discovery = with(&no);
     assert!(matches!(untrusted(&discovery).why, Distrust::Denied));
 
-    fs::write(world.project("lint").join("helper.py"), "import os").unwrap();
+    fs::write(fixture.project("lint").join("helper.py"), "import os").unwrap();
     for answer in [yes, no] {
         let discovery = with(&answer);
         let untrusted = untrusted(&discovery);
@@ -46,25 +46,27 @@ fn a_trust_answer_holds_until_a_file_changes() {
 
 #[test]
 fn a_trust_answer_does_not_cover_another_directory() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
-    let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
-    fs::rename(world.project("lint"), world.project("copy")).unwrap();
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
+    let answer = untrusted(&discover(&fixture.search()))
+        .answer(true)
+        .unwrap();
+    fs::rename(fixture.project("lint"), fixture.project("copy")).unwrap();
     let discovery = discover(&Search {
         trust: remembered([answer]),
-        ..world.search()
+        ..fixture.search()
     });
     assert!(matches!(untrusted(&discovery).why, Distrust::Unasked));
 }
 
 #[test]
 fn only_project_extensions_need_trust() {
-    let world = World::new();
-    named(&world.global("g"), "global");
-    named(&world.project("p"), "mine");
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("g"), "global");
+    named(&fixture.project("p"), "mine");
     let discovery = discover(&Search {
-        explicit: vec![world.project("p")],
-        ..world.search()
+        explicit: vec![fixture.project("p")],
+        ..fixture.search()
     });
     // An extension passed with `--ext` is the user's own choice, wherever it is.
     assert_eq!(started_names(&discovery), ["mine", "global"]);
@@ -72,11 +74,11 @@ fn only_project_extensions_need_trust() {
 
 #[test]
 fn an_untrusted_extension_does_not_shadow_a_global_one() {
-    let world = World::new();
-    named(&world.project("evil"), "guard");
-    named(&world.global("guard"), "guard");
-    let discovery = discover(&world.search());
-    let global = world.global("guard");
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("evil"), "guard");
+    named(&fixture.global("guard"), "guard");
+    let discovery = discover(&fixture.search());
+    let global = fixture.global("guard");
     assert_eq!(
         started(&discovery),
         [("guard", Scope::Global, global.as_path())]
@@ -92,13 +94,13 @@ fn an_untrusted_extension_does_not_shadow_a_global_one() {
 
 #[test]
 fn an_untrusted_project_cannot_disable_a_global_extension() {
-    let world = World::new();
-    disabled(&world.project("evil"), "guard");
-    named(&world.global("guard"), "guard");
-    let discovery = discover(&world.search());
+    let fixture = DiscoveryFixture::new();
+    disabled(&fixture.project("evil"), "guard");
+    named(&fixture.global("guard"), "guard");
+    let discovery = discover(&fixture.search());
     assert_eq!(
         started(&discovery),
-        [("guard", Scope::Global, world.global("guard").as_path())]
+        [("guard", Scope::Global, fixture.global("guard").as_path())]
     );
     assert_eq!(
         untrusted(&discovery).instead.as_ref().unwrap().scope,
@@ -108,41 +110,43 @@ fn an_untrusted_project_cannot_disable_a_global_extension() {
     let answer = untrusted(&discovery).answer(true).unwrap();
     let discovery = discover(&Search {
         trust: remembered([answer]),
-        ..world.search()
+        ..fixture.search()
     });
     assert_eq!(started_names(&discovery), [""; 0]);
 }
 
 #[test]
 fn a_disabled_project_extension_needs_no_answer() {
-    let world = World::new();
-    disabled(&world.project("p"), "todo");
-    let discovery = discover(&world.search());
+    let fixture = DiscoveryFixture::new();
+    disabled(&fixture.project("p"), "todo");
+    let discovery = discover(&fixture.search());
     assert_eq!(discovery.untrusted().count(), 0);
     assert_eq!(discovery.disabled().count(), 1);
 }
 
 #[test]
 fn a_shadowed_project_extension_needs_no_answer() {
-    let world = World::new();
-    named(&world.project("p"), "todo");
-    named(&world.path("mine"), "todo");
-    let discovery = world.explicit(&["../mine"]);
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("p"), "todo");
+    named(&fixture.path("mine"), "todo");
+    let discovery = fixture.explicit(&["../mine"]);
     assert_eq!(discovery.untrusted().count(), 0);
     assert_eq!(discovery.shadowed().count(), 1);
 }
 
 #[test]
 fn a_directory_too_large_to_digest_cannot_be_trusted() {
-    let world = World::new();
-    named(&world.project("p"), "todo");
-    let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("p"), "todo");
+    let answer = untrusted(&discover(&fixture.search()))
+        .answer(true)
+        .unwrap();
     // A sparse file, which uses no disk space and is rejected before it is read.
-    let file = fs::File::create(world.project("p").join("huge")).unwrap();
+    let file = fs::File::create(fixture.project("p").join("huge")).unwrap();
     file.set_len(256 * 1024 * 1024 + 1).unwrap();
     let discovery = discover(&Search {
         trust: remembered([answer]),
-        ..world.search()
+        ..fixture.search()
     });
     let untrusted = untrusted(&discovery);
     assert_eq!(
@@ -150,7 +154,7 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
         "no digest of its directory: more than 256 MiB"
     );
     assert!(untrusted.answer(true).is_none());
-    assert_eq!(started_names(&discover(&world.trusting())), ["todo"]);
+    assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);
 }
 
 // Other systems reject such a name.
@@ -158,10 +162,10 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
 #[test]
 fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {
     use std::os::unix::ffi::OsStrExt;
-    let world = World::new();
+    let fixture = DiscoveryFixture::new();
     let name = std::ffi::OsStr::from_bytes(b"\xff");
-    named(&world.project("").join(name), "todo");
-    let discovery = discover(&world.search());
+    named(&fixture.project("").join(name), "todo");
+    let discovery = discover(&fixture.search());
     let untrusted = untrusted(&discovery);
     assert!(matches!(untrusted.why, Distrust::NotUtf8), "{untrusted:?}");
     assert!(untrusted.answer(true).is_none());
@@ -169,13 +173,13 @@ fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {
 
 #[test]
 fn a_project_manifest_that_is_a_symlink_is_rejected() {
-    let world = World::new();
-    write(&world.path("project"), r#"{"name": "x", "exec": "y"}"#);
-    fs::create_dir_all(world.project("p")).unwrap();
-    let link = world.project("p").join("extension.json");
+    let fixture = DiscoveryFixture::new();
+    write(&fixture.path("project"), r#"{"name": "x", "exec": "y"}"#);
+    fs::create_dir_all(fixture.project("p")).unwrap();
+    let link = fixture.project("p").join("extension.json");
     symlink("../../../extension.json", &link).unwrap();
     assert_eq!(
-        refusal(&discover(&world.trusting())),
+        refusal(&discover(&fixture.trusting())),
         format!(
             "`{}`: is a symlink, which a project-local manifest must not be",
             link.display()
@@ -185,36 +189,36 @@ fn a_project_manifest_that_is_a_symlink_is_rejected() {
 
 #[test]
 fn trusting_a_symlink_within_the_project_trusts_its_target() {
-    let world = World::new();
-    named(&world.path("project/working-copy"), "todo");
-    fs::create_dir_all(world.project("")).unwrap();
-    symlink("../../working-copy", world.project("link")).unwrap();
-    let discovery = discover(&world.search());
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/working-copy"), "todo");
+    fs::create_dir_all(fixture.project("")).unwrap();
+    symlink("../../working-copy", fixture.project("link")).unwrap();
+    let discovery = discover(&fixture.search());
     let (dir, trust) = untrusted(&discovery).answer(true).unwrap();
-    assert_eq!(Path::new(&dir), world.path("project/working-copy"));
+    assert_eq!(Path::new(&dir), fixture.path("project/working-copy"));
     let discovery = discover(&Search {
         trust: remembered([(dir, trust)]),
-        ..world.search()
+        ..fixture.search()
     });
     assert_eq!(
         started(&discovery),
-        [("todo", Scope::Project, world.project("link").as_path())]
+        [("todo", Scope::Project, fixture.project("link").as_path())]
     );
 }
 
 #[test]
 fn a_symlink_out_of_the_project_is_rejected() {
-    let world = World::new();
-    named(&world.path("working-copy"), "todo");
-    fs::create_dir_all(world.project("")).unwrap();
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("working-copy"), "todo");
+    fs::create_dir_all(fixture.project("")).unwrap();
     for target in [
-        world.path("working-copy"),
+        fixture.path("working-copy"),
         PathBuf::from("../../../working-copy"),
     ] {
-        let link = world.project("link");
+        let link = fixture.project("link");
         symlink(target, &link).unwrap();
         assert_eq!(
-            refusal(&discover(&world.trusting())),
+            refusal(&discover(&fixture.trusting())),
             format!(
                 "`{}`: leads out of the project, which nothing in `.zot/extensions` may do",
                 link.display()
@@ -226,15 +230,15 @@ fn a_symlink_out_of_the_project_is_rejected() {
 
 #[test]
 fn the_extensions_of_a_project_share_one_digest_limit() {
-    let world = World::new();
+    let fixture = DiscoveryFixture::new();
     for name in ["a", "b", "c"] {
-        named(&world.project(name), name);
-        let file = fs::File::create(world.project(name).join("large")).unwrap();
+        named(&fixture.project(name), name);
+        let file = fs::File::create(fixture.project(name).join("large")).unwrap();
         // Sparse, so the large size uses no disk space.
         let mib = if name == "b" { 256 } else { 1 };
         file.set_len(mib * 1024 * 1024).unwrap();
     }
-    let discovery = discover(&world.search());
+    let discovery = discover(&fixture.search());
     let why: Vec<String> = discovery
         .untrusted()
         .map(|(_, it)| it.to_string())

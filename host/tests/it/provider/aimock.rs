@@ -50,16 +50,16 @@ async fn aimock(options: &[&str]) -> Option<Aimock> {
         .stderr(Stdio::inherit())
         .spawn()
         .expect("node starts");
-    let stdout = child.stdout.take().expect("piped");
+    let stdout = child.stdout.take().unwrap();
     let mut server = Aimock {
         child,
         url: String::new(),
     };
-    let stdout = tokio::process::ChildStdout::from_std(stdout).expect("a pipe");
+    let stdout = tokio::process::ChildStdout::from_std(stdout).unwrap();
     let mut lines = BufReader::new(stdout).lines();
     let listening = async {
         loop {
-            let line = lines.next_line().await.expect("text").expect("its address");
+            let line = lines.next_line().await.unwrap().expect("its address");
             if let Some(at) = line.find("http://") {
                 return line[at..].trim().to_owned();
             }
@@ -206,7 +206,7 @@ async fn random_chaos_gives_complete_answers_or_errors() {
     for _ in 0..30 {
         for (provider, model) in both(&server) {
             let mut deltas = all(provider.stream(request_to(model, vec![user("hello")]))).await;
-            match deltas.pop().expect("an end") {
+            match deltas.pop().unwrap() {
                 Ok(end) => {
                     assert_eq!(end, stop(StopReason::EndTurn));
                     complete += 1;

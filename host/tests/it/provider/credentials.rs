@@ -11,21 +11,17 @@ use zot_host::{
 use super::CANARY;
 
 fn home() -> (TempDir, Home) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path().join("zot"));
     (folder, home)
 }
 
 fn key(text: &str) -> ApiKey {
-    ApiKey::new(text).expect("a key")
+    ApiKey::new(text).unwrap()
 }
 
 fn mode(home: &Home) -> u32 {
-    fs::metadata(home.auth())
-        .expect("a file")
-        .permissions()
-        .mode()
-        & 0o777
+    fs::metadata(home.auth()).unwrap().permissions().mode() & 0o777
 }
 
 #[test]
@@ -35,8 +31,8 @@ fn a_key_comes_from_the_flag_then_the_environment_then_the_file() {
     let none = |_: &str| None;
     let var = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "from-variable\n".into());
     let empty = |_: &str| Some(std::ffi::OsString::new());
-    assert_eq!(keys.find("anthropic", None, none).expect("fine"), None);
-    keys.set("anthropic", &key("from-file")).expect("kept");
+    assert_eq!(keys.find("anthropic", None, none).unwrap(), None);
+    keys.set("anthropic", &key("from-file")).unwrap();
     let given = key("given");
     for (found, expected) in [
         (keys.find("anthropic", Some(&given), var), "given"),
@@ -44,10 +40,10 @@ fn a_key_comes_from_the_flag_then_the_environment_then_the_file() {
         (keys.find("anthropic", None, empty), "from-file"),
         (keys.find("anthropic", None, none), "from-file"),
     ] {
-        assert_eq!(found.expect("fine").expect("a key").expose(), expected);
+        assert_eq!(found.unwrap().unwrap().expose(), expected);
     }
     assert_eq!(
-        keys.find("ollama", None, var).expect("fine"),
+        keys.find("ollama", None, var).unwrap(),
         None,
         "another provider's key is not used"
     );
@@ -57,20 +53,17 @@ fn a_key_comes_from_the_flag_then_the_environment_then_the_file() {
 fn keys_are_stored_privately_listed_by_name_and_removed() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
-    assert_eq!(keys.list().expect("fine"), Vec::<String>::new());
-    keys.set("openai", &key("one")).expect("kept");
-    keys.set("anthropic", &key(CANARY)).expect("kept");
-    keys.set("openai", &key("two")).expect("kept");
+    assert_eq!(keys.list().unwrap(), Vec::<String>::new());
+    keys.set("openai", &key("one")).unwrap();
+    keys.set("anthropic", &key(CANARY)).unwrap();
+    keys.set("openai", &key("two")).unwrap();
     assert_eq!(mode(&home), 0o600);
-    assert_eq!(keys.list().expect("fine"), ["openai", "anthropic"]);
-    assert_eq!(
-        keys.get("openai").expect("fine").expect("a key").expose(),
-        "two"
-    );
+    assert_eq!(keys.list().unwrap(), ["openai", "anthropic"]);
+    assert_eq!(keys.get("openai").unwrap().unwrap().expose(), "two");
     assert!(!format!("{keys:?}").contains(CANARY));
-    assert!(keys.remove("openai").expect("fine"));
-    assert!(!keys.remove("openai").expect("fine"));
-    assert_eq!(keys.list().expect("fine"), ["anthropic"]);
+    assert!(keys.remove("openai").unwrap());
+    assert!(!keys.remove("openai").unwrap());
+    assert_eq!(keys.list().unwrap(), ["anthropic"]);
     let error = keys
         .set("gemini", &key("x"))
         .expect_err("unknown provider")
@@ -85,9 +78,9 @@ fn keys_are_stored_privately_listed_by_name_and_removed() {
 fn a_key_file_readable_by_others_is_rejected_until_a_key_is_set() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
-    keys.set("anthropic", &key(CANARY)).expect("kept");
+    keys.set("anthropic", &key(CANARY)).unwrap();
     for mode_bits in [0o644, 0o640, 0o604] {
-        fs::set_permissions(home.auth(), fs::Permissions::from_mode(mode_bits)).expect("chmod");
+        fs::set_permissions(home.auth(), fs::Permissions::from_mode(mode_bits)).unwrap();
         let error = keys.get("anthropic").expect_err("rejected");
         assert!(
             matches!(error, CredentialsError::Readable { .. }),
@@ -96,15 +89,15 @@ fn a_key_file_readable_by_others_is_rejected_until_a_key_is_set() {
         assert!(error.to_string().contains("hint: chmod 600 "), "{error}");
         assert_eq!(keys.get("openai").expect("no key stored"), None);
     }
-    keys.set("anthropic", &key(CANARY)).expect("kept");
+    keys.set("anthropic", &key(CANARY)).unwrap();
     assert_eq!(mode(&home), 0o600);
-    keys.get("anthropic").expect("fine").expect("a key");
+    keys.get("anthropic").unwrap().unwrap();
 }
 
 #[test]
 fn an_invalid_key_file_is_reported_without_its_content() {
     let (_folder, home) = home();
-    fs::create_dir_all(home.path()).expect("made");
+    fs::create_dir_all(home.path()).unwrap();
     let keys = Credentials::of(&home);
     for invalid in [
         format!("{{\"anthropic\": {{\"api_key\": \"{CANARY}"),
@@ -114,20 +107,20 @@ fn an_invalid_key_file_is_reported_without_its_content() {
         "\0\0\0".to_owned(),
         String::new(),
     ] {
-        fs::write(home.auth(), &invalid).expect("written");
-        fs::set_permissions(home.auth(), fs::Permissions::from_mode(0o600)).expect("chmod");
+        fs::write(home.auth(), &invalid).unwrap();
+        fs::set_permissions(home.auth(), fs::Permissions::from_mode(0o600)).unwrap();
         let error = keys.get("anthropic").expect_err("rejected");
-        let said = format!("{error} {error:?}");
+        let message = format!("{error} {error:?}");
         assert!(
-            said.contains("auth.json") && !said.contains(CANARY),
-            "{said}"
+            message.contains("auth.json") && !message.contains(CANARY),
+            "{message}"
         );
     }
     keys.set("openai", &key("x"))
         .expect_err("an invalid file is not overwritten");
-    assert_eq!(fs::read(home.auth()).expect("there"), b"");
-    fs::remove_file(home.auth()).expect("removed");
-    fs::create_dir(home.auth()).expect("made");
+    assert_eq!(fs::read(home.auth()).unwrap(), b"");
+    fs::remove_file(home.auth()).unwrap();
+    fs::create_dir(home.auth()).unwrap();
     keys.get("anthropic").expect_err("auth.json is a directory");
 }
 
@@ -137,12 +130,12 @@ fn an_invalid_key_variable_is_reported_without_its_value() {
     let keys = Credentials::of(&home);
     let var = |_: &str| Some(format!("{CANARY} {CANARY}").into());
     let error = keys.find("openai", None, var).expect_err("rejected");
-    let said = format!("{error} {error:?}");
+    let message = format!("{error} {error:?}");
     assert!(
-        said.starts_with("OPENAI_API_KEY: the key has a character"),
-        "{said}"
+        message.starts_with("OPENAI_API_KEY: the key has a character"),
+        "{message}"
     );
-    assert!(!said.contains(CANARY), "{said}");
+    assert!(!message.contains(CANARY), "{message}");
 }
 
 #[test]
@@ -153,9 +146,9 @@ fn concurrent_writers_all_store_their_keys() {
         thread::scope(|scope| {
             for name in ["anthropic", "openai", "ollama"] {
                 let keys = Credentials::of(&home);
-                scope.spawn(move || keys.set(name, &key(name)).expect("kept"));
+                scope.spawn(move || keys.set(name, &key(name)).unwrap());
             }
         });
-        assert_eq!(Credentials::of(&home).list().expect("fine").len(), 3);
+        assert_eq!(Credentials::of(&home).list().unwrap().len(), 3);
     }
 }

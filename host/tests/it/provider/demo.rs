@@ -19,7 +19,7 @@ fn request(messages: Vec<Message>) -> super::Request {
 }
 
 fn script(text: &str) -> Demo {
-    Demo::with_script(Script::parse(text).expect("a script"))
+    Demo::with_script(Script::parse(text).unwrap())
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_call_line_calls_a_tool_and_answers_with_its_result() {
 
 #[tokio::test]
 async fn an_invalid_call_line_is_explained() {
-    for (line, said) in [
+    for (line, message) in [
         ("/call", "needs a tool"),
         ("/call read {", "not JSON"),
         ("/call read [1]", "must be a JSON object"),
@@ -89,7 +89,7 @@ async fn an_invalid_call_line_is_explained() {
         let Delta::Text(text) = &deltas[0] else {
             panic!("{deltas:?}");
         };
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(message), "{text}");
     }
 }
 
@@ -184,7 +184,7 @@ async fn a_scripted_delay_is_honoured() {
 
 #[test]
 fn an_invalid_script_line_is_named() {
-    for (text, said) in [
+    for (text, message) in [
         (
             "{}\n\n{\"txt\": 1}",
             "line 3 of the script is no turn: unknown field `txt`",
@@ -201,14 +201,14 @@ fn an_invalid_script_line_is_named() {
         ("nonsense", "expected ident at column 2"),
     ] {
         let error = Script::parse(text).expect_err("invalid script").to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(message), "{error}");
     }
     let error =
         Script::read(std::path::Path::new("/nowhere/turns.jsonl")).expect_err("missing file");
     assert!(matches!(error, ScriptError::Io { .. }), "{error}");
     assert_eq!(
         Script::parse(&format!("{}\n", json!({"text": "x"})))
-            .expect("one")
+            .unwrap()
             .len(),
         1
     );

@@ -12,7 +12,7 @@ use super::{
     Reply, Server, all, anthropic, broken, catalogue, endpoint, events, joined, openai, request_to,
     stop, user, whole,
 };
-use crate::support::{HANG, http::End, until, within};
+use crate::support::{TEST_TIMEOUT, http::End, until, within};
 
 const MODEL: &str = "claude-haiku-4-5";
 
@@ -148,8 +148,8 @@ async fn an_answer_that_ends_early_is_reported_as_cut_off() {
             // Cut at every byte before the final event, including inside a word or a UTF-8
             // sequence.
             let complete = match name {
-                "anthropic" => body.find("\"message_stop\"").expect("an end") - 1,
-                _ => body.find("\"finish_reason\":\"stop\"").expect("an end"),
+                "anthropic" => body.find("\"message_stop\"").unwrap() - 1,
+                _ => body.find("\"finish_reason\":\"stop\"").unwrap(),
             };
             let bytes = body.into_bytes();
             let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end)).await;
@@ -212,8 +212,7 @@ async fn a_reset_connection_is_retried_only_before_the_first_delta() {
             assert_eq!(server.got().len(), 2, "{end:?}");
         }
     }
-    let half =
-        |body: &str| vec![Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Reset)];
+    let half = |body: &str| vec![Reply::events(&body[..body.find("wö").unwrap()]).end(End::Reset)];
     for (provider, server, _) in both(half).await {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert!(
@@ -236,7 +235,7 @@ async fn an_error_event_in_the_stream_is_reported() {
     assert_eq!(server.got().len(), 2);
 
     let half = super::anthropic::text_answer(&["Half"]);
-    let half = &half[..half.find("event: content_block_stop").expect("a block")];
+    let half = &half[..half.find("event: content_block_stop").unwrap()];
     let body = half.to_owned() + &events(&[overloaded()]);
     let server = Server::with(vec![Reply::events(body)]).await;
     let (deltas, error) = broken(anthropic(&server.url).stream(hi())).await;
@@ -267,7 +266,7 @@ async fn a_malformed_event_stream_is_reported() {
         headers: vec![("content-type", "text/html".into())],
         ..Reply::events("<html>Log in</html>")
     };
-    for (body, said) in [
+    for (body, message) in [
         (
             Reply::events("data: {\"type\": \"message_st\n\n"),
             "not the JSON it should be",
@@ -294,7 +293,7 @@ async fn a_malformed_event_stream_is_reported() {
                 matches!(error, ProviderError::Malformed { .. }),
                 "{error:?}"
             );
-            assert!(error.to_string().contains(said), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
             assert_eq!(server.got().len(), 1);
         }
     }
@@ -355,7 +354,7 @@ async fn dropping_the_stream_closes_a_stalled_connection() {
     for stalling in [
         |_: &str| Reply::nothing(End::Stall),
         |_: &str| Reply::events("").end(End::Stall),
-        |body: &str| Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Stall),
+        |body: &str| Reply::events(&body[..body.find("wö").unwrap()]).end(End::Stall),
     ] {
         for (provider, mut server, _) in both(|body| vec![stalling(body)]).await {
             let mut deltas = provider.stream(hi());
@@ -401,20 +400,21 @@ async fn an_idle_connection_times_out() {
 #[tokio::test]
 async fn an_unreachable_server_is_reported() {
     // Bind and drop a listener to get an unused port.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let start = Instant::now();
     let (_, error) = broken(anthropic(&url).stream(hi())).await;
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.starts_with("anthropic could not be reached: "),
-        "{said}"
+        message.starts_with("anthropic could not be reached: "),
+        "{message}"
     );
-    assert!(said.ends_with("\nhint: is the server running?"), "{said}");
-    assert!(start.elapsed() < HANG);
+    assert!(
+        message.ends_with("\nhint: is the server running?"),
+        "{message}"
+    );
+    assert!(start.elapsed() < TEST_TIMEOUT);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ fn wanted(flags: &Value) -> Wanted {
     Wanted {
         provider: text("provider"),
         model: text("model"),
-        api_key: text("api_key").map(|key| ApiKey::new(&key).expect("a key")),
+        api_key: text("api_key").map(|key| ApiKey::new(&key).unwrap()),
         base_url: text("base_url"),
         script: text("script").map(Into::into),
     }
@@ -23,8 +23,8 @@ fn wanted(flags: &Value) -> Wanted {
 
 /// Resolves with API keys of these providers in the environment.
 fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, ResolveError> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = serde_json::from_value(config.clone()).expect("a configuration");
+    let folder = tempfile::tempdir().unwrap();
+    let config = serde_json::from_value(config.clone()).unwrap();
     let vars = |name: &str| {
         let has = keys
             .iter()
@@ -42,7 +42,7 @@ fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, Resolv
 
 fn error(flags: &Value, keys: &[&str]) -> String {
     let resolved = with(flags, &json!({}), keys);
-    resolved.err().expect("an error").to_string()
+    resolved.err().unwrap().to_string()
 }
 
 #[test]
@@ -148,14 +148,14 @@ fn flags_override_the_configuration_which_overrides_available_keys() {
 
 #[test]
 fn missing_settings_are_reported_with_a_hint() {
-    let said = error(&json!({}), &[]);
+    let message = error(&json!({}), &[]);
     for word in [
         "ANTHROPIC_API_KEY",
         "OPENAI_API_KEY",
         "zot auth set",
         "--provider demo",
     ] {
-        assert!(said.contains(word), "{said}");
+        assert!(message.contains(word), "{message}");
     }
     assert_eq!(
         error(&json!({"provider": "openai"}), &["anthropic"]),
@@ -187,12 +187,7 @@ fn missing_settings_are_reported_with_a_hint() {
 
 #[test]
 fn is_no_key_is_true_only_for_a_missing_key() {
-    let is_no_key = |flags| {
-        with(&flags, &json!({}), &[])
-            .err()
-            .expect("an error")
-            .is_no_key()
-    };
+    let is_no_key = |flags| with(&flags, &json!({}), &[]).err().unwrap().is_no_key();
     assert!(is_no_key(json!({})));
     assert!(is_no_key(json!({"provider": "anthropic"})));
     assert!(!is_no_key(json!({"provider": "gemini"})));
@@ -200,12 +195,12 @@ fn is_no_key_is_true_only_for_a_missing_key() {
 
 #[test]
 fn models_json_is_loaded_and_its_errors_are_reported() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
     assert_eq!(Catalogue::load(&home).1, Vec::<String>::new());
     let models =
         json!({"models": [{"provider": "ollama", "id": "q", "context_window": 9}, {"id": "w"}]});
-    fs::write(home.models(), models.to_string()).expect("written");
+    fs::write(home.models(), models.to_string()).unwrap();
     let (catalogue, faults) = Catalogue::load(&home);
     assert_eq!(catalogue.model("ollama", "q").context_window, 9);
     assert_eq!(faults.len(), 1);
@@ -214,6 +209,6 @@ fn models_json_is_loaded_and_its_errors_are_reported() {
         "{}",
         faults[0]
     );
-    fs::write(home.models(), vec![b' '; 2 << 20]).expect("written");
+    fs::write(home.models(), vec![b' '; 2 << 20]).unwrap();
     assert!(Catalogue::load(&home).1[0].contains("larger than"));
 }

@@ -34,15 +34,15 @@ async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
         ];
         for provider in providers {
             let (_, error) = broken(provider.stream(request_to("m", vec![user("hi")]))).await;
-            for said in [
+            for message in [
                 error.to_string(),
                 format!("{error:?}"),
                 format!("{error:#?}"),
             ] {
-                assert!(!said.contains(CANARY), "{said}");
+                assert!(!message.contains(CANARY), "{message}");
                 assert!(
-                    !said.contains('\u{1b}') && !said.contains("\\u{1b}"),
-                    "{said}"
+                    !message.contains('\u{1b}') && !message.contains("\\u{1b}"),
+                    "{message}"
                 );
             }
         }

@@ -6,18 +6,18 @@ use zot_host::session::SessionError;
 use super::*;
 
 /// Opens these bytes as a session, appends a message, and opens the result again.
-fn open_and_reopen(world: &World, bytes: &[u8]) -> Vec<Message> {
-    fs::create_dir_all(world.sessions.dir()).unwrap();
-    let path = world.sessions.dir().join("x.jsonl");
+fn open_and_reopen(fixture: &SessionFixture, bytes: &[u8]) -> Vec<Message> {
+    fs::create_dir_all(fixture.sessions.dir()).unwrap();
+    let path = fixture.sessions.dir().join("x.jsonl");
     fs::write(&path, bytes).unwrap();
-    let mut opened = match world.sessions.open(&path, "demo", "demo") {
+    let mut opened = match fixture.sessions.open(&path, "demo", "demo") {
         // Changing a single digit makes it a newer version.
         Err(SessionError::Newer { .. }) => return Vec::new(),
         opened => opened.unwrap(),
     };
     let _ = opened.session.append(&user("on")).unwrap();
     drop(opened.session);
-    let again = world.sessions.open(&path, "demo", "demo").unwrap();
+    let again = fixture.sessions.open(&path, "demo", "demo").unwrap();
     let is_unexpected = |notice: &Notice| {
         !matches!(
             notice,
@@ -30,7 +30,7 @@ fn open_and_reopen(world: &World, bytes: &[u8]) -> Vec<Message> {
         again.notices
     );
     assert_eq!(again.transcript.last(), Some(&user("on")));
-    for entry in fs::read_dir(world.sessions.dir()).unwrap() {
+    for entry in fs::read_dir(fixture.sessions.dir()).unwrap() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
     opened.transcript
@@ -38,18 +38,18 @@ fn open_and_reopen(world: &World, bytes: &[u8]) -> Vec<Message> {
 
 #[test]
 fn a_file_cut_at_any_byte_keeps_all_complete_messages() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let whole = fs::read(&path).unwrap();
     for end in 0..=whole.len() {
         let cut = &whole[..end];
-        let transcript = open_and_reopen(&world, cut);
+        let transcript = open_and_reopen(&fixture, cut);
         // A line without its newline is complete.
         let newline = usize::from(whole.get(end) == Some(&b'\n'));
         let complete = memchr::memchr_iter(b'\n', cut).count() + newline;
         let messages = complete.saturating_sub(2);
-        let said = &turn()[..messages];
-        assert_eq!(transcript[..messages], *said, "cut at {end}");
+        let expected = &turn()[..messages];
+        assert_eq!(transcript[..messages], *expected, "cut at {end}");
         // A final tool call without a result is cancelled.
         assert_eq!(transcript.len(), messages + usize::from(messages == 2));
     }
@@ -60,15 +60,15 @@ proptest! {
 
     #[test]
     fn random_bytes_are_recovered_from(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        open_and_reopen(&World::new(), &bytes);
+        open_and_reopen(&SessionFixture::new(), &bytes);
     }
 
     #[test]
     fn shuffled_and_corrupted_lines_are_recovered_from(
         picks in proptest::collection::vec((0..9_usize, any::<u8>(), 0..200_usize), 0..20)
     ) {
-        let world = World::new();
-        let path = world.write_session(&turn());
+        let fixture = SessionFixture::new();
+        let path = fixture.write_session(&turn());
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<_> = text.lines().collect();
         let mut bytes = Vec::new();
@@ -81,6 +81,6 @@ proptest! {
             bytes.extend(line);
             bytes.push(b'\n');
         }
-        open_and_reopen(&world, &bytes);
+        open_and_reopen(&fixture, &bytes);
     }
 }

@@ -11,9 +11,9 @@ use super::*;
 
 #[test]
 fn a_resumed_session_has_all_messages() {
-    let world = World::new();
-    world.write_session(&turn());
-    let opened = without_notices(world.resume());
+    let fixture = SessionFixture::new();
+    fixture.write_session(&turn());
+    let opened = without_notices(fixture.resume());
     assert_eq!(opened.transcript, turn());
     assert_eq!(opened.earlier, []);
     assert_eq!(
@@ -26,8 +26,8 @@ fn a_resumed_session_has_all_messages() {
 
 #[test]
 fn the_file_format_is_as_documented() {
-    let world = World::new();
-    let mut opened = world.create();
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let session = &mut opened.session;
     let _ = session.append(&user("\n  look\tat it \nnow")).unwrap();
     let _ = session.set_model("openai", "gpt").unwrap();
@@ -46,7 +46,7 @@ fn the_file_format_is_as_documented() {
         name.ends_with(&format!("-{}.jsonl", session.id())),
         "{name}"
     );
-    let project = fs::canonicalize(world.path("project")).unwrap();
+    let project = fs::canonicalize(fixture.path("project")).unwrap();
     assert_eq!(head["cwd"], project.to_str().unwrap());
     assert_eq!(
         lines[1],
@@ -66,14 +66,14 @@ fn the_file_format_is_as_documented() {
 
 #[test]
 fn a_compaction_restarts_the_transcript_and_keeps_earlier_messages() {
-    let world = World::new();
-    let path = world.write_session(&turn());
-    let mut opened = without_notices(world.resume());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let mut opened = without_notices(fixture.resume());
     let _ = opened.session.compact(&user("summary")).unwrap();
     let _ = opened.session.append(&assistant("on")).unwrap();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     drop(opened);
-    let opened = without_notices(world.resume());
+    let opened = without_notices(fixture.resume());
     assert_eq!(opened.transcript, [user("summary"), assistant("on")]);
     assert_eq!(opened.earlier, turn());
     assert_eq!(
@@ -89,8 +89,8 @@ fn a_compaction_restarts_the_transcript_and_keeps_earlier_messages() {
 
 #[test]
 fn a_session_file_is_created_with_the_first_message() {
-    let world = World::new();
-    let mut opened = world.create();
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     let _ = opened.session.sync().unwrap();
     assert!(!opened.session.path().unwrap().exists());
@@ -100,68 +100,73 @@ fn a_session_file_is_created_with_the_first_message() {
 
 #[test]
 fn session_files_are_private() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&path), 0o600);
-    assert_eq!(mode(world.sessions.dir()), 0o700);
-    assert_eq!(mode(&world.path("home/sessions")), 0o700);
-    assert_eq!(mode(&world.path("home")), 0o700);
+    assert_eq!(mode(fixture.sessions.dir()), 0o700);
+    assert_eq!(mode(&fixture.path("home/sessions")), 0o700);
+    assert_eq!(mode(&fixture.path("home")), 0o700);
 }
 
 #[test]
 fn each_directory_has_its_own_sessions() {
-    let world = World::new();
-    world.write_session(&turn());
-    let other = Sessions::of(&Home::at(world.path("home")), world.dir.path());
-    assert_ne!(other.dir(), world.sessions.dir());
+    let fixture = SessionFixture::new();
+    fixture.write_session(&turn());
+    let other = Sessions::of(&Home::at(fixture.path("home")), fixture.dir.path());
+    assert_ne!(other.dir(), fixture.sessions.dir());
     let opened = other.continue_latest("demo", "demo").unwrap();
     assert_eq!(*notice(&opened), Notice::NoneYet);
     assert_eq!(opened.transcript, []);
     // A symlink to the directory leads to the same sessions.
-    std::os::unix::fs::symlink(world.path("project"), world.path("link")).unwrap();
-    let link = Sessions::of(&Home::at(world.path("home")), &world.path("link"));
-    assert_eq!(link.dir(), world.sessions.dir());
+    std::os::unix::fs::symlink(fixture.path("project"), fixture.path("link")).unwrap();
+    let link = Sessions::of(&Home::at(fixture.path("home")), &fixture.path("link"));
+    assert_eq!(link.dir(), fixture.sessions.dir());
 }
 
 #[test]
 fn continue_opens_the_most_recently_written_session() {
-    let world = World::new();
-    let first = world.write_session(&[user("first")]);
-    let second = world.write_session(&[user("second")]);
-    assert_eq!(world.resume().transcript, [user("second")]);
+    let fixture = SessionFixture::new();
+    let first = fixture.write_session(&[user("first")]);
+    let second = fixture.write_session(&[user("second")]);
+    assert_eq!(fixture.resume().transcript, [user("second")]);
     // File timestamps have a resolution of a few milliseconds.
     let file = fs::File::options().append(true).open(second).unwrap();
     let earlier = SystemTime::now() - Duration::from_secs(1);
     file.set_modified(earlier).unwrap();
-    let mut opened = world.sessions.open(&first, "demo", "demo").unwrap();
+    let mut opened = fixture.sessions.open(&first, "demo", "demo").unwrap();
     let _ = opened.session.append(&assistant("again")).unwrap();
     drop(opened);
-    assert_eq!(world.resume().session.path(), Some(first.as_path()));
+    assert_eq!(fixture.resume().session.path(), Some(first.as_path()));
 }
 
 #[test]
 fn an_explicit_session_file_is_created_at_once_and_reopened() {
-    let world = World::new();
-    let path = world.path("mine.jsonl");
+    let fixture = SessionFixture::new();
+    let path = fixture.path("mine.jsonl");
     let choice = Choice::File(path.clone());
-    let begin = || world.sessions.begin(&choice, "demo", "demo").unwrap();
+    let begin = || fixture.sessions.begin(&choice, "demo", "demo").unwrap();
     let mut opened = without_notices(begin());
     assert_eq!(types(&path), "session");
     let _ = opened.session.append(&user("hello")).unwrap();
     drop(opened);
     assert_eq!(without_notices(begin()).transcript, [user("hello")]);
-    assert!(world.sessions.list().sessions.is_empty());
+    assert!(fixture.sessions.list().sessions.is_empty());
 }
 
 #[test]
 fn without_a_session_nothing_is_written() {
-    let world = World::new();
-    let mut opened = without_notices(world.sessions.begin(&Choice::Off, "demo", "demo").unwrap());
+    let fixture = SessionFixture::new();
+    let mut opened = without_notices(
+        fixture
+            .sessions
+            .begin(&Choice::Off, "demo", "demo")
+            .unwrap(),
+    );
     assert!(opened.session.is_off());
     assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
     assert_eq!(opened.session.sync().unwrap(), Written::Off);
-    assert!(!world.path("home").exists());
+    assert!(!fixture.path("home").exists());
 }
 
 #[test]
@@ -171,10 +176,10 @@ fn a_home_that_cannot_be_created_disables_sessions_with_a_notice() {
         for choice in [Choice::New, Choice::Continue] {
             let opened = sessions.begin(&choice, "demo", "demo").unwrap();
             assert!(opened.session.is_off());
-            let said = opened.notices[0].to_string();
+            let message = opened.notices[0].to_string();
             assert!(
-                said.starts_with(&format!("this session is not kept: `{home}")),
-                "{said}"
+                message.starts_with(&format!("this session is not kept: `{home}")),
+                "{message}"
             );
         }
     }
@@ -182,7 +187,7 @@ fn a_home_that_cannot_be_created_disables_sessions_with_a_notice() {
 
 #[test]
 fn deeply_nested_arguments_are_stored_as_text() {
-    let world = World::new();
+    let fixture = SessionFixture::new();
     for depth in [10, 99, 101, 120, 126] {
         let mut value = json!(1);
         for _ in 0..depth {
@@ -193,8 +198,8 @@ fn deeply_nested_arguments_are_stored_as_text() {
             message(Role::Assistant, vec![Block::ToolCall { id, name, args }])
         };
         let deep = args(json!({ "x": value }));
-        world.write_session(&[user("x"), call(deep.clone()), result("c")]);
-        let opened = without_notices(world.resume());
+        fixture.write_session(&[user("x"), call(deep.clone()), result("c")]);
+        let opened = without_notices(fixture.resume());
         let text = Value::Object(deep.clone()).to_string();
         let kept = if depth <= 100 {
             deep

@@ -5,14 +5,14 @@ use std::process::Command;
 use zot_host::session::{Choice, SessionError};
 
 use super::*;
-use crate::support::{is_played, rerun, skipped};
+use crate::support::{is_helper_process, rerun, skipped};
 
 /// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
 /// up.
 fn run_in_mount_namespace(part: &str, mount: &str) {
-    let mut trial = Command::new("unshare");
-    trial.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
-    if !trial.output().is_ok_and(|done| done.status.success()) {
+    let mut test = Command::new("unshare");
+    test.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
+    if !test.output().is_ok_and(|done| done.status.success()) {
         skipped("mounting a tmpfs is not permitted");
         return;
     }
@@ -33,9 +33,9 @@ fn run_in_mount_namespace(part: &str, mount: &str) {
         command.env(name, value.unwrap());
     }
     let output = command.env(DIR, dir.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("1 passed"), "{said}{errors}");
+    assert!(stdout.contains("1 passed"), "{stdout}{errors}");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_full_disk_is_reported_once_and_pending_messages_are_written_later() {
 #[test]
 #[ignore = "a helper process of another test"]
 fn helper_full_disk() {
-    if !is_played("session::disk_errors::helper_full_disk") {
+    if !is_helper_process("session::disk_errors::helper_full_disk") {
         return;
     }
     let dir = helper_dir();
@@ -126,7 +126,7 @@ fn a_read_only_home_disables_sessions_with_a_notice() {
 #[test]
 #[ignore = "a helper process of another test"]
 fn helper_read_only_disk() {
-    if !is_played("session::disk_errors::helper_read_only_disk") {
+    if !is_helper_process("session::disk_errors::helper_read_only_disk") {
         return;
     }
     let dir = helper_dir();
@@ -146,9 +146,12 @@ fn helper_read_only_disk() {
         (Choice::Continue, vec![user("hello")]),
     ] {
         let mut opened = sessions.begin(&choice, "demo", "demo").unwrap();
-        let said = notice(&opened).to_string();
-        assert!(said.starts_with("this session is not kept: `"), "{said}");
-        assert!(said.contains("Read-only file system"), "{said}");
+        let message = notice(&opened).to_string();
+        assert!(
+            message.starts_with("this session is not kept: `"),
+            "{message}"
+        );
+        assert!(message.contains("Read-only file system"), "{message}");
         assert_eq!(opened.transcript, transcript);
         assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
     }

@@ -9,17 +9,17 @@ use super::*;
 
 #[test]
 fn sessions_are_listed_with_title_and_count_newest_first() {
-    let world = World::new();
-    let first = world.write_session(&turn());
-    world.write_session(&[user("second\nthing")]);
-    let mut third = world.create();
+    let fixture = SessionFixture::new();
+    let first = fixture.write_session(&turn());
+    fixture.write_session(&[user("second\nthing")]);
+    let mut third = fixture.create();
     let _ = third.session.append(&assistant("no title yet")).unwrap();
     let _ = third.session.compact(&user("summary")).unwrap();
     let old = std::time::SystemTime::now() - Duration::from_secs(3600);
     let file = fs::File::options().append(true).open(&first).unwrap();
     file.set_modified(old).unwrap();
 
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let shown: Vec<_> = listed
         .sessions
         .iter()
@@ -35,18 +35,18 @@ fn sessions_are_listed_with_title_and_count_newest_first() {
 
 #[test]
 fn torn_sessions_are_listed_and_other_files_are_not() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let long = "x".repeat(100_000);
     let torn = fs::read_to_string(&path).unwrap() + "{\"type\":\"message\",\"m" + &long;
     fs::write(&path, torn).unwrap();
-    let dir = world.sessions.dir();
+    let dir = fixture.sessions.dir();
     fs::write(dir.join("garbage.jsonl"), "garbage").unwrap();
     fs::write(dir.join("empty.jsonl"), "").unwrap();
     fs::write(dir.join("x.jsonl.bad"), "garbage").unwrap();
     fs::create_dir(dir.join("folder.jsonl")).unwrap();
     symlink(&path, dir.join("link.jsonl")).unwrap();
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let [entry] = &listed.sessions[..] else {
         panic!("{listed:?}")
     };
@@ -59,14 +59,18 @@ fn torn_sessions_are_listed_and_other_files_are_not() {
 
 #[test]
 fn a_thousand_large_sessions_are_listed_quickly() {
-    let world = World::new();
-    let path = world.write_session(&[user("the title"), assistant(&"x".repeat(100_000))]);
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&[user("the title"), assistant(&"x".repeat(100_000))]);
     let bytes = fs::read(&path).unwrap();
     for number in 1..1000 {
-        fs::write(world.sessions.dir().join(format!("{number}.jsonl")), &bytes).unwrap();
+        fs::write(
+            fixture.sessions.dir().join(format!("{number}.jsonl")),
+            &bytes,
+        )
+        .unwrap();
     }
     let start = Instant::now();
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let took = start.elapsed();
     assert_eq!(listed.sessions.len(), 1000);
     assert!(listed.sessions.iter().all(|entry| entry.messages == 2));

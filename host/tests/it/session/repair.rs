@@ -6,7 +6,7 @@ use zot_host::session::SessionError;
 
 use super::*;
 
-fn said(opened: &Opened) -> String {
+fn notice_text(opened: &Opened) -> String {
     let all: Vec<_> = opened.notices.iter().map(ToString::to_string).collect();
     all.join("\n")
 }
@@ -21,11 +21,11 @@ fn a_torn_last_line_is_backed_up_and_all_messages_are_kept() {
         b"\xff\xfe",
     ];
     for tail in torn {
-        let world = World::new();
-        let path = world.write_session(&turn());
+        let fixture = SessionFixture::new();
+        let path = fixture.write_session(&turn());
         let whole = fs::read(&path).unwrap();
         fs::write(&path, [&whole, tail].concat()).unwrap();
-        let mut opened = world.resume();
+        let mut opened = fixture.resume();
         let aside = path.with_extension("jsonl.torn");
         let torn = Notice::Torn {
             path: path.clone(),
@@ -38,45 +38,45 @@ fn a_torn_last_line_is_backed_up_and_all_messages_are_kept() {
         assert_eq!(opened.transcript, turn());
         let _ = opened.session.append(&user("on")).unwrap();
         drop(opened);
-        assert_eq!(without_notices(world.resume()).transcript.len(), 5);
+        assert_eq!(without_notices(fixture.resume()).transcript.len(), 5);
     }
 }
 
 #[test]
 fn each_torn_line_gets_its_own_backup() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     for tail in ["{\"one", "{\"two", "{\"two"] {
         fs::write(&path, fs::read_to_string(&path).unwrap() + tail).unwrap();
-        notice(&world.resume());
+        notice(&fixture.resume());
     }
-    let backup_files = world.backup_files();
+    let backup_files = fixture.backup_files();
     assert_eq!(backup_files.len(), 2, "{backup_files:?}");
 }
 
 #[test]
 fn a_missing_final_newline_is_repaired() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let whole = fs::read(&path).unwrap();
     fs::write(&path, whole.strip_suffix(b"\n").unwrap()).unwrap();
-    assert_eq!(without_notices(world.resume()).transcript, turn());
+    assert_eq!(without_notices(fixture.resume()).transcript, turn());
     assert_eq!(fs::read(&path).unwrap(), whole);
-    assert_eq!(world.backup_files().len(), 0);
+    assert_eq!(fixture.backup_files().len(), 0);
 }
 
 #[test]
 fn an_invalid_line_loses_only_that_line() {
     for broken in ["garbage", "{\"type\":", "\0\0\0\0", "[]", "{}", "\u{fffd}"] {
-        let world = World::new();
+        let fixture = SessionFixture::new();
         let messages = [user("a"), assistant("b"), user("c"), assistant("d")];
-        let path = world.write_session(&messages);
+        let path = fixture.write_session(&messages);
         let text = fs::read_to_string(&path).unwrap();
         let mut lines: Vec<_> = text.lines().collect();
         lines[3] = broken;
         let damaged = lines.join("\n") + "\n";
         fs::write(&path, &damaged).unwrap();
-        let mut opened = world.resume();
+        let mut opened = fixture.resume();
         let bad = path.with_extension("jsonl.bad");
         let damage = Notice::Damaged {
             path: path.clone(),
@@ -88,21 +88,21 @@ fn an_invalid_line_loses_only_that_line() {
         assert_eq!(opened.transcript, [&messages[..1], &messages[2..]].concat());
         let _ = opened.session.append(&user("on")).unwrap();
         drop(opened);
-        let again = without_notices(world.resume());
+        let again = without_notices(fixture.resume());
         assert_eq!(again.transcript.len(), 4);
-        assert_eq!(world.sessions.list().sessions[0].messages, 4);
+        assert_eq!(fixture.sessions.list().sessions[0].messages, 4);
     }
 }
 
 #[test]
 fn a_missing_header_loses_no_messages() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
     let (_, rest) = text.split_once('\n').unwrap();
     for damaged in [rest.to_owned(), format!("\0\0\0\n{rest}")] {
         fs::write(&path, &damaged).unwrap();
-        let opened = world.resume();
+        let opened = fixture.resume();
         assert!(matches!(
             notice(&opened),
             Notice::Damaged { messages: 4, .. }
@@ -110,9 +110,9 @@ fn a_missing_header_loses_no_messages() {
         assert_eq!(opened.transcript, turn());
         drop(opened);
         assert_eq!(lines(&path)[0]["type"], "session");
-        assert_eq!(without_notices(world.resume()).transcript, turn());
+        assert_eq!(without_notices(fixture.resume()).transcript, turn());
     }
-    assert_eq!(world.backup_files().len(), 2);
+    assert_eq!(fixture.backup_files().len(), 2);
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn an_unreadable_file_is_backed_up_and_a_new_session_starts() {
         b"{\"type\":\"session\",\"version\":1}\n",
     ];
     for bytes in files {
-        let world = World::new();
-        let path = world.write_session(&turn());
+        let fixture = SessionFixture::new();
+        let path = fixture.write_session(&turn());
         fs::write(&path, bytes).unwrap();
-        let mut opened = world.resume();
+        let mut opened = fixture.resume();
         let bad = path.with_extension("jsonl.bad");
         let unreadable = Notice::Unreadable {
             path: path.clone(),
@@ -140,35 +140,41 @@ fn an_unreadable_file_is_backed_up_and_a_new_session_starts() {
         assert_eq!(opened.transcript, []);
         let _ = opened.session.append(&user("again")).unwrap();
         drop(opened);
-        assert_eq!(without_notices(world.resume()).transcript, [user("again")]);
+        assert_eq!(
+            without_notices(fixture.resume()).transcript,
+            [user("again")]
+        );
     }
 }
 
 #[test]
 fn an_empty_file_is_not_continued_but_can_be_opened_explicitly() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     fs::write(&path, "").unwrap();
-    assert_eq!(*notice(&world.resume()), Notice::NoneYet);
-    let mut opened = world.sessions.open(&path, "demo", "demo").unwrap();
+    assert_eq!(*notice(&fixture.resume()), Notice::NoneYet);
+    let mut opened = fixture.sessions.open(&path, "demo", "demo").unwrap();
     assert_eq!(*notice(&opened), Notice::Empty(path.clone()));
     let _ = opened.session.append(&user("again")).unwrap();
     drop(opened);
-    assert_eq!(without_notices(world.resume()).transcript, [user("again")]);
+    assert_eq!(
+        without_notices(fixture.resume()).transcript,
+        [user("again")]
+    );
 }
 
 #[test]
 fn a_file_that_is_not_a_session_is_left_unchanged() {
-    let world = World::new();
+    let fixture = SessionFixture::new();
     let files: [&[u8]; 3] = [
         b"[package]\nname = \"mine\"\n",
         b"{\"type\":\"user\",\"text\":\"another program's\"}\n",
         b"\x7fELF\0\0\0",
     ];
-    let path = world.path("mine");
+    let path = fixture.path("mine");
     for bytes in files {
         fs::write(&path, bytes).unwrap();
-        let error = world.sessions.open(&path, "demo", "demo").unwrap_err();
+        let error = fixture.sessions.open(&path, "demo", "demo").unwrap_err();
         assert!(matches!(error, SessionError::NotASession(_)), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
@@ -179,34 +185,34 @@ fn a_file_that_is_not_a_session_is_left_unchanged() {
         br#"{"type":"session","version":1,"#,
     ] {
         fs::write(&path, bytes).unwrap();
-        let opened = world.sessions.open(&path, "demo", "demo").unwrap();
+        let opened = fixture.sessions.open(&path, "demo", "demo").unwrap();
         assert!(matches!(notice(&opened), Notice::Unreadable { .. }));
     }
 }
 
 #[test]
 fn special_files_are_rejected_without_blocking() {
-    let world = World::new();
-    let fifo = world.path("fifo");
+    let fixture = SessionFixture::new();
+    let fifo = fixture.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
-    for path in [&fifo, &world.path("project"), Path::new("/dev/null")] {
-        let error = world.sessions.open(path, "demo", "demo").unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains(path.to_str().unwrap()), "{said}");
+    for path in [&fifo, &fixture.path("project"), Path::new("/dev/null")] {
+        let error = fixture.sessions.open(path, "demo", "demo").unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(path.to_str().unwrap()), "{message}");
     }
 }
 
 #[test]
 fn repairing_through_a_symlink_keeps_the_symlink() {
-    let world = World::new();
-    let path = world.write_session(&turn());
-    let link = world.path("link.jsonl");
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let link = fixture.path("link.jsonl");
     symlink(&path, &link).unwrap();
     let damaged = fs::read_to_string(&path)
         .unwrap()
         .replacen("title", "\0", 1);
     fs::write(&path, damaged).unwrap();
-    let opened = world.sessions.open(&link, "demo", "demo").unwrap();
+    let opened = fixture.sessions.open(&link, "demo", "demo").unwrap();
     assert_eq!(opened.transcript, turn());
     assert!(link.is_symlink());
     assert_eq!(types(&path), "session message message message message");
@@ -214,8 +220,8 @@ fn repairing_through_a_symlink_keeps_the_symlink() {
 
 #[test]
 fn lines_of_a_newer_version_are_kept_and_skipped() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let newer = concat!(
         r#"{"type":"star","at":3}"#,
         "\n",
@@ -224,7 +230,7 @@ fn lines_of_a_newer_version_are_kept_and_skipped() {
     );
     let text = fs::read_to_string(&path).unwrap() + newer;
     fs::write(&path, &text).unwrap();
-    let mut opened = world.resume();
+    let mut opened = fixture.resume();
     let unknown = Notice::Unknown {
         path: path.clone(),
         lines: 2,
@@ -237,25 +243,28 @@ fn lines_of_a_newer_version_are_kept_and_skipped() {
 
 #[test]
 fn a_newer_format_version_is_rejected_and_left_unchanged() {
-    let world = World::new();
-    let path = world.write_session(&turn());
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replacen("\"version\":1", "\"version\":2", 1);
     fs::write(&path, &text).unwrap();
-    let error = world.sessions.continue_latest("demo", "demo").unwrap_err();
+    let error = fixture
+        .sessions
+        .continue_latest("demo", "demo")
+        .unwrap_err();
     assert!(matches!(error, SessionError::Newer { version: 2, .. }));
     assert!(error.to_string().contains("hint: update zot"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    assert_eq!(world.sessions.list().unreadable, [path]);
+    assert_eq!(fixture.sessions.list().unreadable, [path]);
 }
 
 #[test]
 fn a_call_without_a_result_is_cancelled_without_changing_the_file() {
-    let world = World::new();
-    let path = world.write_session(&turn()[..2]);
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn()[..2]);
     let before = fs::read(&path).unwrap();
     for _ in 0..2 {
-        let opened = world.resume();
+        let opened = fixture.resume();
         assert_eq!(*notice(&opened), Notice::Cancelled { calls: 1 });
         assert_eq!(opened.transcript[..2], turn()[..2]);
         let [
@@ -275,26 +284,31 @@ fn a_call_without_a_result_is_cancelled_without_changing_the_file() {
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     // The transcript stays valid when the session continues.
-    let mut opened = world.resume();
+    let mut opened = fixture.resume();
     let _ = opened.session.append(&user("and now?")).unwrap();
     drop(opened);
-    let roles: Vec<_> = world.resume().transcript.iter().map(|it| it.role).collect();
+    let roles: Vec<_> = fixture
+        .resume()
+        .transcript
+        .iter()
+        .map(|it| it.role)
+        .collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::User]);
 }
 
 #[test]
 fn each_notice_is_one_line_that_names_the_file() {
-    let world = World::new();
-    let path = world.write_session(&turn()[..2]);
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn()[..2]);
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replacen("\"title\"", "\0", 1) + "{\"type\":\"star\"}\n{\"torn";
     fs::write(&path, text).unwrap();
-    let opened = world.resume();
-    let said = said(&opened).replace(path.to_str().unwrap(), "FILE");
+    let opened = fixture.resume();
+    let text = notice_text(&opened).replace(path.to_str().unwrap(), "FILE");
     let expected = [
         "session `FILE` was damaged: 2 messages could be read, and the file as it was is `FILE.bad`",
         "session `FILE` has 1 line of a newer zot: kept, but not understood",
         "this session has 1 tool call without a result: the model is told of a cancellation",
     ];
-    assert_eq!(said, expected.join("\n"));
+    assert_eq!(text, expected.join("\n"));
 }

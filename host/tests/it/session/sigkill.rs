@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::*;
-use crate::support::{is_played, rerun, soak};
+use crate::support::{is_helper_process, rerun, soak_factor};
 
 /// The message with this number. Some are large, so that a kill can cut them off.
 fn nth(number: u64) -> Message {
@@ -27,7 +27,7 @@ fn nth(number: u64) -> Message {
 #[test]
 #[ignore = "a helper process of another test"]
 fn helper_writer() {
-    if !is_played("session::sigkill::helper_writer") {
+    if !is_helper_process("session::sigkill::helper_writer") {
         return;
     }
     let dir = helper_dir();
@@ -47,14 +47,14 @@ fn helper_writer() {
 
 #[test]
 fn every_acknowledged_message_survives_a_kill() {
-    let world = World::new();
+    let fixture = SessionFixture::new();
     let seed = RandomState::new().hash_one(());
     println!("seed {seed}");
     let mut random = seed | 1;
     let mut torn = 0;
-    for round in 0..25 * soak() {
+    for round in 0..25 * soak_factor() {
         let mut child = rerun("session::sigkill::helper_writer")
-            .env(DIR, world.dir.path())
+            .env(DIR, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -73,7 +73,7 @@ fn every_acknowledged_message_survives_a_kill() {
             acknowledged = number(&line.unwrap()).or(acknowledged);
         }
 
-        let opened = world.resume();
+        let opened = fixture.resume();
         let there = opened.session.messages();
         assert!(Some(there) > acknowledged, "{there} of {acknowledged:?}");
         let expected: Vec<_> = (0..there).map(nth).collect();
@@ -91,6 +91,6 @@ fn every_acknowledged_message_survives_a_kill() {
     }
     println!(
         "{torn} torn lines, {} messages",
-        world.resume().session.messages()
+        fixture.resume().session.messages()
     );
 }

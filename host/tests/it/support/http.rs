@@ -15,13 +15,13 @@ use tokio::{
 
 /// A received request.
 #[derive(Debug, Clone)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedRequest {
     /// The request line and the headers.
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Got {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -117,7 +117,7 @@ type Answering = dyn Fn(usize) -> Reply + Send + Sync;
 /// The server. It stops with its runtime.
 pub(crate) struct Server {
     pub(crate) url: String,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
     /// The number of clients that disconnected from a stalled reply.
     left: watch::Receiver<usize>,
 }
@@ -125,8 +125,8 @@ pub(crate) struct Server {
 impl Server {
     /// Calls `answering` with the request number, starting at 0, to get the reply.
     pub(crate) async fn new(answering: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("bound"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
         let got = Arc::new(Mutex::new(Vec::new()));
         let (leaving, left) = watch::channel(0);
         let (requests, answering): (_, Arc<Answering>) = (Arc::clone(&got), Arc::new(answering));
@@ -150,7 +150,7 @@ impl Server {
         Self::new(move |n| replies[n.min(replies.len() - 1)].clone()).await
     }
 
-    pub(crate) fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<ReceivedRequest> {
         self.got.lock().expect("not poisoned").clone()
     }
 
@@ -168,14 +168,14 @@ impl Server {
 struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
     answering: Arc<Answering>,
     leaving: watch::Sender<usize>,
 }
 
 impl Connection {
     async fn run(mut self) {
-        self.stream.set_nodelay(true).expect("a socket");
+        self.stream.set_nodelay(true).unwrap();
         while let Some(got) = self.request().await {
             let number = {
                 let mut all = self.got.lock().expect("not poisoned");
@@ -208,7 +208,7 @@ impl Connection {
         read.is_ok_and(|count| count > 0)
     }
 
-    async fn request(&mut self) -> Option<Got> {
+    async fn request(&mut self) -> Option<ReceivedRequest> {
         let head_end = loop {
             let end = self.buffer.windows(4).position(|four| four == b"\r\n\r\n");
             match end {
@@ -218,7 +218,7 @@ impl Connection {
             }
         };
         let head = String::from_utf8(self.buffer.drain(..head_end).collect()).expect("ASCII");
-        let mut got = Got {
+        let mut got = ReceivedRequest {
             head,
             body: Value::Null,
         };

@@ -25,7 +25,7 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 }
 
 fn all() -> Vec<String> {
-    let entries = fs::read_dir("/proc").expect("Linux");
+    let entries = fs::read_dir("/proc").expect("/proc should be mounted");
     entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
@@ -73,11 +73,11 @@ pub(crate) fn signal(pid: &str, name: &str) -> bool {
 
 /// The peak memory use of this process.
 pub(crate) fn resident_kib() -> usize {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let status = fs::read_to_string("/proc/self/status").expect("/proc should be mounted");
     let peak = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("a peak");
+        .unwrap();
     let peak = peak.trim().trim_end_matches(" kB");
-    peak.parse().expect("a number")
+    peak.parse().unwrap()
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::ToolStatus;
 
-use super::{Bench, has, said};
-use crate::support::{args, processes_in, soak, until, within};
+use super::{ToolFixture, has, text_of};
+use crate::support::{args, processes_in, soak_factor, until, within};
 
 /// A command that forks, leaves its process group and ignores signals.
 const TREE: &str = "echo begun; (setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 0.01; done' &) \
@@ -16,10 +16,10 @@ const TREE: &str = "echo begun; (setsid sh -c 'trap \"\" TERM INT HUP; while :; 
 /// 20 rounds. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_command_leaves_no_process() {
-    let bench = Bench::new();
-    for round in 0..20 * soak() as u64 {
+    let fixture = ToolFixture::new();
+    for round in 0..20 * soak_factor() as u64 {
         let cancel = CancellationToken::new();
-        let running = bench
+        let running = fixture
             .toolbox
             .run("bash", args(json!({"command": TREE})), |_| {}, &cancel);
         let cancelling = async {
@@ -31,38 +31,39 @@ async fn a_cancelled_command_leaves_no_process() {
         let (outcome, since) = within("bash", async { tokio::join!(running, cancelling) }).await;
         let outcome = outcome.expect("built in");
         assert_eq!(outcome.status, ToolStatus::Cancelled);
-        has(&said(&outcome), "cancelled");
+        has(&text_of(&outcome), "cancelled");
         assert!(since.elapsed() < Duration::from_secs(10));
-        if said(&outcome).contains("could not be killed") {
+        if text_of(&outcome).contains("could not be killed") {
             // The message is accurate: on a busy machine SIGKILL may take more than a second to
             // take effect.
             until("all processes have exited", || {
-                processes_in(bench.folder.path()).is_empty()
+                processes_in(fixture.folder.path()).is_empty()
             })
             .await;
         }
-        bench.check_nothing_left();
+        fixture.check_nothing_left();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dropped_call_leaves_no_process_and_no_output() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     for round in 0..10 {
         let cancel = CancellationToken::new();
         let command = format!("seq 1 100000; {TREE}");
-        let running = bench
-            .toolbox
-            .run("bash", args(json!({"command": command})), |_| {}, &cancel);
+        let running =
+            fixture
+                .toolbox
+                .run("bash", args(json!({"command": command})), |_| {}, &cancel);
         let time = Duration::from_millis(round * 13);
         assert!(tokio::time::timeout(time, running).await.is_err());
         until("all processes have exited", || {
-            processes_in(bench.folder.path()).is_empty()
+            processes_in(fixture.folder.path()).is_empty()
         })
         .await;
     }
     // Nobody knows the path of the stored output, so it is removed.
-    let output = bench.outside("scratch/output");
+    let output = fixture.outside("scratch/output");
     until("no output is left", || {
         std::fs::read_dir(&output).map_or(0, Iterator::count) == 0
     })
@@ -71,17 +72,17 @@ async fn a_dropped_call_leaves_no_process_and_no_output() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cancelling_stops_a_read_and_reports_whether_a_write_happened() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     // Far too large to read: some text, followed by a single line of NUL bytes.
-    bench.put("huge", "x".repeat(9000));
+    fixture.put("huge", "x".repeat(9000));
     let file = std::fs::File::options()
         .write(true)
-        .open(bench.at("huge"))
-        .expect("opened");
-    file.set_len(1 << 40).expect("grown");
+        .open(fixture.at("huge"))
+        .unwrap();
+    file.set_len(1 << 40).unwrap();
     let cancel = CancellationToken::new();
     let with = args(json!({"path": "huge", "offset": 2}));
-    let reading = bench.toolbox.run("read", with, |_| {}, &cancel);
+    let reading = fixture.toolbox.run("read", with, |_| {}, &cancel);
     let cancelling = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         cancel.cancel();
@@ -93,15 +94,15 @@ async fn cancelling_stops_a_read_and_reports_whether_a_write_happened() {
         let cancel = CancellationToken::new();
         let content = format!("{round}\n").repeat(10_000);
         let with = args(json!({"path": "file", "content": content}));
-        let writing = bench.toolbox.run("write", with, |_| {}, &cancel);
+        let writing = fixture.toolbox.run("write", with, |_| {}, &cancel);
         let cancelling = async {
             tokio::time::sleep(Duration::from_micros(round * 37)).await;
             cancel.cancel();
         };
         let (outcome, ()) = within("write", async { tokio::join!(writing, cancelling) }).await;
         let is_written = outcome.expect("built in").status == ToolStatus::Completed;
-        let now = std::fs::read(bench.at("file")).unwrap_or_default();
+        let now = std::fs::read(fixture.at("file")).unwrap_or_default();
         assert_eq!(now == content.as_bytes(), is_written);
     }
-    bench.check_nothing_left();
+    fixture.check_nothing_left();
 }

@@ -16,8 +16,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Bench, check_no_temporary_files, said};
-use crate::support::soak;
+use super::{ToolFixture, check_no_temporary_files, text_of};
+use crate::support::soak_factor;
 
 const SECRET: &str = "SECRET old";
 
@@ -26,7 +26,7 @@ fn fast_folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok());
     made.flatten()
-        .unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
+        .unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
 /// Exchanges the two paths of each pair in a loop, until `over` is set.
@@ -34,7 +34,7 @@ fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !over.load(Ordering::Relaxed) {
         for (a, b) in pairs {
-            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
+            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
             swaps += 1;
         }
         // Without a pause this would block path lookups of all other processes.
@@ -44,11 +44,11 @@ fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
 }
 
 fn check_untouched(outside: &Path) {
-    let text = fs::read_to_string(outside.join("file")).expect("still there");
+    let text = fs::read_to_string(outside.join("file")).unwrap();
     assert_eq!(text, SECRET);
     let names: Vec<_> = fs::read_dir(outside)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(names, ["file"]);
 }
@@ -56,26 +56,27 @@ fn check_untouched(outside: &Path) {
 /// 12,500 rounds. `ZOT_SOAK` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_swapped_symlink_never_leads_out_of_the_jail() {
-    let bench = Bench::set_up_in(fast_folder(), |config| config.jail = true);
-    let outside = bench.outside("outside");
-    fs::create_dir(&outside).expect("made");
-    fs::write(outside.join("file"), SECRET).expect("written");
+    let fixture = ToolFixture::set_up_in(fast_folder(), |config| config.jail = true);
+    let outside = fixture.outside("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("file"), SECRET).unwrap();
     // A directory and a file, each with a symlink to its counterpart outside.
-    fs::create_dir(bench.at("folder")).expect("made");
-    bench.put("folder/file", "own old");
-    symlink("../outside", bench.at("folder.link")).expect("linked");
-    bench.put("file", "own old");
-    symlink(outside.join("file"), bench.at("file.link")).expect("linked");
+    fs::create_dir(fixture.at("folder")).unwrap();
+    fixture.put("folder/file", "own old");
+    symlink("../outside", fixture.at("folder.link")).unwrap();
+    fixture.put("file", "own old");
+    symlink(outside.join("file"), fixture.at("file.link")).unwrap();
 
     let over = Arc::new(AtomicBool::new(false));
-    let pairs = ["folder", "file"].map(|name| (bench.at(name), bench.at(&format!("{name}.link"))));
+    let pairs =
+        ["folder", "file"].map(|name| (fixture.at(name), fixture.at(&format!("{name}.link"))));
     let swapper = thread::spawn({
         let over = Arc::clone(&over);
         move || swap(&pairs, &over)
     });
     let paths = ["folder/file", "file", "folder/../folder/file"];
     let (mut done, mut refused) = ([0; 3], [0; 3]);
-    for round in 0..12_500 * soak() {
+    for round in 0..12_500 * soak_factor() {
         let path = paths[round % paths.len()];
         let new = if path == "folder/file" && round % 2 == 0 {
             "folder/new"
@@ -89,8 +90,8 @@ async fn a_swapped_symlink_never_leads_out_of_the_jail() {
             ("edit", json!({"path": path, "edits": edits})),
         ];
         for (index, (tool, with)) in calls.into_iter().enumerate() {
-            let outcome = bench.run(tool, with).await;
-            let text = said(&outcome);
+            let outcome = fixture.run(tool, with).await;
+            let text = text_of(&outcome);
             assert!(!text.contains("SECRET"), "{tool} {path}: {text}");
             if outcome.is_error {
                 refused[index] += 1;
@@ -105,7 +106,7 @@ async fn a_swapped_symlink_never_leads_out_of_the_jail() {
     over.store(true, Ordering::Relaxed);
     let swaps = swapper.join().expect("no panic");
     check_untouched(&outside);
-    check_no_temporary_files(bench.folder.path());
+    check_no_temporary_files(fixture.folder.path());
     // Both outcomes must occur, or there was no race.
     eprintln!("{swaps} swaps; read, write, edit: done {done:?}, refused {refused:?}");
     assert!(swaps > 1000, "{swaps}");

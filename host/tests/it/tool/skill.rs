@@ -4,12 +4,12 @@ use serde_json::json;
 use tempfile::TempDir;
 use zot_host::{home::Home, tool::Skills};
 
-use super::{Bench, has};
+use super::{ToolFixture, has};
 
 fn put(folder: &Path, name: &str, text: &str) {
     let folder = folder.join(name);
-    fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join("SKILL.md"), text).expect("written");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), text).unwrap();
 }
 
 fn skill(name: &str, description: &str, body: &str) -> String {
@@ -23,9 +23,9 @@ struct Places {
 
 impl Places {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
-        fs::create_dir(folder.path().join("project")).expect("made");
+        fs::create_dir(folder.path().join("project")).unwrap();
         Self { folder, home }
     }
 
@@ -40,17 +40,17 @@ impl Places {
 
 #[tokio::test]
 async fn the_built_in_skill_is_available() {
-    let bench = Bench::new();
-    let names: Vec<_> = bench
+    let fixture = ToolFixture::new();
+    let names: Vec<_> = fixture
         .toolbox
         .skills()
         .iter()
         .map(|it| it.name.clone())
         .collect();
     assert_eq!(names, ["write-zot-extension"]);
-    let prompt = bench.toolbox.skills().prompt();
+    let prompt = fixture.toolbox.skills().prompt();
     has(&prompt, "\n- write-zot-extension: ");
-    let body = bench
+    let body = fixture
         .ok("skill", json!({"name": "write-zot-extension"}))
         .await;
     has(&body, "register_tool");
@@ -58,12 +58,12 @@ async fn the_built_in_skill_is_available() {
         body.starts_with("# Write a zot extension"),
         "only the body is returned"
     );
-    let text = bench.err("skill", json!({"name": "cook"})).await;
+    let text = fixture.err("skill", json!({"name": "cook"})).await;
     assert_eq!(
         text,
         "there is no skill `cook`; there are: write-zot-extension"
     );
-    let spec = bench.toolbox.specs().pop().expect("the last");
+    let spec = fixture.toolbox.specs().pop().unwrap();
     assert_eq!(
         spec.schema["properties"]["name"]["enum"],
         json!(["write-zot-extension"])
@@ -99,15 +99,12 @@ async fn the_first_skill_of_a_name_wins_and_can_replace_a_built_in_one() {
     let skills = places.find();
     assert_eq!(skills.warnings(), Vec::<String>::new());
     for name in 0..folders.len() {
-        let found = skills.get(&format!("skill-{name}")).expect("found");
+        let found = skills.get(&format!("skill-{name}")).unwrap();
         assert_eq!(found.description, "from 0");
         assert_eq!(found.folder(), Some(folders[0].join(&found.name)));
     }
     assert_eq!(
-        skills
-            .get("write-zot-extension")
-            .expect("found")
-            .description,
+        skills.get("write-zot-extension").unwrap().description,
         "ours"
     );
     assert_eq!(skills.iter().count(), 5);
@@ -122,18 +119,15 @@ async fn a_skill_is_read_on_demand_and_names_its_directory() {
         "tea",
         &skill("tea", ">\n  How to\n  make tea", "Boil water."),
     );
-    fs::write(folder.join("tea/pot.txt"), "pot").expect("written");
+    fs::write(folder.join("tea/pot.txt"), "pot").unwrap();
     let skills = places.find();
-    assert_eq!(
-        skills.get("tea").expect("found").description,
-        "How to make tea"
-    );
-    let bench = Bench::set_up(|config| {
+    assert_eq!(skills.get("tea").unwrap().description, "How to make tea");
+    let fixture = ToolFixture::set_up(|config| {
         config.skills = skills;
         config.jail = true;
     });
     let folder = folder.join("tea");
-    let body = bench.ok("skill", json!({"name": "tea"})).await;
+    let body = fixture.ok("skill", json!({"name": "tea"})).await;
     assert_eq!(
         body,
         format!(
@@ -143,19 +137,19 @@ async fn a_skill_is_read_on_demand_and_names_its_directory() {
     );
     // The directory is readable in the jail too.
     let pot = folder.join("pot.txt").display().to_string();
-    has(&bench.read(&pot).await, "pot");
+    has(&fixture.read(&pot).await, "pot");
     put(
-        folder.parent().expect("a folder"),
+        folder.parent().unwrap(),
         "tea",
         &skill("tea", "x", "Boil milk."),
     );
     has(
-        &bench.ok("skill", json!({"name": "tea"})).await,
+        &fixture.ok("skill", json!({"name": "tea"})).await,
         "Boil milk.",
     );
-    fs::remove_file(folder.join("SKILL.md")).expect("removed");
+    fs::remove_file(folder.join("SKILL.md")).unwrap();
     has(
-        &bench.err("skill", json!({"name": "tea"})).await,
+        &fixture.err("skill", json!({"name": "tea"})).await,
         "cannot be read: ",
     );
 }
@@ -176,18 +170,17 @@ async fn invalid_skills_are_reported_and_the_others_load() {
         "large",
         &skill("large", "x", &"x".repeat(70 << 10)),
     );
-    fs::create_dir(folder.join("empty")).expect("made");
-    fs::write(folder.join("README.md"), "").expect("written");
+    fs::create_dir(folder.join("empty")).unwrap();
+    fs::write(folder.join("README.md"), "").unwrap();
     fs::write(
         places.folder.path().join("secret"),
         skill("secret", "x", "x"),
     )
-    .expect("written");
-    fs::create_dir(folder.join("link")).expect("made");
-    symlink("../../../../secret", folder.join("link/SKILL.md")).expect("linked");
-    fs::create_dir(folder.join("fifo")).expect("made");
-    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("fifo/SKILL.md"), 0o600.into())
-        .expect("made");
+    .unwrap();
+    fs::create_dir(folder.join("link")).unwrap();
+    symlink("../../../../secret", folder.join("link/SKILL.md")).unwrap();
+    fs::create_dir(folder.join("fifo")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("fifo/SKILL.md"), 0o600.into()).unwrap();
     let skills = places.find();
     let names: Vec<_> = skills.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["good", "write-zot-extension"]);

@@ -12,14 +12,14 @@ const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(300);
 /// Returns the path of the test that contains the closure `here`.
 pub(crate) fn path_of<F>(_here: &F) -> &'static str {
     let path = std::any::type_name::<F>();
-    let (_, path) = path.split_once("::").expect("in this crate");
+    let (_, path) = path.split_once("::").unwrap();
     path.split_once("::{{closure}}")
         .map_or(path, |(test, _)| test)
 }
 
 /// Returns a command that runs one test in a new copy of this binary.
 pub(crate) fn rerun(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("a path"));
+    let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", test, "--nocapture", "--include-ignored"])
         .env(ALONE, test)
@@ -30,8 +30,8 @@ pub(crate) fn rerun(test: &str) -> Command {
 
 /// Returns `false` in the copy that should run `test`. Otherwise runs the test in a new copy and
 /// returns `true` after it passed.
-pub(crate) fn passed_alone(test: &str) -> bool {
-    if is_played(test) {
+pub(crate) fn passed_in_own_process(test: &str) -> bool {
+    if is_helper_process(test) {
         std::thread::spawn(|| {
             std::thread::sleep(TOO_LONG);
             eprintln!("timed out");
@@ -39,11 +39,11 @@ pub(crate) fn passed_alone(test: &str) -> bool {
         });
         return false;
     }
-    let output = rerun(test).output().expect("runs");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output = rerun(test).output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{}\n{said}{}",
+        output.status.success() && stdout.contains("1 passed"),
+        "{}\n{stdout}{}",
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
@@ -51,17 +51,17 @@ pub(crate) fn passed_alone(test: &str) -> bool {
 }
 
 /// Reports whether this process was started to run `part`, rather than as a run of all tests.
-pub(crate) fn is_played(part: &str) -> bool {
+pub(crate) fn is_helper_process(part: &str) -> bool {
     std::env::var(ALONE).as_deref() == Ok(part)
 }
 
 /// Runs the rest of the test in its own process, so that it can count its processes and
 /// descriptors.
-macro_rules! alone {
+macro_rules! run_in_own_process {
     () => {
-        if $crate::support::passed_alone($crate::support::path_of(&|| {})) {
+        if $crate::support::passed_in_own_process($crate::support::path_of(&|| {})) {
             return;
         }
     };
 }
-pub(crate) use alone;
+pub(crate) use run_in_own_process;
