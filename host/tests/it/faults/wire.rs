@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn banners_and_frills_are_tolerated() {
+async fn a_banner_and_extra_white_space_are_tolerated() {
     run_in_own_process!();
     let test = FaultTest::new(lenient_limits());
     let stats = test
