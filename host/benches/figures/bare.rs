@@ -1,4 +1,4 @@
-//! The floor: the same extension on a bare pipe.
+//! The baseline: the same extension on a bare pipe, without a host.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -22,9 +22,9 @@ impl Bare {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("starts");
-        let stdin = child.stdin.take().expect("piped");
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+            .unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
         Self {
             child,
             stdin,
@@ -33,7 +33,7 @@ impl Bare {
         }
     }
 
-    /// So many of them, all ready.
+    /// Starts `count` extensions and waits until all are ready.
     pub(crate) fn ready(count: usize, cores: Cores) -> Vec<Self> {
         let mut bare: Vec<Self> = (0..count).map(|_| Self::start(cores)).collect();
         bare.iter_mut().for_each(Self::until_ready);
@@ -48,16 +48,16 @@ impl Bare {
 
     fn read(&mut self) {
         self.line.clear();
-        self.stdout.read_line(&mut self.line).expect("a line");
+        self.stdout.read_line(&mut self.line).unwrap();
     }
 
     pub(crate) fn ask(&mut self, line: &str) {
-        self.stdin.write_all(line.as_bytes()).expect("written");
+        self.stdin.write_all(line.as_bytes()).unwrap();
         self.read();
     }
 
     pub(crate) fn end(mut self) {
         drop(self.stdin);
-        self.child.wait().expect("ends");
+        self.child.wait().unwrap();
     }
 }

@@ -1,8 +1,9 @@
-//! Who runs on which core.
+//! CPU pinning for both sides of a round trip.
 //!
-//! Left alone, the system runs both sides of a pipe on one core, or each on its own: the same round trip then takes 5 or 50
-//! microseconds, whatever is in between. A pair that does nothing else is mostly kept apart. After a pause a virtual machine avoids to wake
-//! a core that has gone to sleep, and both run on one. So rows say how the pairs were run.
+//! Left to itself, the scheduler runs both sides of a pipe on one core or on two, and the same
+//! round trip then takes 5 or 50 microseconds regardless of the host. A pair of otherwise idle
+//! processes usually ends up on two cores. After a pause, a virtual machine avoids waking a
+//! sleeping core and runs both on one. Each row therefore says how its pairs were placed.
 
 use std::fs;
 
@@ -11,28 +12,28 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// Where the sides of a round trip run.
+/// Core placement of the two sides of a round trip.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// Each side on a core of its own: the other one is asleep and must be woken.
+    /// Each side has its own core, so the other one is asleep and must be woken.
     Apart,
-    /// Wherever the system likes.
+    /// The scheduler decides.
     Any,
 }
 
 const OURS: usize = 0;
 const THEIRS: &str = "1";
-/// What an extension is told its core by.
+/// Flag that passes the core number to an extension.
 pub(crate) const FLAG: &str = "--core";
 
 impl Cores {
-    /// Whether this machine has as many.
+    /// Reports whether this machine has enough cores.
     pub(crate) fn are_there(self) -> bool {
-        let all = sched_getaffinity(None).expect("known");
+        let all = sched_getaffinity(None).unwrap();
         self == Self::Any || (all.is_set(0) && all.is_set(1))
     }
 
-    /// What the other side is started with besides.
+    /// Returns the extra arguments for the other side.
     pub(crate) fn args(self) -> &'static [&'static str] {
         match self {
             Self::Apart => &[FLAG, THEIRS],
@@ -40,9 +41,9 @@ impl Cores {
         }
     }
 
-    /// Keeps all threads of this program, as many as there are by now, where they belong until the value is dropped.
+    /// Pins all current threads of this process until the returned guard is dropped.
     pub(crate) fn keep(self) -> Kept {
-        let before = sched_getaffinity(None).expect("known");
+        let before = sched_getaffinity(None).unwrap();
         if self == Self::Apart {
             run_on(&one(OURS));
         }
@@ -58,10 +59,10 @@ impl Drop for Kept {
     }
 }
 
-/// On this core alone, from the start on: the other side.
+/// Pins the calling process to one core. Used by the extension side.
 pub(crate) fn stay_on(core: &str) {
-    let core = core.parse().expect("the number of a core");
-    sched_setaffinity(None, &one(core)).expect("there is such a core");
+    let core = core.parse().unwrap();
+    sched_setaffinity(None, &one(core)).unwrap();
 }
 
 fn one(core: usize) -> CpuSet {
@@ -71,10 +72,10 @@ fn one(core: usize) -> CpuSet {
 }
 
 fn run_on(cores: &CpuSet) {
-    for thread in fs::read_dir("/proc/self/task").expect("there is /proc") {
-        let id = thread.expect("a thread").file_name();
-        let id = id.to_string_lossy().parse().expect("a number");
-        // One that has ended meanwhile runs nowhere.
+    for thread in fs::read_dir("/proc/self/task").unwrap() {
+        let id = thread.unwrap().file_name();
+        let id = id.to_string_lossy().parse().unwrap();
+        // A thread that has exited in the meantime cannot be pinned.
         let _ = sched_setaffinity(Pid::from_raw(id), cores);
     }
 }

@@ -1,10 +1,11 @@
-//! The other side: what this binary does when it is started as an extension.
+//! The extension side: what this binary does when it is started with `--echo` or `--spin`.
 
 use std::io::{BufRead, Write};
 
 use serde_json::{Value, json};
 
-/// Registers a tool, answers whatever it is asked; or says nothing but notes, as fast as it can.
+/// Registers a tool and answers every request, or with `flood` sends notifications as fast as it
+/// can.
 pub(crate) fn echo(flood: bool) {
     let mut stdout = std::io::stdout().lock();
     let tool = if flood { "flood" } else { "echo" };
@@ -15,16 +16,16 @@ pub(crate) fn echo(flood: bool) {
         json!({"type": "subscribe", "intercept": ["tool_call"]}),
         json!({"type": "ready"}),
     );
-    stdout.write_all(hello.as_bytes()).expect("written");
+    stdout.write_all(hello.as_bytes()).unwrap();
     if flood {
         let note = json!({"type": "notify", "level": "info", "message": "and another one"});
         let notes = format!("{note}\n").repeat(500);
-        // Until the host goes.
+        // Until the host closes the pipe.
         while stdout.write_all(notes.as_bytes()).is_ok() {}
         return;
     }
     for line in std::io::stdin().lock().lines() {
-        let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let reply = match frame["type"].as_str() {
             Some("tool_call") => {
                 json!({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": "ok"}]})
@@ -36,11 +37,11 @@ pub(crate) fn echo(flood: bool) {
             _ => continue,
         };
         let line = format!("{reply}\n");
-        stdout.write_all(line.as_bytes()).expect("written");
+        stdout.write_all(line.as_bytes()).unwrap();
     }
 }
 
-/// Keeps one core busy until it is killed.
+/// Keeps one core busy until the process is killed.
 pub(crate) fn spin() {
     loop {
         std::hint::spin_loop();

@@ -1,4 +1,4 @@
-//! One extension says nothing but notes, as fast as it can; another is called meanwhile.
+//! Tool call latency while another extension floods the host with notifications.
 
 use std::{
     process::{Command, Stdio},
@@ -22,9 +22,9 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
             .arg("--spin")
             .stdout(Stdio::null())
             .spawn()
-            .expect("starts");
+            .unwrap();
         let floor = bench.spawn(times_of_calls(quiet.clone(), CALLS, Duration::ZERO));
-        busy.kill().and_then(|()| busy.wait()).expect("ends");
+        busy.kill().and_then(|()| busy.wait()).unwrap();
         bench.runtime.block_on(quiet.shutdown());
 
         let host = bench.host();

@@ -1,8 +1,10 @@
-//! What the host costs: a tool call, a chain of ten, the start of fifty, a flood, each against the same without it.
+//! Host overhead: a tool call, a chain of ten, starting fifty extensions and a flood, each compared
+//! with the same work without a host.
 //!
-//! `cargo bench -p zot-host` prints the table twice: as a user has it, and pinned to one core, where the host's own work shows.
-//! Rounds of host and floor are interleaved, and the median of their ratios counts. The extension is this same binary, started with
-//! `--echo`. A word selects rows: `cargo bench -p zot-host -- call`.
+//! `cargo bench -p zot-host` prints the table twice: unpinned, as users run it, and pinned to one
+//! core, where only the host's own work counts. Host and baseline rounds are interleaved, and the
+//! figure is the median of their ratios. The extension is this same binary, started with `--echo`.
+//! A word selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
 mod cores;
@@ -24,7 +26,7 @@ use zot_protocol::{HelloAck, Manifest};
 use cores::Cores;
 use table::{Goal, Row, Table};
 
-/// What every row is measured with.
+/// State shared by all rows.
 struct Bench {
     runtime: Runtime,
     home: tempfile::TempDir,
@@ -44,13 +46,13 @@ fn main() {
     if has("--spin") {
         return extension::spin();
     }
-    // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
+    // `cargo test --all-targets` runs benches too; a single round is enough to show that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
-    // As a program has it that asks for nothing else: a worker for each core.
-    let runtime = Runtime::new().expect("a runtime");
+    // The default runtime, with one worker per core.
+    let runtime = Runtime::new().unwrap();
     let bench = Bench {
         runtime,
-        home: tempfile::tempdir().expect("a home"),
+        home: tempfile::tempdir().unwrap(),
         rounds: if measured || pinned { 31 } else { 1 },
         pinned,
     };
@@ -136,10 +138,10 @@ impl Bench {
     fn host(&self) -> Host {
         let _runtime = self.runtime.enter();
         let ack = HelloAck::new(1, "0.1.0", "demo", "demo", "/");
-        Host::new(HostConfig::new(ack)).expect("a host")
+        Host::new(HostConfig::new(ack)).unwrap()
     }
 
-    /// A host with so many echoing extensions, all ready.
+    /// Returns a host with `count` echo extensions, all ready.
     fn loaded(&self, count: usize, cores: Cores) -> Host {
         let host = self.host();
         let stats = self
@@ -163,15 +165,16 @@ impl Bench {
         Launch::new(manifest, home, &Home::at(home))
     }
 
-    /// Runs `work` in a task, as an agent would: the thread that blocks on the runtime would have to be woken besides.
+    /// Runs `work` in a task, as an agent would. Running it directly in `block_on` would add the
+    /// cost of waking the blocked thread.
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         self.runtime.block_on(async {
             let task = tokio::spawn(work);
-            task.await.expect("runs")
+            task.await.unwrap()
         })
     }
 }
 
 fn this() -> PathBuf {
-    std::env::current_exe().expect("known")
+    std::env::current_exe().unwrap()
 }

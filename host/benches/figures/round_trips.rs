@@ -1,4 +1,4 @@
-//! A tool call, and a chain of ten.
+//! Round trips: a single tool call, and a chain of ten interceptors.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::{
 
 const CALLS: usize = 100;
 const CHAINS: usize = 30;
-/// Long enough for a core to fall asleep.
+/// Long enough for a core to go to sleep.
 const PAUSE: Duration = Duration::from_millis(1);
 
 const CALL: &str =
@@ -24,10 +24,10 @@ const ASK: &str = "{\"type\":\"event_intercept\",\"id\":\"1\",\"event\":\"tool_c
 
 fn args() -> Object {
     let args = json!({"command": "ls"});
-    args.as_object().expect("an object").clone()
+    args.as_object().unwrap().clone()
 }
 
-/// The times of `count` calls, with a pause before each.
+/// Returns the duration of each of `count` calls, with a pause before each.
 pub(crate) async fn times_of_calls(host: Host, count: usize, pause: Duration) -> Vec<f64> {
     let args = args();
     let mut times = Vec::with_capacity(count);
@@ -37,7 +37,7 @@ pub(crate) async fn times_of_calls(host: Host, count: usize, pause: Duration) ->
         let start = Instant::now();
         let result = host.tool("echo", args, |_| {}).await;
         times.push(start.elapsed().as_secs_f64());
-        result.expect("answers");
+        result.expect("the extension answers");
     }
     times
 }
@@ -51,7 +51,7 @@ async fn times_of_chains(host: Host, pause: Duration) -> Vec<f64> {
         let start = Instant::now();
         let outcome = host.intercept(call.into()).await;
         times.push(start.elapsed().as_secs_f64());
-        outcome.result.expect("allowed");
+        outcome.result.expect("the call is allowed");
     }
     times
 }
@@ -62,7 +62,7 @@ async fn rest(pause: Duration) {
     }
 }
 
-/// The times of the same work without a host.
+/// Returns the durations of the same work without a host.
 fn times(count: usize, pause: Duration, mut work: impl FnMut()) -> Vec<f64> {
     let timed = (0..count).map(|_| {
         if !pause.is_zero() {
@@ -75,22 +75,21 @@ fn times(count: usize, pause: Duration, mut work: impl FnMut()) -> Vec<f64> {
     timed.collect()
 }
 
-/// One after the other, wherever the system runs them.
+/// Calls in quick succession, on any cores.
 pub(crate) fn calls(bench: &Bench) -> Vec<Round> {
     calls_on(bench, Cores::Any, Duration::ZERO)
 }
 
-/// Each to a core that sleeps and must be woken.
+/// Calls to a sleeping core, which must be woken each time.
 pub(crate) fn calls_apart(bench: &Bench) -> Vec<Round> {
     calls_on(bench, Cores::Apart, PAUSE)
 }
 
-/// After a pause, wherever the system runs them.
+/// Calls after a pause, on any cores.
 pub(crate) fn calls_after_a_pause(bench: &Bench) -> Vec<Round> {
     calls_on(bench, Cores::Any, PAUSE)
 }
 
-/// As [`calls`].
 pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
     chains_on(bench, Cores::Any, Duration::ZERO)
 }
@@ -120,8 +119,9 @@ fn chains_on(bench: &Bench, cores: Cores, pause: Duration) -> Vec<Round> {
     })
 }
 
-/// Rounds with so many extensions, each round with new ones: the system decides early on who runs where, and then sticks to it. None where
-/// there are no such cores.
+/// Runs rounds with `extensions` extensions each. Every round starts new processes, because the
+/// scheduler decides on a placement early and keeps it. Returns no rounds if the machine has too
+/// few cores.
 fn rounds(
     bench: &Bench,
     extensions: usize,

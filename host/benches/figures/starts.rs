@@ -1,4 +1,4 @@
-//! Fifty extensions from nothing to all ready.
+//! Starting fifty extensions, from spawn until all are ready.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::{Bench, bare::Bare, cores::Cores, table::Round};
 
 const EXTENSIONS: u32 = 50;
 
-/// Against the same fifty on bare pipes.
+/// Compared with fifty extensions on bare pipes.
 pub(crate) fn fifty(bench: &Bench) -> Vec<Round> {
     let round = |_| {
         let start = Instant::now();
@@ -20,7 +20,7 @@ pub(crate) fn fifty(bench: &Bench) -> Vec<Round> {
     (0..bench.rounds.div_ceil(4)).map(round).collect()
 }
 
-/// One of fifty under the narrowest declaration, against one of fifty without any.
+/// Start time per extension with the narrowest permissions, compared with no permissions.
 pub(crate) fn confined(bench: &Bench) -> Vec<Round> {
     let narrow = Permissions::default();
     let each = |permissions| hosted(bench, permissions) / f64::from(EXTENSIONS);

@@ -1,16 +1,17 @@
-//! Rows of figures: what, its goal, the ratio, pass or miss, and what it is a ratio of; in the columns that `.ci/bench` collects.
+//! Result rows: description, goal, figure, pass or miss, and the absolute times. `.ci/bench`
+//! collects these columns.
 
 use super::Bench;
 
-/// A time and its floor, in seconds, of one round.
+/// The measured time and the baseline time of one round, in seconds.
 pub(crate) type Round = (f64, f64);
 
-/// What passes.
+/// When a row passes.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// At most so many times the floor.
+    /// At most this many times the baseline.
     Ratio(f64),
-    /// At most so many microseconds more than the floor.
+    /// At most this many microseconds more than the baseline.
     More(f64),
 }
 
@@ -18,7 +19,7 @@ pub(crate) struct Row {
     pub(crate) what: &'static str,
     pub(crate) goal: Goal,
     pub(crate) measure: fn(&Bench) -> Vec<Round>,
-    /// Whether it also means something on one core.
+    /// Whether the row is also meaningful when pinned to one core.
     pub(crate) pinned_too: bool,
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a few thousand values, and a part between 0 and 1"
+        reason = "a few thousand values, and `part` is between 0 and 1"
     )]
     let at = (values.len() as f64 * part) as usize;
     values[at.min(values.len() - 1)]

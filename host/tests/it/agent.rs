@@ -1,9 +1,9 @@
-//! The agent through [`zot_host::Runtime`], with the demo model and real extensions.
+//! The agent through [`zot_host::Runtime`], with the demo provider and real extensions.
 
 mod abort;
-mod changes;
-mod confirmed;
-mod intercepted;
+mod compaction;
+mod confirm;
+mod fixture;
+mod intercept;
 mod order;
-mod room;
-mod stage;
+mod state_changes;

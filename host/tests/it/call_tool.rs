@@ -1,68 +1,60 @@
-//! Tools that call tools.
+//! Tools that call other tools.
 
 use serde_json::json;
 use zot_host::extension::{CallChain, Launch};
 use zot_protocol::{Content, ToolResult, limits::Limits};
 
-use crate::support::{Stage, args, no_args, patient, until};
+use crate::support::{HostFixture, args, lenient_limits, no_args, text, until};
 
-fn caller(stage: &Stage, name: &str, words: &[&str]) -> Launch {
-    stage.fixture("caller.py", name, words)
+fn caller(fixture: &HostFixture, name: &str, words: &[&str]) -> Launch {
+    fixture.python_fixture("caller.py", name, words)
 }
 
-fn text(result: &ToolResult) -> &str {
-    match &result.content[..] {
-        [Content::Text(text)] => &text.text,
-        other => panic!("not one text: {other:?}"),
-    }
+async fn call(fixture: &HostFixture, tool: &str, arguments: serde_json::Value) -> ToolResult {
+    fixture.call_with(tool, arguments).await.expect("answers")
 }
 
-async fn call(stage: &Stage, tool: &str, arguments: serde_json::Value) -> ToolResult {
-    let result = stage.host.tool(tool, args(arguments), |_| {}).await;
-    result.expect("answers")
+async fn seen(fixture: &HostFixture, name: &str) -> Vec<String> {
+    let result = call(fixture, &format!("{name}_seen"), json!({})).await;
+    serde_json::from_str(text(&result)).unwrap()
 }
 
-async fn seen(stage: &Stage, name: &str) -> Vec<String> {
-    let result = call(stage, &format!("{name}_seen"), json!({})).await;
-    serde_json::from_str(text(&result)).expect("a list")
-}
-
-/// Five callers, each with a tool of its own, and one that echoes.
-async fn five() -> Stage {
-    let stage = Stage::new();
+/// Five callers, each with its own tool, and one extension with an echo tool.
+async fn five() -> HostFixture {
+    let fixture = HostFixture::new();
     let mut launches: Vec<Launch> = ["a", "b", "c", "d", "e"]
-        .map(|name| caller(&stage, name, &[&format!("tool=via_{name}")]))
+        .map(|name| caller(&fixture, name, &[&format!("tool=via_{name}")]))
         .into();
-    launches.push(stage.odd("odd", &[]));
-    assert_eq!(stage.host.load(launches).await.errors, []);
-    stage
+    launches.push(fixture.odd("odd", &[]));
+    assert_eq!(fixture.host.load(launches).await.errors, []);
+    fixture
 }
 
 #[tokio::test]
-async fn a_tool_calls_another_which_goes_the_ordinary_way() {
-    let stage = Stage::new();
+async fn a_nested_call_is_intercepted_and_observed_like_any_other() {
+    let fixture = HostFixture::new();
     let launches = vec![
-        caller(&stage, "caller", &[]),
-        stage.odd("odd", &[]),
-        caller(&stage, "guard", &["tool=unused", "guard"]),
+        caller(&fixture, "caller", &[]),
+        fixture.odd("odd", &[]),
+        caller(&fixture, "guard", &["tool=unused", "guard"]),
     ];
-    assert_eq!(stage.host.load(launches).await.ready, 3);
+    assert_eq!(fixture.host.load(launches).await.ready, 3);
 
-    let asked = json!({"path": ["echo"], "args": {"command": "ls"}});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["echo"], "args": {"command": "ls"}});
+    let result = call(&fixture, "via", call_args).await;
     assert_eq!(
         text(&result),
         r#"caller got {"command": "ls #odd"}"#,
-        "rewritten by an interceptor on its way"
+        "rewritten by an interceptor"
     );
-    let asked = json!({"path": ["echo"], "args": {"word": "secret"}});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["echo"], "args": {"word": "secret"}});
+    let result = call(&fixture, "via", call_args).await;
     assert_eq!(text(&result), "caller got no secrets");
     assert!(result.is_error);
-    let asked = json!({"path": ["no_such_tool"]});
-    let result = call(&stage, "via", asked).await;
+    let call_args = json!({"path": ["no_such_tool"]});
+    let result = call(&fixture, "via", call_args).await;
     assert_eq!(text(&result), "caller got there is no tool `no_such_tool`");
-    let events: Vec<String> = seen(&stage, "guard").await;
+    let events: Vec<String> = seen(&fixture, "guard").await;
     assert_eq!(
         events,
         [
@@ -72,91 +64,97 @@ async fn a_tool_calls_another_which_goes_the_ordinary_way() {
             "tool_result echo blocked",
         ]
     );
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_chain_is_four_deep_and_has_each_tool_once() {
-    let stage = five().await;
+async fn call_chains_are_limited_to_four_levels_and_reject_recursion() {
+    let fixture = five().await;
     let path = |path: &[&str]| json!({"path": path});
-    let result = call(&stage, "via_a", path(&["via_b", "via_c", "via_d"])).await;
+    let result = call(&fixture, "via_a", path(&["via_b", "via_c", "via_d"])).await;
     assert_eq!(text(&result), "a got b got c got d is the end");
-    let result = call(&stage, "via_a", path(&["via_b", "via_c", "via_d", "via_e"])).await;
+    let result = call(
+        &fixture,
+        "via_a",
+        path(&["via_b", "via_c", "via_d", "via_e"]),
+    )
+    .await;
     assert_eq!(
         text(&result),
         "a got b got c got d got 4 tool calls within each other are the most there may be"
     );
     assert!(result.is_error);
-    let result = call(&stage, "via_a", path(&["via_b", "via_a"])).await;
+    let result = call(&fixture, "via_a", path(&["via_b", "via_a"])).await;
     assert_eq!(
         text(&result),
         "a got b got `via_a` is already being called further up"
     );
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_parent_must_be_a_call_that_is_running_here() {
-    let stage = five().await;
-    let asked = json!({"path": ["via_b"], "parent_id": "no-such-call"});
-    let result = call(&stage, "via_a", asked).await;
-    let said = r#"a got parent_id "no-such-call" is no tool_call that waits for a result of a"#;
-    assert_eq!(text(&result), said);
-    stage.host.shutdown().await;
+async fn parent_id_must_be_a_pending_call_of_the_same_extension() {
+    let fixture = five().await;
+    let call_args = json!({"path": ["via_b"], "parent_id": "no-such-call"});
+    let result = call(&fixture, "via_a", call_args).await;
+    let expected = r#"a got parent_id "no-such-call" is no tool_call that waits for a result of a"#;
+    assert_eq!(text(&result), expected);
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn without_a_parent_a_call_stands_on_its_own_and_their_number_is_bounded() {
+async fn calls_without_a_parent_are_limited_in_number() {
     let limits = Limits {
         call_tools: 8,
-        ..patient()
+        ..lenient_limits()
     };
-    let stage = Stage::with(limits);
-    let launches = vec![caller(&stage, "caller", &[])];
-    assert_eq!(stage.host.load(launches).await.ready, 1);
-    // Each call makes the next: without a parent the depth is not known, and the number of calls ends it.
+    let fixture = HostFixture::with(limits);
+    let launches = vec![caller(&fixture, "caller", &[])];
+    assert_eq!(fixture.host.load(launches).await.ready, 1);
+    // Each call makes the next one. Without a parent the depth is unknown, so the call limit
+    // applies.
     let path = vec!["via"; 100];
-    let result = call(&stage, "via", json!({"path": path, "parent": false})).await;
+    let result = call(&fixture, "via", json!({"path": path, "parent": false})).await;
     assert!(
         text(&result).ends_with("8 calls of caller are running already"),
         "{result:?}"
     );
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_large_result_is_cut_and_says_so() {
-    let stage = five().await;
-    let result = call(&stage, "via_a", json!({"path": ["b_big"]})).await;
+async fn a_large_result_is_marked_as_truncated() {
+    let fixture = five().await;
+    let result = call(&fixture, "via_a", json!({"path": ["b_big"]})).await;
     assert!(text(&result).ends_with("é [cut]"), "{}", text(&result));
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn arguments_are_bounded_as_answers_are() {
-    let stage = five().await;
-    let asked = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
-    let result = call(&stage, "via_a", asked).await;
-    let said = "a got the arguments have 262155 bytes, more than the 262144 of a call_tool";
-    assert_eq!(text(&result), said);
-    stage.host.shutdown().await;
+async fn oversized_args_are_rejected() {
+    let fixture = five().await;
+    let call_args = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
+    let result = call(&fixture, "via_a", call_args).await;
+    let expected = "a got the arguments have 262155 bytes, more than the 262144 of a call_tool";
+    assert_eq!(text(&result), expected);
+    fixture.host.shutdown().await;
 }
 
-/// Many calls with all that they may carry, past a guard that takes its time: it is slow, and it goes on guarding.
+/// Many calls of maximum size through a slow guard, which must stay connected and keep guarding.
 #[tokio::test]
-async fn nobody_is_disconnected_for_anothers_calls() {
-    let stage = Stage::new();
+async fn a_guard_stays_connected_during_a_burst_of_large_calls() {
+    let fixture = HostFixture::new();
     let launches = vec![
-        caller(&stage, "storm", &["tool=unused"]),
-        caller(&stage, "other", &["tool=unused_too"]),
-        caller(&stage, "guard", &["tool=unused_either", "guard", "slow"]),
+        caller(&fixture, "storm", &["tool=unused"]),
+        caller(&fixture, "other", &["tool=unused_too"]),
+        caller(&fixture, "guard", &["tool=unused_either", "guard", "slow"]),
     ];
-    assert_eq!(stage.host.load(launches).await.ready, 3);
+    assert_eq!(fixture.host.load(launches).await.ready, 3);
     let ids: Vec<String> = (0..60).map(|n| format!("x{n}")).collect();
-    let asked = json!({"ids": ids, "tool": "other_big", "size": 200_000});
-    call(&stage, "storm_start", asked).await;
+    let call_args = json!({"ids": ids, "tool": "other_big", "size": 200_000});
+    call(&fixture, "storm_start", call_args).await;
     let answered = async {
-        while seen(&stage, "storm")
+        while seen(&fixture, "storm")
             .await
             .iter()
             .filter(|it| it.starts_with("answer"))
@@ -166,59 +164,64 @@ async fn nobody_is_disconnected_for_anothers_calls() {
     };
     crate::support::within("sixty answers", answered).await;
     let secret = args(json!({"word": "secret"}));
-    let still = stage
+    let still = fixture
         .host
         .run_tool(CallChain::new("other_big"), secret, |_| {});
     let still = still.await;
     assert_eq!(still.content, [Content::text("no secrets")]);
-    assert_eq!(noted(&stage, "Error"), 0, "{:?}", stage.notes.all());
-    stage.host.shutdown().await;
+    assert_eq!(
+        count_notes(&fixture, "Error"),
+        0,
+        "{:?}",
+        fixture.notes.all()
+    );
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn it_must_be_asked_for_in_hello() {
-    let stage = Stage::new();
-    let launches = vec![caller(&stage, "caller", &["plain"])];
-    assert_eq!(stage.host.load(launches).await.ready, 1);
-    let result = call(&stage, "via", json!({"path": ["caller_big"]})).await;
+async fn call_tool_requires_the_capability_in_hello() {
+    let fixture = HostFixture::new();
+    let launches = vec![caller(&fixture, "caller", &["plain"])];
+    assert_eq!(fixture.host.load(launches).await.ready, 1);
+    let result = call(&fixture, "via", json!({"path": ["caller_big"]})).await;
     assert_eq!(
         text(&result),
         "caller got call_tool is off: name `call_tool` among the capabilities of hello"
     );
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
-/// How many notes say this.
-fn noted(stage: &Stage, words: &str) -> usize {
-    let notes = stage.notes.all();
+/// Counts the notes that contain `words`.
+fn count_notes(fixture: &HostFixture, words: &str) -> usize {
+    let notes = fixture.notes.all();
     notes.iter().filter(|note| note.contains(words)).count()
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
-    let stage = Stage::new();
+async fn a_cancelled_call_gets_no_answer_and_an_id_in_use_is_rejected() {
+    let fixture = HostFixture::new();
     let launches = vec![
-        caller(&stage, "caller", &[]),
-        caller(&stage, "other", &["tool=unused"]),
+        caller(&fixture, "caller", &[]),
+        caller(&fixture, "other", &["tool=unused"]),
     ];
-    assert_eq!(stage.host.load(launches).await.ready, 2);
-    let asked = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
-    call(&stage, "caller_start", asked).await;
-    until("both run", || {
-        noted(&stage, "[other] Info: never begins") == 2
+    assert_eq!(fixture.host.load(launches).await.ready, 2);
+    let call_args = json!({"ids": ["x1", "x2", "x2"], "tool": "other_never"});
+    call(&fixture, "caller_start", call_args).await;
+    until("both calls run", || {
+        count_notes(&fixture, "[other] Info: never begins") == 2
     })
     .await;
-    call(&stage, "caller_cancel", json!({"id": "x1"})).await;
-    until("its tool is told", || {
-        noted(&stage, "[other] Info: cancelled") == 1
+    call(&fixture, "caller_cancel", json!({"id": "x1"})).await;
+    until("the tool is cancelled", || {
+        count_notes(&fixture, "[other] Info: cancelled") == 1
     })
     .await;
-    call(&stage, "caller_cancel", json!({"id": "x2"})).await;
-    until("its tool is told", || {
-        noted(&stage, "[other] Info: cancelled") == 2
+    call(&fixture, "caller_cancel", json!({"id": "x2"})).await;
+    until("the tool is cancelled", || {
+        count_notes(&fixture, "[other] Info: cancelled") == 2
     })
     .await;
-    let mut events = seen(&stage, "other").await;
+    let mut events = seen(&fixture, "other").await;
     events.sort();
     assert_eq!(
         events,
@@ -229,49 +232,58 @@ async fn a_call_that_is_taken_back_has_no_answer_and_an_id_in_use_is_no_call() {
             "tool_result other_never cancelled",
         ]
     );
-    let answers = seen(&stage, "caller").await;
+    let answers = seen(&fixture, "caller").await;
     assert!(
         !answers.iter().any(|it| it.starts_with("answer")),
         "{answers:?}"
     );
-    assert!(stage.log("caller").contains(r#"the id "x2" is in use"#));
-    stage.host.shutdown().await;
+    assert!(fixture.log("caller").contains(r#"the id "x2" is in use"#));
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn what_is_called_within_a_call_ends_with_it() {
-    let stage = five().await;
-    let host = stage.host.clone();
+async fn cancelling_a_call_cancels_its_nested_calls() {
+    let fixture = five().await;
+    let host = fixture.host.clone();
     let calling = tokio::spawn(async move {
-        let asked = args(json!({"path": ["via_b", "c_never"]}));
-        host.tool("via_a", asked, |_| {}).await.map(|_| ())
+        let call_args = args(json!({"path": ["via_b", "c_never"]}));
+        host.tool("via_a", call_args, |_| {}).await.map(|_| ())
     });
-    until("the inner call runs", || noted(&stage, "never begins") == 1).await;
+    until("the inner call runs", || {
+        count_notes(&fixture, "never begins") == 1
+    })
+    .await;
     calling.abort();
     for name in ["a", "b", "c"] {
         let cancelled = format!("[{name}] Info: cancelled");
-        until("each call is cancelled", || noted(&stage, &cancelled) == 1).await;
+        until("the nested calls are cancelled", || {
+            count_notes(&fixture, &cancelled) == 1
+        })
+        .await;
     }
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn the_calls_of_one_that_crashes_are_taken_back() {
-    let stage = Stage::new();
+async fn a_crashed_callers_calls_are_cancelled() {
+    let fixture = HostFixture::new();
     let launches = vec![
-        caller(&stage, "caller", &[]),
-        caller(&stage, "other", &["tool=unused"]),
+        caller(&fixture, "caller", &[]),
+        caller(&fixture, "other", &["tool=unused"]),
     ];
-    assert_eq!(stage.host.load(launches).await.ready, 2);
-    let asked = json!({"ids": ["x1"], "tool": "other_never"});
-    call(&stage, "caller_start", asked).await;
-    until("it runs", || noted(&stage, "never begins") == 1).await;
-    // Without the `id` that it looks for, it ends with a traceback.
-    let crashed = stage.host.tool("caller_cancel", no_args(), |_| {}).await;
-    assert!(crashed.is_err(), "{crashed:?}");
-    until("it is cancelled", || {
-        noted(&stage, "[other] Info: cancelled") == 1
+    assert_eq!(fixture.host.load(launches).await.ready, 2);
+    let call_args = json!({"ids": ["x1"], "tool": "other_never"});
+    call(&fixture, "caller_start", call_args).await;
+    until("the call runs", || {
+        count_notes(&fixture, "never begins") == 1
     })
     .await;
-    stage.host.shutdown().await;
+    // The fixture raises a KeyError, because `id` is missing.
+    let crashed = fixture.host.tool("caller_cancel", no_args(), |_| {}).await;
+    assert!(crashed.is_err(), "{crashed:?}");
+    until("the call is cancelled", || {
+        count_notes(&fixture, "[other] Info: cancelled") == 1
+    })
+    .await;
+    fixture.host.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! Chains: declared order, folds, failures and deadlines, with the true limits on paused time.
+//! Interceptor chains: order, folding, failures and deadlines, with the real limits on paused time.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -12,11 +12,13 @@ use zot_host::extension::{
 };
 use zot_protocol::{
     AssistantMessageIntercept, BeforeAgentStart, Content, EventInterceptResponse, FromExtension,
-    Intercept, InterceptName, OnFailure, ToolCallIntercept, ToolResultIntercept,
-    TurnStartIntercept, UserMessageIntercept, limits, validate,
+    Intercept, InterceptName, OnFailure, ToolResultIntercept, TurnStartIntercept,
+    UserMessageIntercept, limits, validate,
 };
 
-/// An interceptor that answers after a while, and remembers what it was asked.
+use crate::support::bash;
+
+/// An interceptor that answers after a delay and records what it was asked.
 struct Scripted<'s> {
     name: &'s str,
     after: Duration,
@@ -50,15 +52,14 @@ impl Ask for &Scripted<'_> {
     }
 }
 
-/// A chain under construction.
 #[derive(Default)]
 struct Chain<'s> {
     seen: Mutex<Vec<(String, Intercept)>>,
-    links: Vec<Made<'s>>,
+    links: Vec<UnboundLink<'s>>,
 }
 
-/// A link before it knows where to note what it sees.
-struct Made<'s> {
+/// A [`Scripted`] interceptor that does not yet have a place to record what it is asked.
+struct UnboundLink<'s> {
     name: &'s str,
     after: Duration,
     on_failure: OnFailure,
@@ -77,7 +78,7 @@ impl<'s> Chain<'s> {
         on_failure: OnFailure,
         answer: impl Fn(&Intercept) -> Answer + Send + Sync + 's,
     ) -> Self {
-        self.links.push(Made {
+        self.links.push(UnboundLink {
             name,
             after,
             on_failure,
@@ -86,16 +87,17 @@ impl<'s> Chain<'s> {
         self
     }
 
-    /// The outcome, and who was asked in which order.
+    /// Returns the outcome and the names of the interceptors, in the order in which they were
+    /// asked.
     async fn run(self, event: Intercept) -> (Outcome, Vec<String>) {
         let Self { seen, links } = self;
         let links: Vec<Scripted<'_>> = links
             .into_iter()
-            .map(|made| Scripted {
-                name: made.name,
-                after: made.after,
-                on_failure: made.on_failure,
-                answer: made.answer,
+            .map(|link| Scripted {
+                name: link.name,
+                after: link.after,
+                on_failure: link.on_failure,
+                answer: link.answer,
                 seen: &seen,
             })
             .collect();
@@ -131,14 +133,6 @@ fn allow(_: &Intercept) -> Answer {
     Ok(EventInterceptResponse::new("1"))
 }
 
-fn bash(command: &str) -> Intercept {
-    let args = json!({"command": command})
-        .as_object()
-        .expect("an object")
-        .clone();
-    ToolCallIntercept::new("bash", args).into()
-}
-
 fn text_of(outcome: &Outcome) -> &str {
     match outcome.result.as_ref().expect("not blocked") {
         Intercept::AssistantMessage(message) => &message.text,
@@ -148,13 +142,13 @@ fn text_of(outcome: &Outcome) -> &str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_sees_what_the_one_before_it_left() {
+async fn each_interceptor_sees_the_previous_rewrite() {
     let append = |suffix: &'static str| {
         move |event: &Intercept| {
             let Intercept::ToolCall(call) = event else {
                 panic!("{event:?}")
             };
-            let command = call.tool_args["command"].as_str().expect("a text");
+            let command = call.tool_args["command"].as_str().unwrap();
             response(json!({"modified_args": {"command": format!("{command}{suffix}")}}))
         }
     };
@@ -168,7 +162,7 @@ async fn each_sees_what_the_one_before_it_left() {
     assert_eq!(
         asked,
         ["a", "b", "c"],
-        "in load order, however long each takes"
+        "in load order, regardless of latency"
     );
     assert!(
         outcome
@@ -210,7 +204,7 @@ async fn a_malformed_answer_that_blocks_still_blocks() {
     assert_eq!(
         outcome.result,
         Ok(bash("ls")),
-        "one that does not is a failure, and goes on unchanged"
+        "a malformed answer without a block fails open"
     );
     assert!(matches!(
         &outcome.links[0].verdict,
@@ -219,14 +213,14 @@ async fn a_malformed_answer_that_blocks_still_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_each_event_lets_a_response_change() {
+async fn each_event_accepts_only_its_own_rewrite() {
     let everything = |_: &Intercept| {
         response(json!({
             "modified_args": {"command": "new"}, "replace_text": "new", "system_prompt": "",
             "replace_content": [{"type": "text", "text": "new"}],
         }))
     };
-    let args = json!({}).as_object().expect("an object").clone();
+    let args = json!({}).as_object().unwrap().clone();
     let result = |text: &str| -> Intercept {
         ToolResultIntercept::new("t", "bash", args.clone(), vec![Content::text(text)], false).into()
     };
@@ -257,7 +251,7 @@ async fn what_each_event_lets_a_response_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_replacement_is_no_rewrite() {
+async fn an_empty_replacement_is_not_a_rewrite() {
     let (outcome, _) = Chain::default()
         .link("x", |_| response(json!({"replace_text": ""})))
         .run(AssistantMessageIntercept::new("secret").into())
@@ -267,7 +261,7 @@ async fn an_empty_replacement_is_no_rewrite() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_cannot_be_refused_its_system_prompt() {
+async fn before_agent_start_cannot_be_blocked() {
     let event: Intercept = BeforeAgentStart::new("p", "demo", "demo").into();
     let (outcome, asked) = Chain::default()
         .link("x", |_| {
@@ -279,13 +273,13 @@ async fn a_session_cannot_be_refused_its_system_prompt() {
     assert_eq!(
         outcome.result,
         Ok(event),
-        "and a response that blocks rewrites nothing"
+        "a blocking response does not rewrite"
     );
     assert_eq!(asked, ["x", "y"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_at_4_9_seconds_counts_and_at_5_1_does_not() {
+async fn an_answer_counts_at_4_9_seconds_but_not_at_5_1() {
     let block = |_: &Intercept| response(json!({"block": true, "reason": "late"}));
     for (after, counts) in [(4900, true), (5100, false)] {
         let start = Instant::now();
@@ -304,7 +298,7 @@ async fn an_answer_at_4_9_seconds_counts_and_at_5_1_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_silent_ones_cost_the_chain_s_time_and_no_more() {
+async fn ten_silent_interceptors_take_no_longer_than_the_chain_deadline() {
     let names: Vec<String> = (0..10).map(|index| format!("silent{index}")).collect();
     let mut chain = Chain::default();
     for name in &names {
@@ -315,7 +309,7 @@ async fn ten_silent_ones_cost_the_chain_s_time_and_no_more() {
     assert_eq!(start.elapsed().as_secs(), 15);
     assert_eq!(outcome.result, Ok(bash("ls")));
     assert_eq!(asked.len(), 3);
-    assert_eq!(outcome.links.len(), 10, "each has its record");
+    assert_eq!(outcome.links.len(), 10, "every interceptor is recorded");
     assert!(
         outcome.links[3..]
             .iter()
@@ -324,7 +318,7 @@ async fn ten_silent_ones_cost_the_chain_s_time_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_that_the_chain_did_not_reach_blocks_all_the_same() {
+async fn a_guard_that_the_chain_did_not_reach_still_blocks() {
     let mut chain = Chain::default();
     for name in ["s1", "s2", "s3"] {
         chain = chain.slow(name, Duration::from_secs(3600), OnFailure::Allow, allow);
@@ -342,7 +336,7 @@ async fn a_guard_that_the_chain_did_not_reach_blocks_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn under_block_every_failure_blocks_and_names_the_extension() {
+async fn on_failure_block_blocks_on_every_failure() {
     let failures = [
         Failure::Gone("killed by SIGSEGV".into()),
         Failure::NotReady,
@@ -361,7 +355,7 @@ async fn under_block_every_failure_blocks_and_names_the_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_too_large_blocks_under_either_policy() {
+async fn an_oversized_request_blocks_under_either_policy() {
     let (outcome, _) = Chain::default()
         .link("guard", |_| Err(Failure::TooLarge { bytes: 5_000_000 }))
         .run(bash("ls"))
@@ -370,7 +364,7 @@ async fn a_request_too_large_blocks_under_either_policy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_at_link_two_of_three() {
+async fn a_crash_in_the_middle_of_a_chain_fails_open() {
     let start = Instant::now();
     let (outcome, asked) = Chain::default()
         .link("a", allow)
@@ -384,7 +378,7 @@ async fn a_crash_at_link_two_of_three() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reason_without_a_block_is_a_note() {
+async fn a_reason_without_a_block_becomes_a_note() {
     let (outcome, _) = Chain::default()
         .link("a", |_| response(json!({"reason": "looked fine"})))
         .run(bash("ls"))
@@ -394,7 +388,7 @@ async fn a_reason_without_a_block_is_a_note() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn statistics_of_a_link() {
+async fn stats_count_answers_and_measure_latency() {
     let mut stats = Stats::default();
     assert_eq!(stats.median(), None);
     for seconds in [1, 3, 2, 9] {
@@ -421,9 +415,9 @@ async fn statistics_of_a_link() {
     );
 }
 
-/// What one link does, as data.
+/// The behaviour of one link, as data.
 #[derive(Debug, Clone)]
-enum Does {
+enum Behaviour {
     Allow,
     Append(char),
     Block,
@@ -433,39 +427,39 @@ enum Does {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The fold against a model of it: a loop over the list.
+    /// Compares the fold with a reference model: a plain loop over the list.
     #[test]
-    fn the_outcome_is_that_of_a_plain_loop(
+    fn a_chain_matches_a_plain_loop(
         plan in proptest::collection::vec((
-            prop_oneof![Just(Does::Allow), prop::char::range('a', 'f').prop_map(Does::Append), Just(Does::Block), Just(Does::Crash)],
+            prop_oneof![Just(Behaviour::Allow), prop::char::range('a', 'f').prop_map(Behaviour::Append), Just(Behaviour::Block), Just(Behaviour::Crash)],
             any::<bool>(),
             0_u64..4,
         ), 0..8),
     ) {
         let mut expected = Ok(String::from("."));
-        for (does, strict, _) in &plan {
+        for (behaviour, strict, _) in &plan {
             let Ok(text) = &mut expected else { break };
-            match does {
-                Does::Append(letter) => text.push(*letter),
-                Does::Block => expected = Err(()),
-                Does::Crash if *strict => expected = Err(()),
-                Does::Allow | Does::Crash => {}
+            match behaviour {
+                Behaviour::Append(letter) => text.push(*letter),
+                Behaviour::Block => expected = Err(()),
+                Behaviour::Crash if *strict => expected = Err(()),
+                Behaviour::Allow | Behaviour::Crash => {}
             }
         }
         let mut chain = Chain::default();
-        for (does, strict, seconds) in &plan {
+        for (behaviour, strict, seconds) in &plan {
             let on_failure = if *strict { OnFailure::Block } else { OnFailure::Allow };
-            chain = chain.slow("x", Duration::from_millis(*seconds), on_failure, move |event| match does {
-                Does::Allow => allow(event),
-                Does::Append(letter) => {
+            chain = chain.slow("x", Duration::from_millis(*seconds), on_failure, move |event| match behaviour {
+                Behaviour::Allow => allow(event),
+                Behaviour::Append(letter) => {
                     let Intercept::UserMessage(message) = event else { panic!("{event:?}") };
                     response(json!({"replace_text": format!("{}{letter}", message.text)}))
                 }
-                Does::Block => response(json!({"block": true})),
-                Does::Crash => Err(Failure::Gone("exit status 1".into())),
+                Behaviour::Block => response(json!({"block": true})),
+                Behaviour::Crash => Err(Failure::Gone("exit status 1".into())),
             });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let (outcome, _) = runtime.block_on(chain.run(UserMessageIntercept::new(".").into()));
         match expected {
             Ok(text) => prop_assert_eq!(text_of(&outcome), text),

@@ -1,4 +1,4 @@
-//! Discovery in real directories: where, in which order, who wins, what is refused, what is trusted.
+//! Discovery in real directories: locations, order, shadowing, invalid manifests, trust.
 
 use std::{
     collections::BTreeMap,
@@ -17,19 +17,19 @@ use zot_host::{
 };
 use zot_protocol::Trust;
 
-/// A home and a project beside it, both empty.
-struct World {
+/// An empty home with an empty project next to it.
+struct DiscoveryFixture {
     dir: TempDir,
 }
 
-impl World {
+impl DiscoveryFixture {
     fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// A path in the world, without symlinks above it.
+    /// A path below the temporary directory, with symlinks resolved.
     fn path(&self, below: &str) -> PathBuf {
         fs::canonicalize(self.dir.path()).unwrap().join(below)
     }
@@ -42,7 +42,7 @@ impl World {
         self.path("home/extensions").join(dir)
     }
 
-    /// Nothing is agreed to, nothing explicit.
+    /// A search without remembered trust answers and without explicit extensions.
     fn search(&self) -> Search {
         fs::create_dir_all(self.path("project")).unwrap();
         Search {
@@ -69,13 +69,13 @@ impl World {
     }
 }
 
-/// An extension in `dir` with this manifest.
+/// Writes an extension with this manifest to `dir`.
 fn write(dir: &Path, manifest: &str) {
     fs::create_dir_all(dir).unwrap();
     fs::write(dir.join("extension.json"), manifest).unwrap();
 }
 
-/// An extension in `dir` called `name`.
+/// Writes an extension called `name` to `dir`.
 fn named(dir: &Path, name: &str) {
     write(dir, &format!(r#"{{"name": "{name}", "exec": "./x"}}"#));
 }
@@ -102,25 +102,25 @@ fn refusals(discovery: &Discovery) -> Vec<String> {
     discovery.refused.iter().map(ToString::to_string).collect()
 }
 
-/// The only refusal, and no extension beside it.
+/// The only error, when no extension was found.
 fn refusal(discovery: &Discovery) -> String {
     assert!(discovery.extensions.is_empty(), "{discovery:?}");
     let [refusal] = &refusals(discovery)[..] else {
-        panic!("one refusal: {discovery:?}")
+        panic!("expected one refusal: {discovery:?}")
     };
     refusal.clone()
 }
 
-/// The only one that is not trusted.
+/// The only untrusted extension.
 fn untrusted(discovery: &Discovery) -> &Untrusted {
     let all: Vec<_> = discovery.untrusted().collect();
     let [(_, untrusted)] = all[..] else {
-        panic!("one untrusted: {discovery:?}")
+        panic!("expected one untrusted extension: {discovery:?}")
     };
     untrusted
 }
 
-fn agreed(answers: impl IntoIterator<Item = (String, Trust)>) -> TrustProject {
+fn remembered(answers: impl IntoIterator<Item = (String, Trust)>) -> TrustProject {
     TrustProject::Remembered(answers.into_iter().collect())
 }
 

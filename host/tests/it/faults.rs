@@ -1,5 +1,6 @@
-//! What an extension may do wrong, against real processes. Each test runs in a process of its own and ends with
-//! `Trial::hold`: the host lives, another extension answers, and nothing is left behind.
+//! Misbehaving extensions in real processes. Each test runs in its own process and ends with
+//! `FaultTest::finish`, which checks that the host and the other extension still work and that
+//! nothing is left behind.
 
 mod deadlines;
 mod end;

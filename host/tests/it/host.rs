@@ -1,4 +1,5 @@
-//! A host with real extensions: commands, tools, events, interception. What happens when one misbehaves is in `faults`.
+//! A host with real extensions: commands, tools, events, interception. Faults are tested in
+//! `faults`.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +7,15 @@ use serde_json::{Value, json};
 use zot_host::HostError;
 use zot_protocol::{AssistantMessageEvent, InterceptName, TurnStart, limits::Limits};
 
-use crate::support::{Stage, args, bash, no_args, patient, text, until};
+use crate::support::{HostFixture, args, bash, lenient_limits, no_args, text, until};
 
 #[tokio::test]
-async fn commands_tools_and_progress() {
-    let stage = Stage::new();
-    let stats = stage.host.load(vec![stage.odd("odd", &[])]).await;
+async fn commands_and_tools_answer_and_report_progress() {
+    let fixture = HostFixture::new();
+    let stats = fixture.host.load(vec![fixture.odd("odd", &[])]).await;
     assert_eq!((stats.loaded, stats.ready, stats.errors.len()), (1, 1, 0));
 
-    let response = stage
+    let response = fixture
         .host
         .command("SAY", "  hello there ")
         .await
@@ -22,9 +23,9 @@ async fn commands_tools_and_progress() {
     assert_eq!(
         response.display.as_deref(),
         Some("hello there"),
-        "trimmed, and found in any case"
+        "trimmed, and case-insensitive"
     );
-    let echoed = stage
+    let echoed = fixture
         .host
         .tool("echo", args(json!({"b": 1, "a": [1.5, null]})), |_| {})
         .await
@@ -32,7 +33,7 @@ async fn commands_tools_and_progress() {
     assert_eq!(text(&echoed), r#"{"a": [1.5, null], "b": 1}"#);
 
     let mut steps = Vec::new();
-    let done = stage
+    let done = fixture
         .host
         .tool("progress", no_args(), |line| steps.push(line))
         .await
@@ -46,53 +47,53 @@ async fn commands_tools_and_progress() {
     );
 
     assert_eq!(
-        stage.call("nope").await.unwrap_err(),
+        fixture.call("nope").await.unwrap_err(),
         HostError::NoSuchTool("nope".into())
     );
     assert!(
-        stage
+        fixture
             .log("odd")
             .contains("register_tool: bad_schema: /schema: not a JSON Schema"),
         "{}",
-        stage.log("odd")
+        fixture.log("odd")
     );
     assert!(
-        stage
+        fixture
             .log("odd")
             .contains("subscribe: no such event: tea_time")
     );
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_strict_tool_is_not_called_with_arguments_that_do_not_fit() {
-    let stage = Stage::new();
-    stage.host.load(vec![stage.odd("odd", &[])]).await;
-    let refused = stage.call("strict").await.expect("a result");
+async fn a_strict_tool_is_not_called_with_invalid_args() {
+    let fixture = HostFixture::new();
+    fixture.host.load(vec![fixture.odd("odd", &[])]).await;
+    let refused = fixture.call("strict").await.unwrap();
     assert!(refused.is_error);
     assert_eq!(
         text(&refused),
         "the arguments do not fit the schema of `strict`: /city: missing"
     );
-    let given = stage
+    let given = fixture
         .host
         .tool("strict", args(json!({"city": "Oslo"})), |_| {})
         .await
         .expect("answers");
     assert_eq!(text(&given), "strict got Oslo");
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
 async fn interceptors_fold_in_load_order() {
-    let stage = Stage::new();
-    stage
+    let fixture = HostFixture::new();
+    fixture
         .host
-        .load(vec![stage.odd("one", &["late"]), stage.odd("two", &[])])
+        .load(vec![fixture.odd("one", &["late"]), fixture.odd("two", &[])])
         .await;
-    let outcome = stage.host.intercept(bash("ls")).await;
+    let outcome = fixture.host.intercept(bash("ls")).await;
     assert_eq!(outcome.result, Ok(bash("ls #one #two")));
-    let block = stage
+    let block = fixture
         .host
         .intercept(bash("rm -rf /"))
         .await
@@ -102,32 +103,32 @@ async fn interceptors_fold_in_load_order() {
         (block.by.as_str(), block.reason.as_str()),
         ("one", "one refuses")
     );
-    assert!(stage.host.intercepts(&InterceptName::AssistantMessage));
-    assert!(!stage.host.intercepts(&InterceptName::UserMessage));
-    stage.host.shutdown().await;
+    assert!(fixture.host.intercepts(&InterceptName::AssistantMessage));
+    assert!(!fixture.host.intercepts(&InterceptName::UserMessage));
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
-    let stage = Stage::new();
+async fn session_start_comes_first_and_events_stay_in_order() {
+    let fixture = HostFixture::new();
     let limits = Limits {
         startup: Duration::from_millis(1),
-        ..patient()
+        ..lenient_limits()
     };
-    let stage = Stage {
-        host: Stage::with(limits).host,
-        ..stage
+    let fixture = HostFixture {
+        host: HostFixture::with(limits).host,
+        ..fixture
     };
-    stage.host.load(vec![stage.odd("odd", &["late"])]).await;
-    stage.host.start_session();
-    until("it joins", || {
-        stage.host.registry().command("say").is_some()
+    fixture.host.load(vec![fixture.odd("odd", &["late"])]).await;
+    fixture.host.start_session();
+    until("the extension is ready", || {
+        fixture.host.registry().command("say").is_some()
     })
     .await;
     for step in 1..=200 {
-        stage.host.tell(&TurnStart::new(step).into());
+        fixture.host.tell(&TurnStart::new(step).into());
         if step % 50 == 0 {
-            stage
+            fixture
                 .host
                 .intercept(bash("ls"))
                 .await
@@ -135,53 +136,56 @@ async fn session_start_is_the_first_event_of_each_and_order_is_kept() {
                 .expect("allowed");
         }
     }
-    let told = stage
+    let received = fixture
         .host
         .command("say", "events")
         .await
         .expect("answers")
         .display
-        .expect("a text");
-    let told: Vec<Value> = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told[0], json!({"type": "event", "event": "session_start"}));
-    let steps: Vec<u64> = told[1..]
+        .unwrap();
+    let received: Vec<Value> = serde_json::from_str(&received).unwrap();
+    assert_eq!(
+        received[0],
+        json!({"type": "event", "event": "session_start"})
+    );
+    let steps: Vec<u64> = received[1..]
         .iter()
-        .map(|event| event["step"].as_u64().expect("a step"))
+        .map(|event| event["step"].as_u64().unwrap())
         .collect();
     assert_eq!(steps, (1..=200).collect::<Vec<_>>());
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn an_event_too_large_is_cut_and_says_so() {
-    let stage = Stage::new();
-    stage.host.load(vec![stage.odd("odd", &[])]).await;
-    stage
+async fn an_oversized_event_is_marked_as_truncated() {
+    let fixture = HostFixture::new();
+    fixture.host.load(vec![fixture.odd("odd", &[])]).await;
+    fixture
         .host
         .tell(&AssistantMessageEvent::new("é\n".repeat(2 << 20)).into());
-    let told = stage
+    let received = fixture
         .host
         .command("say", "events")
         .await
         .expect("answers")
         .display
-        .expect("a text");
-    let told: Vec<Value> = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told[0]["truncated"], true);
-    let length = told[0]["text"].as_str().expect("a text").len();
+        .unwrap();
+    let received: Vec<Value> = serde_json::from_str(&received).unwrap();
+    assert_eq!(received[0]["truncated"], true);
+    let length = received[0]["text"].as_str().unwrap().len();
     assert!((64 << 10..=256 << 10).contains(&length), "{length}");
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_crash_fails_what_is_pending_at_once_with_its_status() {
-    let stage = Stage::new();
-    stage
+async fn a_crash_fails_pending_calls_at_once_with_the_exit_status() {
+    let fixture = HostFixture::new();
+    fixture
         .host
-        .load(vec![stage.odd("odd", &[]), stage.odd("other", &[])])
+        .load(vec![fixture.odd("odd", &[]), fixture.odd("other", &[])])
         .await;
     let start = Instant::now();
-    let (slow, crash) = tokio::join!(stage.call("slow"), stage.call("crash"));
+    let (slow, crash) = tokio::join!(fixture.call("slow"), fixture.call("crash"));
     assert!(
         start.elapsed() < Duration::from_secs(10),
         "long before the tool's deadline"
@@ -192,51 +196,61 @@ async fn a_crash_fails_what_is_pending_at_once_with_its_status() {
             "odd: ended: killed by SIGSEGV"
         );
     }
-    until("it is noted", || !stage.notes.all().is_empty()).await;
-    assert_eq!(stage.notes.all(), ["[odd] Error: ended: killed by SIGSEGV"]);
-    until("its last words are logged", || {
-        stage.log("odd").contains("about to crash")
+    until("the crash is noted", || !fixture.notes.all().is_empty()).await;
+    assert_eq!(
+        fixture.notes.all(),
+        ["[odd] Error: ended: killed by SIGSEGV"]
+    );
+    until("stderr is logged", || {
+        fixture.log("odd").contains("about to crash")
     })
     .await;
-    assert!(stage.call("echo").await.is_ok(), "the other one goes on");
-    stage.host.shutdown().await;
+    assert!(
+        fixture.call("echo").await.is_ok(),
+        "the other extension still works"
+    );
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
-async fn one_that_never_says_ready_is_taken_for_ready() {
-    let stage = Stage::with(Limits {
+async fn an_extension_without_ready_becomes_ready_automatically() {
+    let fixture = HostFixture::with(Limits {
         auto_ready: Duration::from_millis(250),
-        ..patient()
+        ..lenient_limits()
     });
-    let stats = stage.host.load(vec![stage.odd("odd", &["no-ready"])]).await;
+    let stats = fixture
+        .host
+        .load(vec![fixture.odd("odd", &["no-ready"])])
+        .await;
     assert_eq!(stats.ready, 1);
-    // On a busy machine it may be taken for ready half-way; what it registers then counts at once.
-    until("it offers all", || {
-        stage.host.registry().tool("strict").is_some()
+    // On a slow machine it may become ready before all registrations arrived. Later ones still
+    // count.
+    until("everything is registered", || {
+        fixture.host.registry().tool("strict").is_some()
     })
     .await;
-    assert!(stage.call("echo").await.is_ok());
-    stage.host.shutdown().await;
+    assert!(fixture.call("echo").await.is_ok());
+    fixture.host.shutdown().await;
 }
 
 #[tokio::test]
 async fn secrets_are_not_inherited() {
-    // The environment of this process is shared by all tests; the variable means nothing to the others.
-    // SAFETY: nothing else in these tests reads or writes the environment by hand.
+    // All tests share this environment, but only this one uses the variable.
+    // SAFETY: no other test reads or writes the environment directly.
     unsafe { std::env::set_var("ZOTCORE_RPC_TOKEN", "canary") };
-    let stage = Stage::new();
-    stage.host.load(vec![stage.odd("odd", &[])]).await;
-    let seen = stage
+    let fixture = HostFixture::new();
+    fixture.host.load(vec![fixture.odd("odd", &[])]).await;
+    let seen = fixture
         .host
         .tool("env", args(json!({"name": "ZOTCORE_RPC_TOKEN"})), |_| {})
         .await
         .expect("answers");
     assert_eq!(text(&seen), "(unset)");
-    let path = stage
+    let path = fixture
         .host
         .tool("env", args(json!({"name": "PATH"})), |_| {})
         .await
         .expect("answers");
     assert_ne!(text(&path), "(unset)");
-    stage.host.shutdown().await;
+    fixture.host.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! Real extensions in several languages, each without a library: commands, tools, events and every interception.
+//! Extensions in several languages, without a library: commands, tools, events, interception.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,10 +14,10 @@ use zot_protocol::{
     TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
 };
 
-use crate::support::{Stage, args, fixture, python, skipped, text, within};
+use crate::support::{HostFixture, args, fixture_path, python, skipped, text, within};
 
-/// A program on `PATH`, or `None`, said aloud.
-fn found(program: &str) -> Option<PathBuf> {
+/// Returns the path of a program on `PATH`, or reports the test as skipped.
+fn find_program(program: &str) -> Option<PathBuf> {
     let asked = Command::new("/bin/sh")
         .args(["-c", "command -v \"$0\"", program])
         .output()
@@ -67,52 +67,52 @@ fn events() -> Vec<Event> {
     ]
 }
 
-async fn ask(stage: &Stage, event: Intercept) -> Outcome {
-    within("an interception", stage.host.intercept(event)).await
+async fn ask(fixture: &HostFixture, event: Intercept) -> Outcome {
+    within("an interception", fixture.host.intercept(event)).await
 }
 
-/// With the user's rights, and under the narrowest declaration there is.
-async fn does_it_all(launch: impl Fn(&Stage) -> Launch) {
-    // Confined, and free to rewrite what it is asked about.
+/// Runs the script without permissions in the manifest and with the narrowest ones.
+async fn supports_every_feature(launch: impl Fn(&HostFixture) -> Launch) {
+    // Confined, but allowed to rewrite every event.
     let mut confined = Permissions::default();
     confined.intercept = InterceptName::KNOWN.to_vec();
     for permissions in [None, Some(confined)] {
-        let stage = Stage::new();
-        let mut launch = launch(&stage);
+        let fixture = HostFixture::new();
+        let mut launch = launch(&fixture);
         launch.manifest.permissions = permissions;
-        follows_the_script(&stage, launch).await;
+        exercise(&fixture, launch).await;
     }
 }
 
-/// The same script for all of them.
-async fn follows_the_script(stage: &Stage, launch: Launch) {
+/// Exercises every feature. The same for all languages.
+async fn exercise(fixture: &HostFixture, launch: Launch) {
     let name = launch.manifest.name.clone();
-    let stats = within("load", stage.host.load(vec![launch])).await;
+    let stats = within("load", fixture.host.load(vec![launch])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
-    let log = stage.log(&name);
-    assert!(!log.contains("[zot]"), "nothing to complain of: {log}");
+    let log = fixture.log(&name);
+    assert!(!log.contains("[zot]"), "unexpected complaint: {log}");
 
-    let said = async |command: &str, args: &str| {
-        let response = within("a command", stage.host.command(command, args)).await;
+    let run_command = async |command: &str, args: &str| {
+        let response = within("a command", fixture.host.command(command, args)).await;
         response.expect("answers").display.unwrap_or_default()
     };
-    assert_eq!(said("greet", " you there ").await, "hello you there");
-    assert_eq!(said("greet", "").await, "hello ");
-    let shouted = stage.call_with("shout", json!({"text": "ahoy"})).await;
+    assert_eq!(run_command("greet", " you there ").await, "hello you there");
+    assert_eq!(run_command("greet", "").await, "hello ");
+    let shouted = fixture.call_with("shout", json!({"text": "ahoy"})).await;
     assert_eq!(text(&shouted.expect("answers")), "ahoy!");
 
-    stage.host.start_session();
+    fixture.host.start_session();
     for event in events() {
-        stage.host.tell(&event);
+        fixture.host.tell(&event);
     }
-    stage.host.tell(&SessionEnd::new(EndReason::Clear).into());
+    fixture.host.tell(&SessionEnd::new(EndReason::Clear).into());
     assert_eq!(
-        said("seen", "").await,
+        run_command("seen", "").await,
         "session_start user_message turn_start assistant_message tool_call turn_end tool_result compact session_end"
     );
 
-    intercepts(stage, &name).await;
-    let seen = said("seen", "").await;
+    intercepts(fixture, &name).await;
+    let seen = run_command("seen", "").await;
     let asked: Vec<&str> = seen.split(' ').skip(9).collect();
     let expected = [
         "tool_call",
@@ -133,12 +133,12 @@ async fn follows_the_script(stage: &Stage, launch: Launch) {
     .collect::<Vec<_>>();
     assert_eq!(asked, expected);
 
-    within("shutdown", stage.host.shutdown()).await;
-    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+    within("shutdown", fixture.host.shutdown()).await;
+    assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }
 
-/// Each event allowed, rewritten and refused.
-async fn intercepts(stage: &Stage, name: &str) {
+/// Intercepts each event three times: allowed, rewritten and blocked.
+async fn intercepts(fixture: &HostFixture, name: &str) {
     let kinds: [fn(&str) -> Intercept; 5] = [
         tool_call,
         |text| AssistantMessageIntercept::new(text).into(),
@@ -147,17 +147,17 @@ async fn intercepts(stage: &Stage, name: &str) {
         before_agent_start,
     ];
     for of in kinds {
-        let allowed = ask(stage, of("leave me")).await;
+        let allowed = ask(fixture, of("leave me")).await;
         assert_eq!(allowed.result, Ok(of("leave me")));
         assert_eq!(allowed.links[0].verdict, Verdict::Allowed);
 
-        let rewritten = ask(stage, of("rewrite me")).await;
+        let rewritten = ask(fixture, of("rewrite me")).await;
         assert_eq!(rewritten.result, Ok(of("rewritten")));
         assert_eq!(rewritten.links[0].verdict, Verdict::Rewritten);
 
-        let refused = ask(stage, of("block me")).await;
+        let refused = ask(fixture, of("block me")).await;
         match refused.result {
-            // A session cannot be refused its prompt.
+            // before_agent_start cannot be blocked.
             Ok(event) => assert_eq!(event, before_agent_start("block me")),
             Err(block) => {
                 assert_eq!(block.by, name);
@@ -165,50 +165,56 @@ async fn intercepts(stage: &Stage, name: &str) {
             }
         }
     }
-    // It has nothing to rewrite.
+    // turn_start cannot be rewritten.
     let step = |step| TurnStartIntercept::new(step).into();
-    assert_eq!(ask(stage, step(1)).await.result, Ok(step(1)));
-    let block = ask(stage, step(13)).await.result.expect_err("refused");
+    assert_eq!(ask(fixture, step(1)).await.result, Ok(step(1)));
+    let block = ask(fixture, step(13)).await.result.expect_err("blocked");
     assert_eq!(
         (block.by.as_str(), block.reason.as_str()),
         (name, "no turn_start")
     );
 }
 
-/// In the folder of its script, as an extension is.
-fn script(stage: &Stage, name: &str, program: &Path, file: &str) -> Launch {
-    let folder = fixture("languages");
+/// Launches the script from its own directory, like an installed extension.
+fn script(fixture: &HostFixture, name: &str, program: &Path, file: &str) -> Launch {
+    let folder = fixture_path("languages");
     let script = folder.join(file).display().to_string();
-    let mut launch = stage.launch(name, program, vec![script]);
+    let mut launch = fixture.launch(name, program, vec![script]);
     launch.dir = folder;
     launch
 }
 
 #[tokio::test]
-async fn python_does_it_all() {
-    does_it_all(|stage| script(stage, "all-py", python(), "all.py")).await;
+async fn python_supports_every_feature() {
+    supports_every_feature(|fixture| script(fixture, "all-py", python(), "all.py")).await;
 }
 
 #[tokio::test]
-async fn node_does_it_all() {
-    let Some(node) = found("node") else { return };
-    does_it_all(|stage| script(stage, "all-js", &node, "all.js")).await;
+async fn node_supports_every_feature() {
+    let Some(node) = find_program("node") else {
+        return;
+    };
+    supports_every_feature(|fixture| script(fixture, "all-js", &node, "all.js")).await;
 }
 
 #[tokio::test]
-async fn bash_does_it_all() {
-    let Some(bash) = found("bash") else { return };
-    does_it_all(|stage| script(stage, "all-sh", &bash, "all.sh")).await;
+async fn bash_supports_every_feature() {
+    let Some(bash) = find_program("bash") else {
+        return;
+    };
+    supports_every_feature(|fixture| script(fixture, "all-sh", &bash, "all.sh")).await;
 }
 
 #[tokio::test]
-async fn rust_does_it_all() {
-    let Some(rustc) = found("rustc") else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+async fn rust_supports_every_feature() {
+    let Some(rustc) = find_program("rustc") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("all-rs");
-    build(&rustc, &fixture("languages").join("all.rs"), &program);
-    does_it_all(|stage| {
-        let mut launch = stage.launch("all-rs", &program, vec![]);
+    build(&rustc, &fixture_path("languages").join("all.rs"), &program);
+    supports_every_feature(|fixture| {
+        let mut launch = fixture.launch("all-rs", &program, vec![]);
         launch.dir = folder.path().to_owned();
         launch
     })
@@ -222,6 +228,6 @@ fn build(rustc: &Path, source: &Path, program: &Path) {
         .stdin(Stdio::null())
         .output()
         .expect("rustc");
-    let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{stderr}");
 }

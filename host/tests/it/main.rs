@@ -1,4 +1,4 @@
-//! The host crate through its public door.
+//! Integration tests of the host crate through its public API.
 
 #[cfg(feature = "agent")]
 mod agent;
@@ -6,23 +6,23 @@ mod call_tool;
 mod chain;
 mod discover;
 mod documents;
+mod embedding;
 mod faults;
 mod host;
 mod languages;
-mod memory;
-mod outside;
+mod limits;
 mod permissions;
 #[cfg(feature = "agent")]
 mod provider;
 mod recordings;
 mod reply_order;
+mod reports;
 mod seeds;
 #[cfg(feature = "agent")]
 mod session;
 mod settings;
 mod soak;
 mod support;
-mod telling;
 #[cfg(feature = "agent")]
 mod tool;
 mod wire;

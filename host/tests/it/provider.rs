@@ -1,4 +1,4 @@
-//! Providers against a real server on loopback: what they send, what they make of what comes, and what goes wrong.
+//! Providers against a real server on loopback: requests, decoding and failures.
 
 mod aimock;
 mod anthropic;
@@ -25,15 +25,15 @@ use zot_protocol::StopReason;
 
 use crate::support::{
     args,
-    http::{Cut, Got, Reply, Server},
+    http::{Cut, ReceivedRequest, Reply, Server},
     within,
 };
 
 const CANARY: &str = "sk-canary-5f1d9b";
 
-/// An endpoint that asks again without much ado.
+/// An endpoint that retries quickly.
 fn endpoint(url: &str) -> Endpoint {
-    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).expect("an address");
+    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).unwrap();
     endpoint.retry = Retry {
         first: Duration::from_millis(1),
         ..Retry::default()
@@ -69,7 +69,7 @@ fn user(prompt: &str) -> Message {
     message(Role::User, vec![text(prompt)])
 }
 
-fn asking(model: &str, messages: Vec<Message>) -> Request {
+fn request_to(model: &str, messages: Vec<Message>) -> Request {
     Request {
         model: model.into(),
         system: "Be brief.".into(),
@@ -84,12 +84,12 @@ fn asking(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-/// Everything that comes, up to the end.
+/// Collects everything up to the end of the stream.
 async fn all(deltas: Deltas) -> Vec<Result<Delta, ProviderError>> {
     within("the answer", deltas.collect()).await
 }
 
-/// A whole answer.
+/// Collects an answer that must be complete.
 async fn whole(deltas: Deltas) -> Vec<Delta> {
     let all = all(deltas).await;
     all.into_iter()
@@ -97,15 +97,15 @@ async fn whole(deltas: Deltas) -> Vec<Delta> {
         .expect("a whole answer")
 }
 
-/// What came, and the error at its end.
+/// Returns the deltas and the final error of a failed answer.
 async fn broken(deltas: Deltas) -> (Vec<Delta>, ProviderError) {
     let mut all = all(deltas).await;
-    let error = all.pop().expect("an end").expect_err("an error");
+    let error = all.pop().unwrap().expect_err("an error");
     let deltas = all.into_iter().collect::<Result<_, _>>();
     (deltas.expect("one error, at the end"), error)
 }
 
-/// An answer with its pieces put together: pieces of one kind next to each other are one.
+/// Merges consecutive deltas of the same kind.
 fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
     let mut joined: Vec<Delta> = Vec::new();
     for delta in deltas {
@@ -127,8 +127,8 @@ fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
     joined
 }
 
-/// Whether an answer is the same however its bytes are cut, and what it is.
-async fn in_any_pieces<P: Provider>(
+/// Checks that an answer is the same however its bytes are chunked, and returns it.
+async fn decode_in_any_chunks<P: Provider>(
     provider: impl Fn(&str) -> P,
     model: &str,
     body: &str,
@@ -145,24 +145,28 @@ async fn in_any_pieces<P: Provider>(
     })
     .await;
     let provider = provider(&server.url);
-    let request = asking(model, vec![user("hi")]);
+    let request = request_to(model, vec![user("hi")]);
     let expected = whole(provider.stream(request.clone())).await;
     for n in 1..=length {
         let deltas = whole(provider.stream(request.clone())).await;
         assert_eq!(deltas, expected, "reply {n}");
     }
-    assert_eq!(server.got().len(), length + 1, "nothing is asked twice");
+    assert_eq!(server.got().len(), length + 1, "no request is repeated");
     expected
 }
 
-/// What one request looks like to the server.
-async fn sent<P: Provider>(provider: impl Fn(&str) -> P, end: &str, request: Request) -> Got {
+/// Returns one request as the server received it.
+async fn received_request<P: Provider>(
+    provider: impl Fn(&str) -> P,
+    end: &str,
+    request: Request,
+) -> ReceivedRequest {
     let server = Server::with(vec![Reply::events(end)]).await;
     whole(provider(&server.url).stream(request)).await;
     server.got().remove(0)
 }
 
-/// Events as they stream, from their data.
+/// Formats server-received_request events.
 fn events(data: &[Value]) -> String {
     let event = |data: &Value| match data["type"].as_str() {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),

@@ -1,7 +1,8 @@
-//! Real sessions of the Go program: for the same inputs our host says the same frames.
+//! Recorded sessions of the original Go program: for the same inputs, our host sends the same
+//! frames.
 //!
-//! Left aside are ids, the fields that this protocol adds, and the value of `stop`; and where the Go program's order is
-//! a matter of luck, the order is the one in which things happen.
+//! The comparison ignores ids, fields that only this protocol version has, and the value of `stop`.
+//! Where the Go program's order is nondeterministic, frames are sorted into causal order.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -11,47 +12,47 @@ use zot_protocol::{
     validate,
 };
 
-use crate::support::{Said, Stage, shared, until, within};
+use crate::support::{HostFixture, SentFrames, shared, until, within};
 
 /// The frames of a recording: those of the host, and the extension's answers.
 struct Recording {
-    said: Vec<Value>,
+    sent: Vec<Value>,
     commands: usize,
     answers: Vec<Value>,
 }
 
 impl Recording {
     fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).expect("a text");
-        let (mut said, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
+        let text = fs::read_to_string(path).unwrap();
+        let (mut sent, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
         for line in text.lines() {
-            let record: Value = serde_json::from_str(line).expect("a line of JSON");
+            let record: Value = serde_json::from_str(line).unwrap();
             let frame = record["frame"].clone();
             match record["dir"].as_str() {
-                Some(">") => said.push(frame),
+                Some(">") => sent.push(frame),
                 Some("<") if frame.get("id").is_some() => answers.push(frame),
                 Some("<") => commands += usize::from(frame["type"] == "register_command"),
                 other => panic!("no such direction: {other:?}"),
             }
         }
-        in_order(&mut said);
+        sort_steps(&mut sent);
         Self {
-            said,
+            sent,
             commands,
             answers,
         }
     }
 
-    /// What the extension answered to a request.
+    /// The extension's recorded answer to a request.
     fn answer(&self, request: &Value) -> FromExtension {
         let answer = self.answers.iter().find(|it| it["id"] == request["id"]);
         let line = answer.expect("answered").to_string();
-        validate::frame(line.as_bytes()).expect("a frame")
+        validate::frame(line.as_bytes()).unwrap()
     }
 }
 
-/// Puts each step into the order in which things happen: what the model said, that it has said it, what comes of it.
-fn in_order(frames: &mut [Value]) {
+/// Sorts the frames of each step into causal order: message, tool calls, end of the turn, results.
+fn sort_steps(frames: &mut [Value]) {
     let is_start = |frame: &Value| frame["type"] == "event" && frame["event"] == "turn_start";
     let rank = |frame: &Value| match (frame["type"].as_str(), frame["event"].as_str()) {
         (Some("event"), Some("turn_start")) => 0,
@@ -72,12 +73,12 @@ fn in_order(frames: &mut [Value]) {
     }
 }
 
-/// A frame without what is left aside.
-fn plain(frame: &Value) -> Value {
-    let mut frame = frame.as_object().expect("an object").clone();
-    // Where a frame refers to a tool call of the model it has `tool_id`, which stays.
+/// Removes the fields that the comparison ignores.
+fn without_ignored_fields(frame: &Value) -> Value {
+    let mut frame = frame.as_object().unwrap().clone();
+    // Frames about one of the model's tool calls also have `tool_id`, which is compared.
     frame.remove("id");
-    let aside: &[&str] = match frame["type"].as_str() {
+    let ignored: &[&str] = match frame["type"].as_str() {
         Some("hello_ack") => &[
             "extension_dir",
             "data_dir",
@@ -87,25 +88,25 @@ fn plain(frame: &Value) -> Value {
         ],
         _ => &[],
     };
-    for field in aside {
+    for field in ignored {
         frame.remove(*field);
     }
     if let Some(stop) = frame.get_mut("stop") {
-        *stop = json!("(aside)");
+        *stop = json!("(ignored)");
     }
-    // The Go program leaves empty arguments out.
+    // The Go program omits empty arguments.
     if frame["type"] == "command_invoked" && frame.get("args") == Some(&json!("")) {
         frame.remove("args");
     }
     frame.into()
 }
 
-/// Does to a host what made the Go program say `frame`, and compares what comes of it.
-async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
-    match validate::frame::<FromHost>(frame.to_string().as_bytes()).expect("a frame") {
+/// Makes the host send `frame`, and compares its result with the recorded one.
+async fn drive(fixture: &HostFixture, frame: &Value, recording: &Recording) {
+    match validate::frame::<FromHost>(frame.to_string().as_bytes()).unwrap() {
         FromHost::HelloAck(_) => {}
         FromHost::CommandInvoked(CommandInvoked { name, args, .. }) => {
-            let ours = stage.host.command(&name, &args).await.expect("answers");
+            let ours = fixture.host.command(&name, &args).await.expect("answers");
             let FromExtension::CommandResponse(theirs) = recording.answer(frame) else {
                 panic!("not an answer to a command");
             };
@@ -115,16 +116,20 @@ async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
             );
         }
         FromHost::ToolCall(ToolCall { name, args, .. }) => {
-            let ours = stage.host.tool(&name, args, |_| {}).await.expect("answers");
+            let ours = fixture
+                .host
+                .tool(&name, args, |_| {})
+                .await
+                .expect("answers");
             let FromExtension::ToolResult(theirs) = recording.answer(frame) else {
                 panic!("not an answer to a tool call");
             };
             assert_eq!(ours.content, theirs.content);
         }
-        FromHost::Event(Event::SessionStart(_)) => stage.host.start_session(),
-        FromHost::Event(event) => stage.host.tell(&event),
+        FromHost::Event(Event::SessionStart(_)) => fixture.host.start_session(),
+        FromHost::Event(event) => fixture.host.tell(&event),
         FromHost::EventIntercept(asked) => {
-            let ours = stage.host.intercept(asked.event.clone()).await.result;
+            let ours = fixture.host.intercept(asked.event.clone()).await.result;
             let FromExtension::EventInterceptResponse(theirs) = recording.answer(frame) else {
                 panic!("not an answer to an interception");
             };
@@ -133,19 +138,19 @@ async fn drive(stage: &Stage, frame: &Value, recording: &Recording) {
                 Err(block) => assert_eq!((theirs.block, theirs.reason), (true, Some(block.reason))),
             }
         }
-        FromHost::Shutdown(_) => stage.host.shutdown().await,
-        other => panic!("nothing here makes a host say {:?}", other.name()),
+        FromHost::Shutdown(_) => fixture.host.shutdown().await,
+        other => panic!("unsupported frame {:?}", other.name()),
     }
 }
 
 async fn replay(path: &Path) {
     let recording = Recording::read(path);
-    let name = path.file_stem().expect("a name").to_string_lossy();
-    let ack = &recording.said[0];
-    let field = |name: &str| ack[name].as_str().expect("a text");
-    let said = Arc::new(Said::default());
-    let stage = Stage::set_up(|config| {
-        // Not all of them say that they are ready.
+    let name = path.file_stem().unwrap().to_string_lossy();
+    let ack = &recording.sent[0];
+    let field = |name: &str| ack[name].as_str().unwrap();
+    let sent = Arc::new(SentFrames::default());
+    let fixture = HostFixture::set_up(|config| {
+        // Some recorded extensions never send `ready`.
         config.limits.auto_ready = AUTO_READY;
         config.ack = HelloAck::new(
             1,
@@ -154,44 +159,44 @@ async fn replay(path: &Path) {
             field("model"),
             field("cwd"),
         );
-        config.tap = Some(Arc::<Said>::clone(&said));
+        config.tap = Some(Arc::<SentFrames>::clone(&sent));
     });
-    let plays = stage.script(&name, "replay.py", vec![path.display().to_string()]);
-    let stats = within("load", stage.host.load(vec![plays])).await;
+    let plays = fixture.script(&name, "replay.py", vec![path.display().to_string()]);
+    let stats = within("load", fixture.host.load(vec![plays])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
-    until("all is registered", || {
-        stage.host.registry().commands().len() == recording.commands
+    until("all commands are registered", || {
+        fixture.host.registry().commands().len() == recording.commands
     })
     .await;
-    for frame in &recording.said {
-        within(&frame.to_string(), drive(&stage, frame, &recording)).await;
+    for frame in &recording.sent {
+        within(&frame.to_string(), drive(&fixture, frame, &recording)).await;
     }
-    let ours: Vec<Value> = said.to(&name).iter().map(plain).collect();
-    let theirs: Vec<Value> = recording.said.iter().map(plain).collect();
+    let ours: Vec<Value> = sent.to(&name).iter().map(without_ignored_fields).collect();
+    let theirs: Vec<Value> = recording.sent.iter().map(without_ignored_fields).collect();
     assert_eq!(ours, theirs, "{}", path.display());
-    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+    assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }
 
 #[tokio::test]
-async fn the_same_inputs_give_the_same_frames() {
+async fn the_host_sends_the_same_frames_as_the_go_program() {
     let Some(folder) = shared("recordings") else {
         return;
     };
     let mut paths: Vec<_> = fs::read_dir(folder)
-        .expect("readable")
-        .map(|entry| entry.expect("an entry").path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|it| it == "ndjson"))
         .collect();
     paths.sort();
     assert!(paths.len() >= 3, "{paths:?}");
     for path in paths {
-        // By its true name: an extension works in a folder of its own.
-        replay(&path.canonicalize().expect("there")).await;
+        // The extension runs in another directory, so the path must be absolute.
+        replay(&path.canonicalize().unwrap()).await;
     }
 }
 
 #[test]
-fn a_step_is_put_in_order() {
+fn frames_of_a_step_are_sorted() {
     let event = |event: &str| json!({"type": "event", "event": event});
     let asked = json!({"type": "event_intercept", "event": "tool_call"});
     let mut frames = vec![
@@ -202,7 +207,7 @@ fn a_step_is_put_in_order() {
         event("turn_start"),
         event("turn_end"),
     ];
-    in_order(&mut frames);
+    sort_steps(&mut frames);
     let expected = [
         event("turn_start"),
         event("tool_call"),

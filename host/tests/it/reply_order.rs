@@ -8,10 +8,10 @@ use std::sync::{
 use zot_host::{Hooks, extension::Launch};
 use zot_protocol::NoteLevel;
 
-use crate::support::{Stage, within};
+use crate::support::{HostFixture, within};
 
 /// Sends a note before each reply, in one write.
-fn chatty(stage: &Stage) -> Launch {
+fn chatty(fixture: &HostFixture) -> Launch {
     let script = r#"
 echo '{"type":"hello","name":"chatty"}'
 echo '{"type":"register_tool","name":"talk","schema":{"type":"object"}}'
@@ -24,7 +24,7 @@ while read -r line; do
     *'"shutdown"'*) exit ;;
   esac
 done"#;
-    stage.launch("chatty", "/bin/sh", vec!["-c".into(), script.into()])
+    fixture.launch("chatty", "/bin/sh", vec!["-c".into(), script.into()])
 }
 
 #[derive(Default)]
@@ -39,13 +39,13 @@ impl Hooks for Counted {
 #[tokio::test]
 async fn a_note_before_a_reply_is_delivered_before_it() {
     let counted = Arc::new(Counted::default());
-    let stage = Stage::set_up(|config| config.hooks = counted.clone());
-    stage.host.load(vec![chatty(&stage)]).await;
+    let fixture = HostFixture::set_up(|config| config.hooks = counted.clone());
+    fixture.host.load(vec![chatty(&fixture)]).await;
     for call in 1..=300 {
-        assert_eq!(stage.answer("talk").await, "ok");
+        assert_eq!(fixture.answer("talk").await, "ok");
         assert_eq!(counted.0.load(Ordering::SeqCst), call);
     }
-    within("shutdown", stage.host.shutdown()).await;
+    within("shutdown", fixture.host.shutdown()).await;
 }
 
 struct Panicking;
@@ -62,11 +62,11 @@ impl Hooks for Panicking {
 
 #[tokio::test]
 async fn a_panicking_hook_ends_the_extension_and_not_the_caller() {
-    let stage = Stage::set_up(|config| config.hooks = Arc::new(Panicking));
-    let launches = vec![chatty(&stage), stage.good("good")];
-    stage.host.load(launches).await;
-    let error = within("the call", stage.call("talk")).await.unwrap_err();
+    let fixture = HostFixture::set_up(|config| config.hooks = Arc::new(Panicking));
+    let launches = vec![chatty(&fixture), fixture.good("good")];
+    fixture.host.load(launches).await;
+    let error = within("the call", fixture.call("talk")).await.unwrap_err();
     assert!(error.to_string().contains("its task has failed"), "{error}");
-    assert_eq!(stage.answer("good").await, "good: called");
-    within("shutdown", stage.host.shutdown()).await;
+    assert_eq!(fixture.answer("good").await, "good: called");
+    within("shutdown", fixture.host.shutdown()).await;
 }

@@ -1,4 +1,4 @@
-//! The user's own quick start, unmodified.
+//! The Python quick start of the original documentation, unmodified.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -9,16 +9,16 @@ use zot_host::extension::{
 use zot_host::home::Home;
 use zot_protocol::limits::AUTO_READY;
 
-use crate::support::{Stage, shared, until};
+use crate::support::{HostFixture, shared, until};
 
-/// The Python script and the manifest of the first document, as printed there.
+/// Extracts the Python script and the manifest from the document.
 fn quick_start() -> Option<(String, String)> {
     let mut seeds: Vec<_> = fs::read_dir(shared("seeds")?)
-        .expect("readable")
-        .map(|entry| entry.expect("an entry").path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
         .collect();
     seeds.sort();
-    let text = fs::read_to_string(&seeds[0]).expect("a text");
+    let text = fs::read_to_string(&seeds[0]).unwrap();
     let script = text.find("#!/usr/bin/env python3").expect("the script");
     let script_end = text[script..]
         .find("Drop it in a directory")
@@ -37,19 +37,18 @@ async fn the_python_quick_start_runs_unmodified() {
     let Some((script, manifest)) = quick_start() else {
         return;
     };
-    // It does not say that it is ready.
-    let stage = Stage::set_up(|config| config.limits.auto_ready = AUTO_READY);
-    let home = Home::at(stage.home.path().join("zot"));
+    // The script never sends `ready`.
+    let fixture = HostFixture::set_up(|config| config.limits.auto_ready = AUTO_READY);
+    let home = Home::at(fixture.home.path().join("zot"));
     let folder = home.extensions().join("hello-py");
-    fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join("extension.json"), manifest).expect("written");
-    fs::write(folder.join("hello.py"), script).expect("written");
-    fs::set_permissions(folder.join("hello.py"), fs::Permissions::from_mode(0o755))
-        .expect("chmod +x");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("extension.json"), manifest).unwrap();
+    fs::write(folder.join("hello.py"), script).unwrap();
+    fs::set_permissions(folder.join("hello.py"), fs::Permissions::from_mode(0o755)).unwrap();
 
     let search = Search {
         home: home.clone(),
-        cwd: stage.home.path().to_owned(),
+        cwd: fixture.home.path().to_owned(),
         explicit: Vec::new(),
         no_ext: false,
         trust: TrustProject::Remembered(std::collections::BTreeMap::new()),
@@ -59,22 +58,22 @@ async fn the_python_quick_start_runs_unmodified() {
         .to_start()
         .map(|found| Launch::of(found, &home))
         .collect();
-    let stats = stage.host.load(launches).await;
+    let stats = fixture.host.load(launches).await;
     assert_eq!(
         (stats.ready, stats.errors.len()),
         (1, 0),
         "{:?}",
         stats.errors
     );
-    until("its command is there", || {
-        stage.host.registry().command("hellopy").is_some()
+    until("the command is registered", || {
+        fixture.host.registry().command("hellopy").is_some()
     })
     .await;
-    let answer = stage.host.command("hellopy", "").await.expect("answers");
+    let answer = fixture.host.command("hellopy", "").await.expect("answers");
     assert_eq!(
         answer.prompt.as_deref(),
         Some("Greet me very briefly. Add one emoji.")
     );
-    stage.host.shutdown().await;
-    assert!(stage.notes.all().is_empty(), "{:?}", stage.notes.all());
+    fixture.host.shutdown().await;
+    assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }

@@ -1,4 +1,4 @@
-//! Sessions in real files: written, killed, torn, shared, full, listed, forked.
+//! Sessions in real files: crashes, torn writes, concurrent access, full disks, listing, forks.
 
 use std::{
     fs,
@@ -16,25 +16,27 @@ use zot_protocol::{Content, ToolId};
 
 use crate::support::args;
 
+mod arbitrary_content;
+mod basics;
+mod concurrency;
+mod disk_errors;
 mod forks;
-mod full;
-mod garbage;
-mod killed;
-mod life;
 mod listing;
 mod repair;
+mod sigkill;
 mod speed;
-mod two;
 
+/// Environment variable with the directory that a helper process should use.
+const DIR: &str = "ZOT_HOST_TEST_DIR";
 const TIME: &str = "2026-04-19T11:30:00.000Z";
 
-/// A home and a project beside it.
-struct World {
+/// A home and a project next to it.
+struct SessionFixture {
     dir: TempDir,
     sessions: Sessions,
 }
 
-impl World {
+impl SessionFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("project")).unwrap();
@@ -47,15 +49,15 @@ impl World {
     }
 
     fn create(&self) -> Opened {
-        quiet(self.sessions.create("demo", "first"))
+        without_notices(self.sessions.create("demo", "first"))
     }
 
     fn resume(&self) -> Opened {
         self.sessions.continue_latest("demo", "later").unwrap()
     }
 
-    /// A session of these messages, closed again.
-    fn written(&self, messages: &[Message]) -> PathBuf {
+    /// Writes and closes a session with these messages. Returns its path.
+    fn write_session(&self, messages: &[Message]) -> PathBuf {
         let mut opened = self.create();
         for message in messages {
             assert_eq!(opened.session.append(message).unwrap(), Written::Yes);
@@ -63,35 +65,45 @@ impl World {
         opened.session.path().unwrap().to_owned()
     }
 
-    /// The files beside the sessions.
-    fn asides(&self) -> Vec<String> {
+    /// The files next to the sessions, such as backups.
+    fn backup_files(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.sessions.dir()) else {
             return Vec::new();
         };
         let paths = entries.map(|entry| entry.unwrap().path());
-        let asides = paths.filter(|path| path.extension().unwrap() != "jsonl");
-        let mut names: Vec<_> = asides.map(|path| path.display().to_string()).collect();
+        let backup_files = paths.filter(|path| path.extension().unwrap() != "jsonl");
+        let mut names: Vec<_> = backup_files
+            .map(|path| path.display().to_string())
+            .collect();
         names.sort();
         names
     }
+}
+
+/// The directory passed to this helper process.
+fn helper_dir() -> PathBuf {
+    PathBuf::from(std::env::var_os(DIR).unwrap())
 }
 
 fn sessions_in(dir: &Path) -> Sessions {
     Sessions::of(&Home::at(dir.join("home")), &dir.join("project"))
 }
 
-/// One of which there is nothing to tell.
-fn quiet(opened: Opened) -> Opened {
+/// Checks that opening the session produced no notice.
+fn without_notices(opened: Opened) -> Opened {
     assert!(opened.notices.is_empty(), "{:?}", opened.notices);
     opened
 }
 
-/// The only notice.
+/// The only notice of an opened session.
 fn notice(opened: &Opened) -> &Notice {
     let [notice] = &opened.notices[..] else {
-        panic!("one notice: {:?}", opened.notices)
+        panic!("expected one notice: {:?}", opened.notices)
     };
-    assert!(!notice.to_string().contains('\n'), "one line: {notice}");
+    assert!(
+        !notice.to_string().contains('\n'),
+        "more than one line: {notice}"
+    );
     notice
 }
 
@@ -103,17 +115,17 @@ fn message(role: Role, content: Vec<Block>) -> Message {
     }
 }
 
-fn says(role: Role, text: &str) -> Message {
+fn text_message(role: Role, text: &str) -> Message {
     let text = text.to_owned();
     message(role, vec![Block::Text { text }])
 }
 
 fn user(text: &str) -> Message {
-    says(Role::User, text)
+    text_message(Role::User, text)
 }
 
 fn assistant(text: &str) -> Message {
-    says(Role::Assistant, text)
+    text_message(Role::Assistant, text)
 }
 
 fn calls(id: &str) -> Message {
@@ -147,7 +159,7 @@ fn result(id: &str) -> Message {
     )
 }
 
-/// A turn with everything in it.
+/// A turn with every kind of message.
 fn turn() -> Vec<Message> {
     vec![
         user("look at it"),
@@ -159,7 +171,7 @@ fn turn() -> Vec<Message> {
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
-    assert!(text.ends_with('\n'), "whole lines");
+    assert!(text.ends_with('\n'), "incomplete last line");
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines.collect()
 }

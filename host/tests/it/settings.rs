@@ -1,4 +1,4 @@
-//! The user's configuration in real files.
+//! `config.json` in real files.
 
 use std::{
     fs,
@@ -13,12 +13,12 @@ use zot_host::{
 };
 use zot_protocol::Trust;
 
-struct World {
+struct ConfigFixture {
     dir: TempDir,
     home: Home,
 }
 
-impl World {
+impl ConfigFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path().join("home"));
@@ -26,10 +26,10 @@ impl World {
     }
 
     fn with(config: impl AsRef<[u8]>) -> Self {
-        let world = Self::new();
-        fs::create_dir(world.home.path()).unwrap();
-        fs::write(world.home.config(), config).unwrap();
-        world
+        let fixture = Self::new();
+        fs::create_dir(fixture.home.path()).unwrap();
+        fs::write(fixture.home.config(), config).unwrap();
+        fixture
     }
 
     fn text(&self) -> String {
@@ -44,39 +44,40 @@ impl World {
         set_trust(&self.home, dir, &Trust::new("d1", allowed)).unwrap();
     }
 
-    /// What trusting `/x` makes of it.
+    /// The configuration after trusting `/x`.
     fn trusting(config: &str) -> String {
-        let world = Self::with(config);
-        world.trust("/x", true);
-        world.text()
+        let fixture = Self::with(config);
+        fixture.trust("/x", true);
+        fixture.text()
     }
 }
 
-fn said(settings: &Settings) -> Vec<String> {
+fn notice_texts(settings: &Settings) -> Vec<String> {
     settings.notices.iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_missing_one_is_at_its_defaults() {
-    let settings = Settings::load(&World::new().home);
+fn a_missing_config_gives_the_defaults() {
+    let settings = Settings::load(&ConfigFixture::new().home);
     assert_eq!(settings.config, zot_protocol::Config::default());
     assert!(settings.notices.is_empty());
 }
 
 #[test]
-fn a_wrong_field_is_named_and_the_rest_counts() {
-    let world = World::with("\u{feff}{\"provider\": 7,\n \"model\": \"m\", \"later\": {}}");
-    let settings = Settings::load(&world.home);
+fn an_invalid_field_is_reported_and_the_rest_is_used() {
+    let fixture =
+        ConfigFixture::with("\u{feff}{\"provider\": 7,\n \"model\": \"m\", \"later\": {}}");
+    let settings = Settings::load(&fixture.home);
     assert_eq!(settings.config.model.as_deref(), Some("m"));
-    let [only] = &said(&settings)[..] else {
+    let [only] = &notice_texts(&settings)[..] else {
         panic!("{settings:?}")
     };
     assert!(only.contains("config.json: /provider: 7"), "{only}");
-    assert!(!world.bad().exists());
+    assert!(!fixture.bad().exists());
 }
 
 #[test]
-fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
+fn a_damaged_config_is_backed_up_and_replaced_by_defaults() {
     let nuls = vec![0; 5000];
     let files: [&[u8]; 7] = [
         &nuls,
@@ -88,39 +89,39 @@ fn a_damaged_one_is_kept_said_and_nothing_in_it_counts() {
         br#"{"model": "a", "model": "b"}"#,
     ];
     for bytes in files {
-        let world = World::with(bytes);
+        let fixture = ConfigFixture::with(bytes);
         for _ in 0..2 {
-            let settings = Settings::load(&world.home);
+            let settings = Settings::load(&fixture.home);
             assert_eq!(settings.config, zot_protocol::Config::default());
             let [SettingsNotice::Damaged { aside, .. }] = &settings.notices[..] else {
                 panic!("{settings:?}")
             };
-            assert_eq!(*aside, world.bad());
+            assert_eq!(*aside, fixture.bad());
             assert_eq!(fs::read(aside).unwrap(), bytes);
         }
-        // An answer is remembered all the same, in one that can be read.
-        world.trust("/x", true);
-        assert_eq!(fs::read(world.bad()).unwrap(), bytes);
-        let settings = Settings::load(&world.home);
+        // A trust answer can still be stored, in a new file.
+        fixture.trust("/x", true);
+        assert_eq!(fs::read(fixture.bad()).unwrap(), bytes);
+        let settings = Settings::load(&fixture.home);
         assert!(settings.notices.is_empty(), "{settings:?}");
         assert!(settings.config.trusted["/x"].allowed);
     }
 }
 
 #[test]
-fn what_is_no_file_is_said_and_does_not_hold_us() {
-    let world = World::new();
-    fs::create_dir(world.home.path()).unwrap();
-    let config = world.home.config();
+fn special_files_are_rejected_without_blocking() {
+    let fixture = ConfigFixture::new();
+    fs::create_dir(fixture.home.path()).unwrap();
+    let config = fixture.home.config();
     rustix::fs::mkfifoat(rustix::fs::CWD, &config, 0o600.into()).unwrap();
-    let settings = Settings::load(&world.home);
-    assert!(said(&settings)[0].contains("not a regular file"));
-    let error = set_trust(&world.home, "/x", &Trust::new("d", true)).unwrap_err();
+    let settings = Settings::load(&fixture.home);
+    assert!(notice_texts(&settings)[0].contains("not a regular file"));
+    let error = set_trust(&fixture.home, "/x", &Trust::new("d", true)).unwrap_err();
     assert!(matches!(error, SettingsError::Io { .. }), "{error}");
 }
 
 #[test]
-fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
+fn storing_an_answer_keeps_the_rest_of_the_file_byte_for_byte() {
     let answer = r#"{
     "/x": {
       "digest": "d1",
@@ -128,21 +129,21 @@ fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
     }
   }"#;
     let new = format!("{{\n  \"trusted\": {answer}\n}}\n");
-    assert_eq!(World::trusting("{}\n"), new);
+    assert_eq!(ConfigFixture::trusting("{}\n"), new);
     let odd = "{ \"model\" : \"m\",\"later\":[1 ,2],\n\n  \"n\": 1.50e1 }";
     let expected = format!(
         "{{ \"model\" : \"m\",\"later\":[1 ,2],\n\n  \"n\": 1.50e1,\n  \"trusted\": {answer}\n }}"
     );
-    assert_eq!(World::trusting(odd), expected);
-    // Where it stands already, it stays, and so do the other answers.
+    assert_eq!(ConfigFixture::trusting(odd), expected);
+    // An existing `trusted` field keeps its place and its other answers.
     let there = "{\n  \"trusted\": {\"/y\": {\"digest\": \"d\", \"allowed\": false, \"later\": 1}},\n  \"model\": \"m\"\n}";
-    let text = World::trusting(there);
+    let text = ConfigFixture::trusting(there);
     assert!(text.ends_with("},\n  \"model\": \"m\"\n}"), "{text}");
     assert!(text.contains("\"later\": 1"), "{text}");
     for null in ["{\"trusted\": null}", "{\"trusted\": 5, \"model\": \"m\"}"] {
-        assert_eq!(World::trusting(null).matches("trusted").count(), 1);
+        assert_eq!(ConfigFixture::trusting(null).matches("trusted").count(), 1);
     }
-    let tabs = World::trusting("{\n\t\"model\": \"trusted\"\n}");
+    let tabs = ConfigFixture::trusting("{\n\t\"model\": \"trusted\"\n}");
     assert!(
         tabs.contains("\n\t\"trusted\": {\n\t\t\"/x\": {\n\t\t\t\"digest\""),
         "{tabs}"
@@ -150,44 +151,48 @@ fn an_answer_is_added_and_the_rest_is_left_to_the_space() {
 }
 
 #[test]
-fn the_answers_are_found_whatever_stands_before_them() {
+fn the_trusted_field_is_found_after_any_content() {
     let before = r#"{"a,:{}": "\"trusted\": {", "b": [{"trusted": {"/n": 1}}, "]}"], "c": -1.5e3, "d" :null,"#;
     for key in ["\"trusted\"", "\"\\u0074rusted\""] {
         for start in ["", "\u{feff}"] {
             let head = format!("{start}{before}\n {key} \t:  ");
-            let text = World::trusting(&format!("{head}{{}} , \"model\": \"m\"}}"));
-            let new = text.strip_prefix(&head).expect("left as it was");
-            let new = new.strip_suffix(" , \"model\": \"m\"}").expect("so");
-            let new: serde_json::Value = serde_json::from_str(new).expect("the answers");
+            let text = ConfigFixture::trusting(&format!("{head}{{}} , \"model\": \"m\"}}"));
+            let new = text
+                .strip_prefix(&head)
+                .expect("the text before is unchanged");
+            let new = new
+                .strip_suffix(" , \"model\": \"m\"}")
+                .expect("the text after is unchanged");
+            let new: serde_json::Value = serde_json::from_str(new).unwrap();
             assert_eq!(new["/x"]["digest"], "d1", "{text}");
         }
     }
 }
 
 #[test]
-fn a_later_answer_replaces_an_earlier_one_about_the_same() {
-    let world = World::new();
-    world.trust("/x", true);
-    world.trust("/y \"quoted\"", true);
-    world.trust("/x", false);
-    let trusted = Settings::load(&world.home).config.trusted;
+fn a_new_answer_replaces_the_old_one() {
+    let fixture = ConfigFixture::new();
+    fixture.trust("/x", true);
+    fixture.trust("/y \"quoted\"", true);
+    fixture.trust("/x", false);
+    let trusted = Settings::load(&fixture.home).config.trusted;
     assert_eq!(trusted.len(), 2);
     assert!(!trusted["/x"].allowed && trusted["/y \"quoted\""].allowed);
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(world.home.config()), 0o600);
-    assert_eq!(mode(world.home.path().to_owned()), 0o700);
+    assert_eq!(mode(fixture.home.config()), 0o600);
+    assert_eq!(mode(fixture.home.path().to_owned()), 0o700);
 }
 
 #[test]
-fn the_users_mode_and_symlink_stay() {
-    let world = World::new();
-    fs::create_dir(world.home.path()).unwrap();
-    let real = world.dir.path().join("dotfiles.json");
+fn storing_an_answer_keeps_the_file_mode_and_symlink() {
+    let fixture = ConfigFixture::new();
+    fs::create_dir(fixture.home.path()).unwrap();
+    let real = fixture.dir.path().join("dotfiles.json");
     fs::write(&real, "{}").unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();
-    symlink(&real, world.home.config()).unwrap();
-    world.trust("/x", true);
-    assert!(world.home.config().is_symlink());
+    symlink(&real, fixture.home.config()).unwrap();
+    fixture.trust("/x", true);
+    assert!(fixture.home.config().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("/x"));
     assert_eq!(
         fs::metadata(&real).unwrap().permissions().mode() & 0o777,
@@ -196,31 +201,31 @@ fn the_users_mode_and_symlink_stay() {
 }
 
 #[test]
-fn answers_given_at_once_are_all_remembered() {
-    let world = World::with("{\"model\": \"m\"}");
+fn concurrent_answers_are_all_stored() {
+    let fixture = ConfigFixture::with("{\"model\": \"m\"}");
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let world = &world;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for number in 0..10 {
-                    world.trust(&format!("/{thread}/{number}"), true);
+                    fixture.trust(&format!("/{thread}/{number}"), true);
                 }
             });
         }
     });
-    let config = Settings::load(&world.home).config;
+    let config = Settings::load(&fixture.home).config;
     assert_eq!(config.trusted.len(), 40);
     assert_eq!(config.model.as_deref(), Some("m"));
-    let files = fs::read_dir(world.home.path()).unwrap().count();
+    let files = fs::read_dir(fixture.home.path()).unwrap().count();
     assert_eq!(files, 2, "the file and its lock");
 }
 
 #[test]
-fn a_lock_that_is_never_given_back_is_an_error_in_time() {
-    let world = World::with("{}");
-    let held = fs::File::create(world.home.path().join("config.json.lock")).unwrap();
+fn a_lock_that_is_never_released_is_an_error() {
+    let fixture = ConfigFixture::with("{}");
+    let held = fs::File::create(fixture.home.path().join("config.json.lock")).unwrap();
     held.lock().unwrap();
-    let error = set_trust(&world.home, "/x", &Trust::new("d", true)).unwrap_err();
+    let error = set_trust(&fixture.home, "/x", &Trust::new("d", true)).unwrap_err();
     assert!(matches!(error, SettingsError::Busy(_)), "{error}");
-    assert_eq!(world.text(), "{}");
+    assert_eq!(fixture.text(), "{}");
 }

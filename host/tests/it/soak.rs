@@ -1,7 +1,6 @@
-//! What must hold however long and however much: reloads under load, and order. `.ci/full` runs them longer.
+//! Stress tests: reloads under load, and the order of events. `.ci/full` runs them longer.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -13,24 +12,27 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use zot_host::{Host, HostError};
 use zot_protocol::{
-    Intercept, InterceptName, InterceptPolicies, InterceptPolicy, OnFailure, ToolCallEvent,
-    ToolCallIntercept, TurnStart, limits::Limits, rpc::ExtensionState,
+    Intercept, InterceptName, ToolCallEvent, ToolCallIntercept, TurnStart, limits::Limits,
+    rpc::ExtensionState,
 };
 
-use crate::support::{HANG, Trial, alone, args, bash, patient, soak, text, until, within};
+use crate::support::{
+    FaultTest, TEST_TIMEOUT, args, bash, block_on_failure, lenient_limits, run_in_own_process,
+    soak_factor, text, until, within,
+};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// Nothing is dropped for being slow: here it is the machine that is busy.
-fn roomy() -> Limits {
+/// Limits under which no extension is disconnected for being slow on a busy machine.
+fn generous_limits() -> Limits {
     Limits {
         queue_frames: 1_000_000,
-        shutdown_grace: HANG,
-        ..patient()
+        shutdown_grace: TEST_TIMEOUT,
+        ..lenient_limits()
     }
 }
 
-/// How the calls of all tasks ended.
+/// Counts how the calls of all tasks ended.
 #[derive(Default)]
 struct Tally {
     over: AtomicBool,
@@ -40,13 +42,13 @@ struct Tally {
 }
 
 impl Tally {
-    /// The number of a new call; `None` once it is over.
+    /// Returns the number of a new call, or `None` once the test is over.
     fn begin(&self) -> Option<usize> {
         let goes_on = !self.over.load(Ordering::SeqCst);
         goes_on.then(|| self.begun.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// A call has its outcome: an answer, or an error that says why.
+    /// Records an outcome, which is an answer or an expected error.
     fn end(&self, outcome: Result<(), HostError>) {
         match outcome {
             Ok(()) => self.answered.fetch_add(1, Ordering::SeqCst),
@@ -54,7 +56,7 @@ impl Tally {
                 assert_eq!(error.to_string(), "was shut down");
                 self.failed.fetch_add(1, Ordering::SeqCst)
             }
-            Err(other) => panic!("what is asked during a reload waits for it: {other}"),
+            Err(other) => panic!("a call during a reload should wait for it: {other}"),
         };
     }
 }
@@ -82,14 +84,14 @@ async fn run_commands(host: Host, tally: Arc<Tally>) {
     }
 }
 
-/// Whoever is there marks it, in load order; one that has just gone is left out. But nothing passes the guard, which is
-/// the first, unasked: there is no moment at which nobody guards.
+/// Every running extension marks the event, in load order. One that has just stopped is skipped.
+/// But nothing may pass the first one, which is a guard, without being checked.
 async fn intercept(host: Host, tally: Arc<Tally>) {
     while tally.begin().is_some() {
         let outcome = within("a chain", host.intercept(bash("ls"))).await;
         let call = match outcome.result {
             Ok(Intercept::ToolCall(call)) => call,
-            Ok(other) => panic!("another event: {other:?}"),
+            Ok(other) => panic!("unexpected event: {other:?}"),
             Err(block) => {
                 let refused = format!("{} could not be asked: was shut down", NAMES[0]);
                 assert_eq!(block.reason, refused);
@@ -97,14 +99,14 @@ async fn intercept(host: Host, tally: Arc<Tally>) {
                 continue;
             }
         };
-        let command = call.tool_args["command"].as_str().expect("a text");
+        let command = call.tool_args["command"].as_str().unwrap();
         let marks: Vec<&str> = command.split(" #").skip(1).collect();
         let expected: Vec<&str> = NAMES
             .into_iter()
             .filter(|name| marks.contains(name))
             .collect();
         assert_eq!(marks, expected);
-        assert_eq!(marks.first(), Some(&NAMES[0]), "past the guard");
+        assert_eq!(marks.first(), Some(&NAMES[0]), "bypassed the guard");
         tally.end(Ok(()));
     }
 }
@@ -118,21 +120,19 @@ async fn tell(host: Host, tally: Arc<Tally>) {
     }
 }
 
-/// Twenty; `.ci/full` multiplies.
+/// 20 reloads. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reloads_under_load_lose_no_call_and_leave_nothing() {
-    alone!();
-    let trial = Trial::begin(roomy());
-    let host = trial.stage.host.clone();
+async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
     let launches = || {
         let words = ["only", "own-names"];
-        let mut launches = NAMES.map(|name| trial.stage.odd(name, &words));
-        let block = InterceptPolicy::new(OnFailure::Block);
-        launches[0].manifest.intercept =
-            InterceptPolicies(BTreeMap::from([(InterceptName::ToolCall, block)]));
+        let mut launches = NAMES.map(|name| test.fixture.odd(name, &words));
+        launches[0].manifest.intercept = block_on_failure(InterceptName::ToolCall);
         launches.to_vec()
     };
-    trial.load(launches()).await;
+    test.load(launches()).await;
 
     let tally = Arc::new(Tally::default());
     let tasks = [
@@ -142,12 +142,12 @@ async fn reloads_under_load_lose_no_call_and_leave_nothing() {
         tokio::spawn(intercept(host.clone(), Arc::clone(&tally))),
         tokio::spawn(tell(host.clone(), Arc::clone(&tally))),
     ];
-    for round in 0..20 * soak() {
+    for round in 0..20 * soak_factor() {
         let before = tally.answered.load(Ordering::SeqCst);
-        let stats = trial.load(launches()).await;
+        let stats = test.load(launches()).await;
         assert_eq!(stats.errors, [], "round {round}");
         assert_eq!((stats.stopped, stats.ready), (4, 4), "round {round}");
-        until("the new ones answer", || {
+        until("the new extensions answer", || {
             tally.answered.load(Ordering::SeqCst) > before + 20
                 || tasks.iter().any(JoinHandle::is_finished)
         })
@@ -162,26 +162,25 @@ async fn reloads_under_load_lose_no_call_and_leave_nothing() {
         count(&tally.begun),
         count(&tally.answered) + count(&tally.failed)
     );
-    assert!(!trial.stage.home.path().join("two-copies").exists());
-    trial.nothing_told();
+    assert!(!test.fixture.home.path().join("two-copies").exists());
+    test.check_no_notes();
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// What is asked while a reload is under way is answered by the new set, without exception.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_asked_during_a_reload_is_answered_by_the_new_set() {
-    alone!();
-    let trial = Trial::begin(roomy());
-    let host = trial.stage.host.clone();
-    trial.load(vec![]).await;
-    for round in 0..20 * soak() {
-        let marker = trial.stage.home.path().join(format!("go{round}"));
+async fn calls_during_a_reload_are_answered_by_the_new_extensions() {
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
+    test.load(vec![]).await;
+    for round in 0..20 * soak_factor() {
+        let marker = test.fixture.home.path().join(format!("go{round}"));
         let word = format!("ready-when={}", marker.display());
-        let waits = trial.stage.odd("waits", &[&word]);
-        let reload = trial.load(vec![waits]);
+        let waits = test.fixture.odd("waits", &[&word]);
+        let reload = test.load(vec![waits]);
         let asking = async {
-            until("the reload has come to starting", || {
+            until("the reload starts the extension", || {
                 let all = host.extensions();
                 let info = all.first();
                 info.is_some_and(|info| {
@@ -196,30 +195,33 @@ async fn what_is_asked_during_a_reload_is_answered_by_the_new_set() {
                 })
                 .collect();
             tokio::task::yield_now().await;
-            std::fs::write(&marker, "").expect("written");
+            std::fs::write(&marker, "").unwrap();
             for call in asked {
                 let result = within("a call", call).await.expect("no panic");
-                assert_eq!(text(&result.expect("by the new set")), "good: called");
+                assert_eq!(
+                    text(&result.expect("answered by the new extensions")),
+                    "good: called"
+                );
             }
         };
         tokio::join!(reload, asking);
     }
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// Large enough that a burst of them does not fit into a pipe.
+/// Arguments large enough that a burst of them does not fit into a pipe.
 fn numbered(n: usize) -> Value {
     json!({"n": n, "by": [], "ballast": "x".repeat(3000)})
 }
 
-/// Two thousand; `.ci/full` multiplies.
+/// 2,000 events. `.ci/full` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
-    alone!();
-    let trial = Trial::begin(roomy());
-    let host = trial.stage.host.clone();
-    // The first to be asked is the last to start.
+async fn events_and_interceptions_arrive_in_order() {
+    run_in_own_process!();
+    let test = FaultTest::new(generous_limits());
+    let host = test.fixture.host.clone();
+    // The first extension in load order starts last.
     let delays = [
         ("ash", "0.4"),
         ("birch", "0.0"),
@@ -230,13 +232,13 @@ async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
     let launches = delays
         .map(|(name, delay)| {
             let args = vec![name.to_owned(), delay.to_owned()];
-            trial.stage.script(name, "order.py", args)
+            test.fixture.script(name, "order.py", args)
         })
         .to_vec();
-    let stats = trial.load(launches).await;
+    let stats = test.load(launches).await;
     assert_eq!(stats.ready, 5, "{stats:?}");
 
-    // Other traffic on the same pipes.
+    // Other calls over the same pipes.
     let over = Arc::new(AtomicBool::new(false));
     let noise = names.map(|name| {
         let (host, over) = (host.clone(), Arc::clone(&over));
@@ -250,9 +252,9 @@ async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
             calls
         })
     });
-    let total = 2000 * soak();
+    let total = 2000 * soak_factor();
     for n in 0..total {
-        // Bursts of events, which have to wait for their turn, then both in quick succession.
+        // Bursts of events that have to queue, mixed with interceptions.
         if n % 100 > 50 && n % 3 == 0 {
             let event = ToolCallIntercept::new("bash", args(numbered(n)));
             let outcome = within("a chain", host.intercept(event.into())).await;
@@ -270,15 +272,18 @@ async fn events_and_interceptions_arrive_in_the_order_in_which_they_happened() {
     }
     let expected: Vec<usize> = (0..total).collect();
     for name in names {
-        let came = within("a command", host.command(name, "")).await;
-        let came = came.expect("answers").display.expect("a text");
-        let came: Vec<usize> = serde_json::from_str(&came).expect("numbers");
+        let received = within("a command", host.command(name, "")).await;
+        let received = received.expect("answers").display.unwrap();
+        let received: Vec<usize> = serde_json::from_str(&received).unwrap();
         assert!(
-            came == expected,
+            received == expected,
             "{name}: {:?}",
-            came.iter().zip(&expected).find(|(came, n)| came != n)
+            received
+                .iter()
+                .zip(&expected)
+                .find(|(received, n)| received != n)
         );
     }
     drop(host);
-    trial.hold().await;
+    test.finish().await;
 }

@@ -1,11 +1,11 @@
 //! Hosts with real extensions in a temporary home.
 
-mod alone;
+mod fault_test;
 #[cfg(feature = "agent")]
 pub(crate) mod http;
-pub(crate) mod played;
+pub(crate) mod in_memory;
+mod own_process;
 mod process;
-mod trial;
 
 use std::{
     path::{Path, PathBuf},
@@ -26,29 +26,31 @@ use zot_protocol::{
     NoteLevel, Object, OnFailure, Timeouts, ToolCallIntercept, ToolResult, limits::Limits,
 };
 
-pub(crate) use alone::{alone, is_played, passed_alone, path_of, rerun};
+pub(crate) use fault_test::FaultTest;
+pub(crate) use own_process::{
+    is_helper_process, passed_in_own_process, path_of, rerun, run_in_own_process,
+};
 pub(crate) use process::{children, is_alive, processes_in, resident_kib, signal, state_of};
-pub(crate) use trial::Trial;
 
-/// Longer than anything here takes; only a hang reaches it.
-pub(crate) const HANG: Duration = Duration::from_secs(60);
+/// Timeout for operations that must not hang. Longer than any of them takes.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The protocol's limits, but a busy machine may take its time to start a dozen Pythons, and between their `hello` and
-/// their `ready`.
-pub(crate) fn patient() -> Limits {
+/// The default limits, with more time to start. Starting a dozen Python processes may take long on
+/// a busy machine.
+pub(crate) fn lenient_limits() -> Limits {
     Limits {
-        startup: HANG,
-        auto_ready: HANG,
+        startup: TEST_TIMEOUT,
+        auto_ready: TEST_TIMEOUT,
         ..Limits::default()
     }
 }
 
-/// How much longer than usual the long tests run; `.ci/full` multiplies.
-pub(crate) fn soak() -> usize {
-    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
+/// Factor by which the long tests run longer than usual. `.ci/full` raises it.
+pub(crate) fn soak_factor() -> usize {
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().unwrap())
 }
 
-/// A folder of the user's documents beside the project, or `None`, said aloud.
+/// Returns a folder next to the repository, or reports the test as skipped.
 pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../shared")
@@ -60,29 +62,30 @@ pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+/// Reports a skipped test. On CI, nothing that the project itself needs may be missing.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     let expected = ["../shared"];
     if std::env::var_os("ZOT_CI").is_some() {
         assert!(
             expected.iter().any(|known| why.starts_with(known)),
-            "not to be skipped on CI: {why}"
+            "must not be skipped on CI: {why}"
         );
     }
 }
 
-pub(crate) fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name)
 }
 
-/// The interpreter itself: what is called `python3` may be a script that looks for it, at several times its cost.
+/// Returns the interpreter itself. `python3` on `PATH` may be a wrapper script, which starts
+/// slower.
 pub(crate) fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
-        if let Some(known) = std::env::var_os(alone::PYTHON) {
+        if let Some(known) = std::env::var_os(own_process::PYTHON) {
             return known.into();
         }
         let asked = Command::new("python3")
@@ -93,7 +96,7 @@ pub(crate) fn python() -> &'static Path {
     })
 }
 
-/// What the host told the program around it.
+/// The notes that the host sent to its hooks.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 
@@ -117,26 +120,27 @@ impl Hooks for Notes {
     }
 }
 
-/// Every frame the host has said, and to whom.
+/// Every frame that the host has sent, with its receiver.
 #[derive(Default)]
-pub(crate) struct Said(Mutex<Vec<(String, Value)>>);
+pub(crate) struct SentFrames(Mutex<Vec<(String, Value)>>);
 
-impl Said {
-    /// What the host has said to one extension.
+impl SentFrames {
+    /// The frames sent to one extension.
     pub(crate) fn to(&self, extension: &str) -> Vec<Value> {
-        let said = self.0.lock().expect("not poisoned");
-        said.iter()
+        let frames = self.0.lock().expect("not poisoned");
+        frames
+            .iter()
             .filter(|(to, _)| to == extension)
             .map(|(_, frame)| frame.clone())
             .collect()
     }
 }
 
-impl Tap for Said {
+impl Tap for SentFrames {
     fn heard(&self, _: &str, _: &[u8]) {}
 
     fn said(&self, extension: &str, line: &[u8]) {
-        let frame = serde_json::from_slice(line).expect("JSON");
+        let frame = serde_json::from_slice(line).unwrap();
         self.0
             .lock()
             .expect("not poisoned")
@@ -144,27 +148,27 @@ impl Tap for Said {
     }
 }
 
-/// A host, its home, and what it said.
-pub(crate) struct Stage {
+/// A host with a temporary home and its recorded notes.
+pub(crate) struct HostFixture {
     pub(crate) host: Host,
     pub(crate) notes: Arc<Notes>,
     pub(crate) home: TempDir,
 }
 
-impl Stage {
+impl HostFixture {
     pub(crate) fn with(limits: Limits) -> Self {
         Self::set_up(|config| config.limits = limits)
     }
 
     pub(crate) fn new() -> Self {
-        Self::with(patient())
+        Self::with(lenient_limits())
     }
 
-    /// A host set up as most tests want it, and then as `change` says.
+    /// Creates a host with defaults for tests, modified by `change`.
     pub(crate) fn set_up(change: impl FnOnce(&mut HostConfig)) -> Self {
         let notes = Arc::new(Notes::default());
         let mut config = HostConfig::new(HelloAck::new(1, "0.0.0", "demo", "demo", "/project"));
-        config.limits = patient();
+        config.limits = lenient_limits();
         config.hooks = Arc::<Notes>::clone(&notes);
         config.builtins = Builtins {
             commands: vec!["help".into()],
@@ -173,41 +177,41 @@ impl Stage {
         config.secrets = vec!["ZOTCORE_RPC_TOKEN".into()];
         change(&mut config);
         Self {
-            host: Host::new(config).expect("a host"),
+            host: Host::new(config).unwrap(),
             notes,
-            home: tempfile::tempdir().expect("a home"),
+            home: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// The misbehaving extension, under a name of its own.
+    /// An extension that misbehaves as `words` say; see `odd.py`.
     pub(crate) fn odd(&self, name: &str, words: &[&str]) -> Launch {
-        self.fixture("odd.py", name, words)
+        self.python_fixture("odd.py", name, words)
     }
 
-    /// An extension in Python, under a name of its own.
-    pub(crate) fn fixture(&self, file: &str, name: &str, words: &[&str]) -> Launch {
+    /// A Python fixture that takes its name as an argument.
+    pub(crate) fn python_fixture(&self, file: &str, name: &str, words: &[&str]) -> Launch {
         let mut args = vec![format!("name={name}")];
         args.extend(words.iter().map(ToString::to_string));
         self.script(name, file, args)
     }
 
-    /// A Python script of the fixtures.
+    /// A Python fixture with arbitrary arguments.
     pub(crate) fn script(&self, name: &str, script: &str, args: Vec<String>) -> Launch {
-        // Isolated from the user's own modules, which also starts faster.
+        // Ignore the user's own modules, which also makes the start faster.
         let mut all = vec!["-I".to_owned(), "-S".to_owned()];
-        all.push(fixture(script).display().to_string());
+        all.push(fixture_path(script).display().to_string());
         all.extend(args);
         self.launch(name, python(), all)
     }
 
-    /// An extension that is a line of shell.
+    /// A shell script as an extension.
     pub(crate) fn sh(&self, name: &str, line: &str) -> Launch {
         self.launch(name, "/bin/sh", vec!["-c".into(), line.into()])
     }
 
-    /// A small extension that behaves: the command and the tool of its name answer what they are given.
+    /// A small, well-behaved extension with a command and a tool of its own name.
     pub(crate) fn good(&self, name: &str) -> Launch {
-        let script = fixture("good.sh").display().to_string();
+        let script = fixture_path("good.sh").display().to_string();
         self.launch(name, "/bin/sh", vec![script, name.to_owned()])
     }
 
@@ -236,12 +240,12 @@ impl Stage {
 
     pub(crate) async fn call_with(&self, tool: &str, with: Value) -> Result<ToolResult, HostError> {
         let calling = self.host.tool(tool, args(with), |_| {});
-        tokio::time::timeout(HANG, calling)
+        tokio::time::timeout(TEST_TIMEOUT, calling)
             .await
             .expect("does not hang")
     }
 
-    /// What a tool without arguments answers.
+    /// Calls a tool without arguments and returns its text.
     pub(crate) async fn answer(&self, tool: &str) -> String {
         text(&self.call(tool).await.expect("answers")).to_owned()
     }
@@ -258,11 +262,11 @@ pub(crate) fn no_args() -> Object {
     args(json!({}))
 }
 
-/// The one text of a result.
+/// Returns the text of a result with a single text block.
 pub(crate) fn text(result: &ToolResult) -> &str {
     match result.content.as_slice() {
         [Content::Text(text)] => &text.text,
-        other => panic!("{other:?}"),
+        other => panic!("not a single text: {other:?}"),
     }
 }
 
@@ -270,28 +274,31 @@ pub(crate) fn bash(command: &str) -> Intercept {
     ToolCallIntercept::new("bash", args(json!({"command": command}))).into()
 }
 
-/// The policy of a guard: no `event` passes without it.
-pub(crate) fn blocks(event: InterceptName) -> InterceptPolicies {
+/// An interception policy that blocks `event` when the extension fails.
+pub(crate) fn block_on_failure(event: InterceptName) -> InterceptPolicies {
     InterceptPolicies([(event, InterceptPolicy::new(OnFailure::Block))].into())
 }
 
-/// With deadlines of its own in the manifest, so that the others have all the time that a busy machine takes.
-pub(crate) fn hurried(mut launch: Launch, set: impl FnOnce(&mut Timeouts)) -> Launch {
+/// Sets timeouts in the manifest of one extension, so that the others keep the generous limits.
+pub(crate) fn with_timeouts(mut launch: Launch, set: impl FnOnce(&mut Timeouts)) -> Launch {
     set(launch.manifest.timeouts.get_or_insert_default());
     launch
 }
 
-/// Waits until something is so.
-pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition is true.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < HANG, "waited for: {what}");
+    while !condition() {
+        assert!(
+            start.elapsed() < TEST_TIMEOUT,
+            "timed out waiting until {what}"
+        );
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Waits for something that must not hang.
+/// Waits for a future that must not hang.
 pub(crate) async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(HANG, work).await;
-    done.unwrap_or_else(|_| panic!("hangs: {what}"))
+    let done = tokio::time::timeout(TEST_TIMEOUT, work).await;
+    done.unwrap_or_else(|_| panic!("{what} timed out"))
 }

@@ -1,4 +1,4 @@
-//! The built-in tools through their toolbox, with real files and processes.
+//! The built-in tools, with real files and processes.
 
 mod bash;
 mod cancel;
@@ -28,13 +28,13 @@ use zot_protocol::{Content, ToolStatus};
 
 use crate::support::{args, processes_in, within};
 
-/// A project, a scratch folder, what is outside of both, and the tools.
-struct Bench {
+/// A toolbox with a project, a scratch folder and a parent directory outside both.
+struct ToolFixture {
     folder: TempDir,
     toolbox: Toolbox,
 }
 
-impl Bench {
+impl ToolFixture {
     fn new() -> Self {
         Self::set_up(|_| {})
     }
@@ -44,17 +44,17 @@ impl Bench {
     }
 
     fn set_up(change: impl FnOnce(&mut ToolboxConfig)) -> Self {
-        Self::set_up_in(tempfile::tempdir().expect("a folder"), change)
+        Self::set_up_in(tempfile::tempdir().unwrap(), change)
     }
 
     fn set_up_in(folder: TempDir, change: impl FnOnce(&mut ToolboxConfig)) -> Self {
         let project = folder.path().join("work");
-        fs::create_dir(&project).expect("made");
-        let spawner = Spawner::new().expect("a spawner");
+        fs::create_dir(&project).unwrap();
+        let spawner = Spawner::new().unwrap();
         let mut config = ToolboxConfig::new(project, folder.path().join("scratch"), spawner);
         change(&mut config);
         Self {
-            toolbox: Toolbox::new(config).expect("a toolbox"),
+            toolbox: Toolbox::new(config).unwrap(),
             folder,
         }
     }
@@ -64,17 +64,17 @@ impl Bench {
         self.toolbox.cwd().join(path)
     }
 
-    /// A path beside the project.
+    /// A path outside the project.
     fn outside(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
     fn put(&self, path: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.at(path), content).expect("written");
+        fs::write(self.at(path), content).unwrap();
     }
 
     fn get(&self, path: &str) -> Vec<u8> {
-        fs::read(self.at(path)).expect("a file")
+        fs::read(self.at(path)).unwrap()
     }
 
     async fn run(&self, tool: &str, with: Value) -> ToolOutcome {
@@ -85,18 +85,18 @@ impl Bench {
         outcome
     }
 
-    /// What it says when it succeeds.
+    /// Returns the output of a call that must succeed.
     async fn ok(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
-        assert!(!outcome.is_error, "{}", said(&outcome));
-        said(&outcome)
+        assert!(!outcome.is_error, "{}", text_of(&outcome));
+        text_of(&outcome)
     }
 
-    /// What it says when it fails.
+    /// Returns the output of a call that must fail.
     async fn err(&self, tool: &str, with: Value) -> String {
         let outcome = self.run(tool, with).await;
-        assert_eq!(outcome.status, ToolStatus::Failed, "{}", said(&outcome));
-        said(&outcome)
+        assert_eq!(outcome.status, ToolStatus::Failed, "{}", text_of(&outcome));
+        text_of(&outcome)
     }
 
     async fn read(&self, path: &str) -> String {
@@ -107,14 +107,14 @@ impl Bench {
         self.ok("bash", json!({"command": command})).await
     }
 
-    /// No process and no temporary file.
-    fn nothing_left(&self) {
+    /// Checks that no process and no temporary file is left.
+    fn check_nothing_left(&self) {
         assert_eq!(processes_in(self.folder.path()), Vec::<String>::new());
-        no_temporary_in(self.folder.path());
+        check_no_temporary_files(self.folder.path());
     }
 }
 
-fn said(outcome: &ToolOutcome) -> String {
+fn text_of(outcome: &ToolOutcome) -> String {
     let texts = outcome.content.iter().map(|content| match content {
         Content::Text(text) => text.text.clone(),
         Content::Image(image) => format!("<{} {}>", image.mime_type, image.data),
@@ -123,17 +123,17 @@ fn said(outcome: &ToolOutcome) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn no_temporary_in(folder: &Path) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
+fn check_no_temporary_files(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
         assert!(
             !name.starts_with(".zot-"),
             "left behind: {}",
             path.display()
         );
         if path.is_dir() && !path.is_symlink() {
-            no_temporary_in(&path);
+            check_no_temporary_files(&path);
         }
     }
 }
@@ -144,31 +144,31 @@ fn has(text: &str, part: &str) {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_built_in_is_none() {
-    let bench = Bench::new();
+async fn an_unknown_tool_returns_none() {
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
-    let outcome = bench
+    let outcome = fixture
         .toolbox
         .run("weather", args(json!({})), |_| {}, &cancel);
     assert!(outcome.await.is_none());
 }
 
 #[tokio::test]
-async fn specs_are_complete_and_their_schemas_are_ones() {
-    let bench = Bench::new();
-    let specs = bench.toolbox.specs();
+async fn every_tool_has_a_description_and_a_valid_schema() {
+    let fixture = ToolFixture::new();
+    let specs = fixture.toolbox.specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(names, NAMES);
     for spec in &specs {
         assert!(spec.description.len() > 60, "{}", spec.name);
         let schema = zot_protocol::validate::ToolSchema::compile(&spec.schema);
-        schema.expect("a schema");
+        schema.unwrap();
     }
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_named() {
-    let bench = Bench::new();
+async fn invalid_arguments_are_named_in_the_error() {
+    let fixture = ToolFixture::new();
     for (tool, with, parts) in [
         ("read", json!({}), ["`read`", "missing field `path`"]),
         (
@@ -213,7 +213,7 @@ async fn wrong_arguments_are_named() {
         ),
         ("skill", json!({}), ["`skill`", "missing field `name`"]),
     ] {
-        let text = bench.err(tool, with).await;
+        let text = fixture.err(tool, with).await;
         for part in parts {
             has(&text, part);
         }
@@ -221,31 +221,31 @@ async fn wrong_arguments_are_named() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_before_it_begins_does_nothing() {
-    let bench = Bench::new();
+async fn a_call_cancelled_before_it_starts_does_nothing() {
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
     let with = json!({"path": "x", "content": "x"});
-    let outcome = bench
+    let outcome = fixture
         .toolbox
         .run("write", args(with), |_| {}, &cancel)
         .await;
     assert_eq!(outcome.expect("built in").status, ToolStatus::Cancelled);
-    assert!(!bench.at("x").exists());
+    assert!(!fixture.at("x").exists());
 }
 
 #[tokio::test]
-async fn a_panic_of_whoever_listens_is_an_error_result() {
-    let bench = Bench::new();
+async fn a_panicking_progress_callback_is_an_error_result() {
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
     let with = args(json!({"command": "echo hi; sleep 600"}));
-    let running = bench
+    let running = fixture
         .toolbox
-        .run("bash", with, |_| panic!("no ears"), &cancel);
+        .run("bash", with, |_| panic!("bad callback"), &cancel);
     let outcome = within("bash", running).await.expect("built in");
-    has(&said(&outcome), "no ears");
-    crate::support::until("the command is gone", || {
-        processes_in(bench.folder.path()).is_empty()
+    has(&text_of(&outcome), "bad callback");
+    crate::support::until("the command has exited", || {
+        processes_in(fixture.folder.path()).is_empty()
     })
     .await;
 }

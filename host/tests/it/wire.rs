@@ -1,4 +1,4 @@
-//! Lines: the same bytes in any pieces give the same lines, and none of them is longer than the limit.
+//! Splitting a stream into lines: chunk boundaries do not matter, and no line exceeds the limit.
 
 use std::{
     io,
@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use zot_host::extension::wire::{Line, LineReader};
 
-use crate::support::{alone, resident_kib, soak};
+use crate::support::{resident_kib, run_in_own_process, soak_factor};
 
 const LIMIT: usize = 16;
 
-/// A stream that comes in the given pieces.
+/// A stream that arrives in the given chunks.
 struct Pieces(Vec<Vec<u8>>);
 
 impl AsyncRead for Pieces {
@@ -37,7 +37,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-/// What comes out: the text of each line, or `<too long>`.
+/// Returns the text of each line, or `<too long>`.
 fn lines(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
     let pieces = pieces
         .into_iter()
@@ -45,11 +45,11 @@ fn lines(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
-        .expect("a runtime");
+        .unwrap();
     runtime.block_on(async {
         let mut reader = LineReader::new(Pieces(pieces), limit);
         let mut lines = Vec::new();
-        while let Some(line) = reader.next().await.expect("reads") {
+        while let Some(line) = reader.next().await.unwrap() {
             lines.push(match line {
                 Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                 Line::TooLong => "<too long>".to_owned(),
@@ -64,12 +64,12 @@ fn whole(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_tolerated_around_a_line() {
+fn blank_lines_carriage_returns_and_a_byte_order_mark_are_ignored() {
     assert_eq!(whole("\u{feff}a\r\n\n  \n\r\nb\nc"), ["a", "b", "c"]);
     assert_eq!(
         whole("a\n\u{feff}b\n"),
         ["a", "\u{feff}b"],
-        "a byte order mark stands at the start only"
+        "a byte order mark is removed only at the start"
     );
     assert_eq!(whole("a\rb\n"), ["a\rb"]);
     assert_eq!(whole(""), Vec::<String>::new());
@@ -77,7 +77,7 @@ fn what_is_tolerated_around_a_line() {
 }
 
 #[test]
-fn the_limit_is_exact() {
+fn the_length_limit_is_exact() {
     let at = "x".repeat(LIMIT);
     let over = "x".repeat(LIMIT + 1);
     assert_eq!(
@@ -88,7 +88,11 @@ fn the_limit_is_exact() {
         whole(&format!("{at}\r\n{over}\r\nb")),
         [&at, "<too long>", "b"]
     );
-    assert_eq!(whole(&over), ["<too long>"], "at the end of the stream too");
+    assert_eq!(
+        whole(&over),
+        ["<too long>"],
+        "also at the end of the stream"
+    );
     assert_eq!(whole(&at), [at]);
     assert_eq!(
         whole(&format!("a\n{}\nb", "y".repeat(100_000))),
@@ -97,7 +101,7 @@ fn the_limit_is_exact() {
 }
 
 #[test]
-fn frills_do_not_count_however_the_line_comes() {
+fn a_byte_order_mark_and_line_ending_do_not_count_towards_the_limit() {
     let text = format!("\u{feff}{}\r\n", "x".repeat(LIMIT));
     let one_by_one = text.bytes().map(|byte| vec![byte]).collect();
     assert_eq!(lines(one_by_one, LIMIT), ["x".repeat(LIMIT)]);
@@ -107,7 +111,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_pieces_give_the_same_lines(
+    fn lines_do_not_depend_on_chunk_boundaries(
         text in "(\u{feff})?([ab\r\n]{0,24}|[a]{12,40})*",
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
@@ -121,39 +125,33 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_line_too_long_is_told_before_it_ends() {
+async fn an_overlong_line_is_reported_before_it_ends() {
     let (mut theirs, ours) = tokio::io::duplex(1024);
     let mut reader = LineReader::new(ours, LIMIT);
-    theirs.write_all(&[b'x'; 100]).await.expect("written");
-    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
-    theirs.write_all(b"xxx\nnext\n").await.expect("written");
-    assert_eq!(
-        reader.next().await.expect("reads"),
-        Some(Line::Bytes(b"next"))
-    );
+    theirs.write_all(&[b'x'; 100]).await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::TooLong));
+    theirs.write_all(b"xxx\nnext\n").await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::Bytes(b"next")));
 }
 
 #[tokio::test]
-async fn a_cancelled_read_loses_nothing() {
+async fn a_cancelled_read_loses_no_bytes() {
     let (mut theirs, ours) = tokio::io::duplex(1024);
     let mut reader = LineReader::new(ours, LIMIT);
     for piece in [&b"on"[..], b"e li", b"ne"] {
-        theirs.write_all(piece).await.expect("written");
-        // Polled until it waits for more, then dropped.
+        theirs.write_all(piece).await.unwrap();
+        // Poll until it waits for more bytes, then drop it.
         let polled = std::future::poll_fn(|context| {
             let mut next = Box::pin(reader.next());
             Poll::Ready(next.as_mut().poll(context).is_ready())
         });
         assert!(!polled.await);
     }
-    theirs.write_all(b"\n").await.expect("written");
-    assert_eq!(
-        reader.next().await.expect("reads"),
-        Some(Line::Bytes(b"one line"))
-    );
+    theirs.write_all(b"\n").await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), Some(Line::Bytes(b"one line")));
 }
 
-/// Bytes without end and without a newline.
+/// A long stream without a newline.
 struct Endless {
     left: u64,
 }
@@ -176,18 +174,18 @@ impl AsyncRead for Endless {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn gigabytes_without_a_newline_stay_within_twice_the_limit() {
-    alone!();
+async fn an_endless_line_uses_at_most_twice_the_limit() {
+    run_in_own_process!();
     let limit = 4 << 20;
-    // Once on a small scale: the pages of the program itself come into memory when they are first run, and are not counted.
+    // Warm up with a small stream, so that the program's own pages are not counted.
     let mut small = LineReader::new(Endless { left: 1 << 20 }, 1 << 10);
-    while small.next().await.expect("reads").is_some() {}
+    while small.next().await.unwrap().is_some() {}
     let before = resident_kib();
-    // A quarter of a gigabyte shows it; `.ci/full` multiplies.
-    let left = (soak() as u64) << 28;
+    // 256 MiB. `.ci/full` multiplies this.
+    let left = (soak_factor() as u64) << 28;
     let mut reader = LineReader::new(Endless { left }, limit);
-    assert_eq!(reader.next().await.expect("reads"), Some(Line::TooLong));
-    assert_eq!(reader.next().await.expect("reads"), None);
+    assert_eq!(reader.next().await.unwrap(), Some(Line::TooLong));
+    assert_eq!(reader.next().await.unwrap(), None);
     let grown = resident_kib().saturating_sub(before);
     assert!(grown < 2 * (limit >> 10) + 2048, "grew by {grown} KiB");
 }

@@ -59,10 +59,7 @@ fn one_of_a_command_is_gone_after_its_call_and_one_of_an_extension_stays() {
     // The second also gives up the limit that marks its tree.
     for command in [daemon.to_owned(), format!("ulimit -R 1000000000; {daemon}")] {
         let said = call(&mut zot, "bash", &json!({"command": command}));
-        assert!(
-            said.contains("[killed background processes: "),
-            "{said}"
-        );
+        assert!(said.contains("[killed background processes: "), "{said}");
         assert_eq!(daemons(&world.work()), [] as [String; 0]);
         assert_eq!(
             daemons(&world.installed("kit")).len(),

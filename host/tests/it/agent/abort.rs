@@ -1,4 +1,4 @@
-//! Aborted at any point: one `done`, a valid transcript.
+//! Aborting a prompt at any point leaves a valid transcript and exactly one `done` event.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use zot_host::{
 };
 use zot_protocol::Tagged;
 
-use super::stage::{Stage, played};
+use super::fixture::{AgentFixture, scripted};
 use crate::support::processes_in;
 
-/// Every call has its result, right after the message that makes it.
+/// Reports whether every tool call is followed directly by its result.
 fn is_valid(messages: &[Message]) -> bool {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
@@ -35,14 +35,14 @@ fn is_valid(messages: &[Message]) -> bool {
 }
 
 #[tokio::test]
-async fn aborted_at_any_event() {
+async fn an_abort_at_any_event_leaves_a_valid_transcript() {
     let turns = [
         r#"[{"text": ["a", "b", "c"]}, {"delay_ms": 2}, {"tool_calls": [{"name": "bash", "args": {"command": "sleep 0.01; echo x"}}, {"name": "say-a", "args": {}}]}]"#,
         r#"[{"text": "d"}, {"delay_ms": 2}, {"text": "e"}]"#,
     ];
-    let stage = Stage::new().with("a", "tool_call", "mark");
+    let fixture = AgentFixture::new().with("a", "tool_call", "mark");
     for at in 0..24 {
-        let runtime = stage.start(played(&turns.join("\n")));
+        let runtime = fixture.start(scripted(&turns.join("\n")));
         let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
         let (mut count, mut dones, mut last) = (0, 0, String::new());
         loop {
@@ -64,38 +64,35 @@ async fn aborted_at_any_event() {
 }
 
 #[tokio::test]
-async fn while_streaming_the_text_so_far_is_kept() {
-    let stage = Stage::new();
-    let runtime = stage.start(played(r#"[{"text": "so far"}, {"delay_ms": 60000}]"#));
+async fn an_abort_while_streaming_keeps_the_partial_text() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(r#"[{"text": "so far"}, {"delay_ms": 60000}]"#));
     let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
-    let mut told = Vec::new();
+    let mut published = Vec::new();
     while let Some(event) = events.next().await {
         if event.name() == "text_delta" {
             runtime.cancel();
         }
-        told.push(serde_json::to_value(&event).expect("JSON"));
+        published.push(serde_json::to_value(&event).unwrap());
     }
-    let end = told
+    let end = published
         .iter()
         .find(|it| it["type"] == "turn_end")
-        .expect("an end");
+        .unwrap();
     assert_eq!(end["stop"], "aborted");
-    assert_eq!(
-        runtime.messages().await.last().expect("one").text(),
-        "so far"
-    );
+    assert_eq!(runtime.messages().await.last().unwrap().text(), "so far");
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn while_a_tool_runs_each_open_call_is_cancelled() {
+async fn an_abort_while_a_tool_runs_cancels_every_pending_call() {
     let turns = r#"{"tool_calls": [{"name": "bash", "args": {"command": "sleep 60"}}, {"name": "bash", "args": {"command": "sleep 61"}}]}"#;
-    let stage = Stage::new();
-    let runtime = stage.start(played(turns));
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(turns));
     let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
     let mut statuses = Vec::new();
     while let Some(event) = events.next().await {
-        let event = serde_json::to_value(&event).expect("JSON");
+        let event = serde_json::to_value(&event).unwrap();
         if event["type"] == "turn_end" {
             let runtime = runtime.clone();
             tokio::spawn(async move {
@@ -112,27 +109,28 @@ async fn while_a_tool_runs_each_open_call_is_cancelled() {
     runtime.close().await;
 }
 
-/// At any time, not only between two events: while the model streams, while interceptors are asked, while a command starts,
-/// runs with a child that has left its group, or ends.
+/// Aborts while the model streams, while interceptors run, and while a command starts, runs with a
+/// child outside its process group, or exits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn aborted_at_200_random_points() {
+async fn an_abort_at_200_random_times_leaves_nothing_behind() {
     const POINTS: u64 = 200;
     let call = r#"{"name": "bash", "args": {"command": "setsid sleep 60 & sleep 0.01; echo x"}}"#;
     let turns = format!(
         r#"[{{"text": ["a", "b"]}}, {{"delay_ms": 3}}, {{"text": "c", "tool_calls": [{call}, {{"name": "say-a", "args": {{}}}}, {call}]}}]"#
     );
     let last = r#"[{"text": "d"}, {"delay_ms": 3}, {"text": "e"}]"#;
-    let script = format!("{turns}\n{last}\n").repeat(usize::try_from(POINTS).expect("few"));
-    let stage = Stage::new().with(
+    let script = format!("{turns}\n{last}\n").repeat(usize::try_from(POINTS).unwrap());
+    let fixture = AgentFixture::new().with(
         "a",
         "turn_start,tool_call,tool_result,assistant_message",
         "mark",
     );
-    let runtime = stage.start(played(&script));
+    let runtime = fixture.start(scripted(&script));
     runtime.started().await;
-    let project = stage.folder.path().join("project");
+    let project = fixture.folder.path().join("project");
     let mut stops = std::collections::BTreeMap::new();
-    // The same points each time: at its beginning, in its middle, and over somewhat more than a prompt takes.
+    // Deterministic points early in a prompt, in its middle, and over slightly longer than one
+    // takes.
     let spans = [10_000, 40_000, 120_000];
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for (point, span) in (0..POINTS).zip(spans.into_iter().cycle()) {
@@ -146,31 +144,31 @@ async fn aborted_at_200_random_points() {
             runtime.cancel();
             std::future::pending::<()>().await;
         };
-        let mut told: Vec<serde_json::Value> = Vec::new();
+        let mut published: Vec<serde_json::Value> = Vec::new();
         let following = async {
             while let Some(event) = events.next().await {
-                told.push(serde_json::to_value(&event).expect("JSON"));
+                published.push(serde_json::to_value(&event).unwrap());
             }
         };
         tokio::select! {
-            () = cancelling => unreachable!("it waits for ever"),
+            () = cancelling => unreachable!("never completes"),
             () = following => {}
         }
-        let of = |name: &str| told.iter().filter(|it| it["type"] == name).count();
-        let seen = || format!("point {point}, after {after:?}: {told:#?}");
+        let of = |name: &str| published.iter().filter(|it| it["type"] == name).count();
+        let seen = || format!("point {point}, after {after:?}: {published:#?}");
         assert_eq!(of("done"), 1, "{}", seen());
-        assert_eq!(told.last().expect("one")["type"], "done", "{}", seen());
+        assert_eq!(published.last().unwrap()["type"], "done", "{}", seen());
         assert_eq!(of("turn_start"), of("turn_end"), "{}", seen());
         assert_eq!(of("tool_call"), of("tool_result"), "{}", seen());
         let messages = runtime.messages().await;
         assert!(is_valid(&messages), "{}\n{messages:#?}", seen());
         let left = processes_in(&project);
-        assert!(left.is_empty(), "{left:?} is left at {}", seen());
-        let end = told.iter().rfind(|it| it["type"] == "turn_end");
-        let stop = end.map_or("none", |end| end["stop"].as_str().expect("a reason"));
+        assert!(left.is_empty(), "{left:?} still running at {}", seen());
+        let end = published.iter().rfind(|it| it["type"] == "turn_end");
+        let stop = end.map_or("none", |end| end["stop"].as_str().unwrap());
         *stops.entry(stop.to_owned()).or_insert(0) += 1;
     }
-    // It hit more than one state.
+    // The aborts must have hit more than one state.
     println!("ends: {stops:?}");
     assert!(stops.len() >= 3, "{stops:?}");
     runtime.close().await;

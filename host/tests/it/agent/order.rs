@@ -1,17 +1,17 @@
-//! The order in which things are told, to a driver and to extensions.
+//! The order of events, as a driver and as extensions see it.
 
 use zot_host::message::Role;
 
-use super::stage::{Stage, Told, came, played};
+use super::fixture::{AgentFixture, PromptEvents, received, scripted};
 
-/// The arguments of a call are told once its interceptors have been asked, and not while the model writes them.
+/// Arguments are published after the interceptors ran, not while the model streams them.
 #[tokio::test]
-async fn a_turn_with_a_tool() {
-    let stage = Stage::new().with("a", "turn_start,tool_call", "mark");
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, "/call say-a {}").await;
+async fn events_of_a_turn_with_a_tool_call() {
+    let fixture = AgentFixture::new().with("a", "turn_start,tool_call", "mark");
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, "/call say-a {}").await;
     assert_eq!(
-        told.types(),
+        published.types(),
         [
             "user_message",
             "turn_start",
@@ -33,7 +33,7 @@ async fn a_turn_with_a_tool() {
         ]
     );
     assert_eq!(
-        came(&runtime, "a").await,
+        received(&runtime, "a").await,
         [
             "session_start",
             "user_message",
@@ -58,14 +58,14 @@ async fn a_turn_with_a_tool() {
 }
 
 #[tokio::test]
-async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
-    let stage = Stage::new();
-    let runtime = stage.demo();
-    let told = Told::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
-    let types = told.types();
+async fn tool_args_stream_when_no_extension_intercepts_them() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.demo();
+    let published = PromptEvents::of(&runtime, r#"/call read {"path": "nothing"}"#).await;
+    let types = published.types();
     let from = types.iter().position(|it| *it == "tool_use_start");
     assert_eq!(
-        types[from.expect("a call")..][..7],
+        types[from.unwrap()..][..7],
         [
             "tool_use_start",
             "tool_use_args",
@@ -80,12 +80,12 @@ async fn the_arguments_of_a_call_stream_where_nobody_intercepts_it() {
 }
 
 #[tokio::test]
-async fn text_streams_where_nobody_looks_at_it_first() {
-    let stage = Stage::new();
-    let runtime = stage.start(played(r#"{"text": ["one ", "two ", "three"]}"#));
-    let told = Told::of(&runtime, "count").await;
-    assert_eq!(told.text(), "one two three");
-    let pieces = told
+async fn text_streams_when_no_extension_intercepts_it() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(r#"{"text": ["one ", "two ", "three"]}"#));
+    let published = PromptEvents::of(&runtime, "count").await;
+    assert_eq!(published.text(), "one two three");
+    let pieces = published
         .0
         .iter()
         .filter(|it| zot_protocol::Tagged::name(*it) == "text_delta");
@@ -94,58 +94,62 @@ async fn text_streams_where_nobody_looks_at_it_first() {
 }
 
 #[tokio::test]
-async fn what_the_model_gets_wrong_is_told_to_it() {
+async fn the_model_gets_an_error_result_for_an_invalid_call() {
     let turns = [
         r#"{"tool_calls": [{"name": "nope", "args": {}}]}"#,
         r#"{"tool_calls": [{"name": "read", "args": "{\"path\": "}]}"#,
         r#"{"text": "sorry"}"#,
     ];
-    let stage = Stage::new();
-    let runtime = stage.start(played(&turns.join("\n")));
-    let told = Told::of(&runtime, "go").await;
-    let results = told.results();
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(&turns.join("\n")));
+    let published = PromptEvents::of(&runtime, "go").await;
+    let results = published.results();
     assert!(results[0].0.contains("nope"), "{results:?}");
     assert!(results[1].0.contains("not JSON"), "{results:?}");
-    assert_eq!(told.text(), "sorry");
+    assert_eq!(published.text(), "sorry");
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_providers_failure_is_told_once_and_leaves_a_valid_transcript() {
-    let stage = Stage::new();
-    let runtime = stage.start(played("{\"text\": \"half\", \"cut_off\": true}"));
-    let told = Told::of(&runtime, "go").await;
-    let last = told.types();
+async fn a_provider_failure_is_reported_once_and_leaves_a_valid_transcript() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted("{\"text\": \"half\", \"cut_off\": true}"));
+    let published = PromptEvents::of(&runtime, "go").await;
+    let last = published.types();
     assert_eq!(last[last.len() - 2..], ["turn_end", "done"]);
     assert!(
-        told.all().contains("ended its answer early"),
+        published.all().contains("ended its answer early"),
         "{}",
-        told.all()
+        published.all()
     );
-    assert_eq!(runtime.messages().await.len(), 1, "no short answer");
+    assert_eq!(
+        runtime.messages().await.len(),
+        1,
+        "the partial answer is dropped"
+    );
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn the_limit_of_model_calls_is_an_error() {
-    let stage = Stage::new();
-    let mut config = stage.config(zot_host::provider::Demo::new());
+async fn exceeding_max_steps_is_an_error() {
+    let fixture = AgentFixture::new();
+    let mut config = fixture.config(zot_host::provider::Demo::new());
     config.max_steps = Some(1);
-    let runtime = zot_host::Runtime::new(config).expect("an agent");
-    let told = Told::of(&runtime, "/call read {\"path\":\".\"}").await;
-    let types = told.types();
+    let runtime = zot_host::Runtime::new(config).unwrap();
+    let published = PromptEvents::of(&runtime, "/call read {\"path\":\".\"}").await;
+    let types = published.types();
     assert_eq!(types[types.len() - 2..], ["error", "done"]);
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn one_thing_at_a_time() {
-    let stage = Stage::new();
-    let runtime = stage.start(played("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
+async fn a_second_prompt_is_rejected_while_one_runs() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted("[{\"delay_ms\": 60000}, {\"text\": \"late\"}]"));
     let events = runtime.prompt(zot_host::Prompt::text("go")).expect("idle");
     assert!(runtime.prompt(zot_host::Prompt::text("again")).is_err());
     assert!(runtime.compact().is_err());
-    // Whoever looks away ends it.
+    // Dropping the event stream cancels the prompt.
     drop(events);
     while runtime.is_busy() {
         tokio::task::yield_now().await;

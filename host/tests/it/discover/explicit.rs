@@ -1,12 +1,12 @@
-//! `--ext`, and `--no-ext`.
+//! `--ext` paths.
 
 use super::*;
 
 #[test]
-fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
-    let world = World::new();
-    named(&world.path("project/ext/todo"), "todo");
-    let dir = world.path("project/ext/todo");
+fn ext_accepts_a_directory_or_a_manifest_absolute_or_relative() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/ext/todo"), "todo");
+    let dir = fixture.path("project/ext/todo");
     for path in [
         "ext/todo",
         "./ext/todo/",
@@ -14,7 +14,7 @@ fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
         "../project/ext/todo",
         dir.to_str().unwrap(),
     ] {
-        let discovery = world.explicit(&[path]);
+        let discovery = fixture.explicit(&[path]);
         assert_eq!(
             started(&discovery),
             [("todo", Scope::Explicit, dir.as_path())],
@@ -24,12 +24,12 @@ fn the_directory_or_its_manifest_absolute_or_from_the_working_directory() {
 }
 
 #[test]
-fn a_missing_one_is_named_and_the_next_one_loads() {
-    let world = World::new();
-    named(&world.path("project/b"), "b");
-    let discovery = world.explicit(&["nope", "nope/extension.json", "b"]);
+fn a_missing_path_is_reported_and_the_others_load() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/b"), "b");
+    let discovery = fixture.explicit(&["nope", "nope/extension.json", "b"]);
     assert_eq!(started_names(&discovery), ["b"]);
-    let path = world.path("project/nope");
+    let path = fixture.path("project/nope");
     assert_eq!(
         refusals(&discovery),
         [
@@ -40,22 +40,22 @@ fn a_missing_one_is_named_and_the_next_one_loads() {
 }
 
 #[test]
-fn a_directory_without_a_manifest() {
-    let world = World::new();
-    fs::create_dir_all(world.path("project/b")).unwrap();
-    let manifest = world.path("project/b/extension.json");
+fn a_directory_without_a_manifest_is_an_error() {
+    let fixture = DiscoveryFixture::new();
+    fs::create_dir_all(fixture.path("project/b")).unwrap();
+    let manifest = fixture.path("project/b/extension.json");
     assert_eq!(
-        refusal(&world.explicit(&["b"])),
+        refusal(&fixture.explicit(&["b"])),
         format!("`{}`: does not exist", manifest.display())
     );
 }
 
 #[test]
-fn another_file_than_a_manifest() {
-    let world = World::new();
-    named(&world.path("project/b"), "b");
-    fs::write(world.path("project/b/main.py"), "").unwrap();
-    let discovery = world.explicit(&["b/main.py"]);
+fn a_file_that_is_not_a_manifest_is_an_error() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/b"), "b");
+    fs::write(fixture.path("project/b/main.py"), "").unwrap();
+    let discovery = fixture.explicit(&["b/main.py"]);
     assert!(matches!(
         discovery.refused[0].reason,
         FindError::NotAnExtension
@@ -65,8 +65,8 @@ fn another_file_than_a_manifest() {
 
 #[test]
 fn an_empty_path_is_not_the_working_directory() {
-    let world = World::new();
-    named(&world.path("project"), "project");
-    assert_eq!(started_names(&world.explicit(&["."])), ["project"]);
-    assert!(refusal(&world.explicit(&[""])).contains("empty path"));
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project"), "project");
+    assert_eq!(started_names(&fixture.explicit(&["."])), ["project"]);
+    assert!(refusal(&fixture.explicit(&[""])).contains("empty path"));
 }

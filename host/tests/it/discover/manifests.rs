@@ -1,26 +1,26 @@
-//! Manifests that are refused, and how that is said.
+//! Invalid manifests and their error messages.
 
 use super::*;
 
 #[test]
-fn what_was_found_comes_along() {
-    let world = World::new();
+fn a_manifest_is_parsed_and_unknown_fields_are_listed() {
+    let fixture = DiscoveryFixture::new();
     write(
-        &world.global("dir"),
+        &fixture.global("dir"),
         r#"{"name": "todo", "exec": "node", "version": "2", "colour": 1, "timeouts": {"x": 2}}"#,
     );
-    let discovery = discover(&world.search());
+    let discovery = discover(&fixture.search());
     let found = discovery.to_start().next().unwrap();
     assert_eq!(found.manifest.exec, "node");
     assert_eq!(found.manifest.version.as_deref(), Some("2"));
     assert_eq!(found.unknown_fields, ["/colour", "/timeouts/x"]);
-    assert_eq!(found.manifest_path, world.global("dir/extension.json"));
+    assert_eq!(found.manifest_path, fixture.global("dir/extension.json"));
 }
 
 #[test]
-fn a_bad_one_is_refused_in_one_line_and_the_others_load() {
-    let world = World::new();
-    named(&world.global("good"), "good");
+fn an_invalid_manifest_gives_a_one_line_error_and_the_others_load() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("good"), "good");
     let bad = [
         ("a-empty", "", None),
         ("b-list", "[]", None),
@@ -34,15 +34,15 @@ fn a_bad_one_is_refused_in_one_line_and_the_others_load() {
         ("f-twice", r#"{"name": "x", "name": "y"}"#, Some("/name")),
     ];
     for (dir, manifest, _) in bad {
-        write(&world.global(dir), manifest);
+        write(&fixture.global(dir), manifest);
     }
-    let discovery = discover(&world.search());
+    let discovery = discover(&fixture.search());
     assert_eq!(started_names(&discovery), ["good"]);
     assert_eq!(discovery.refused.len(), bad.len());
     for (refused, (dir, _, pointer)) in discovery.refused.iter().zip(bad) {
         let line = refused.to_string();
         assert_eq!(refused.pointer(), pointer, "{line}");
-        let file = world.global(dir).join("extension.json");
+        let file = fixture.global(dir).join("extension.json");
         let start = match pointer {
             Some(pointer) => format!("`{}`: {pointer}: ", file.display()),
             None => format!("`{}`: ", file.display()),
@@ -53,32 +53,32 @@ fn a_bad_one_is_refused_in_one_line_and_the_others_load() {
 }
 
 #[test]
-fn the_size_is_bounded() {
-    let world = World::new();
+fn a_manifest_over_the_size_limit_is_rejected() {
+    let fixture = DiscoveryFixture::new();
     let manifest = |size: u64| {
         let text = r#"{"name": "x", "exec": "y"}"#.to_owned();
         let blanks = usize::try_from(size).unwrap() - text.len();
         text + &" ".repeat(blanks)
     };
-    write(&world.global("x"), &manifest(MANIFEST_BYTES));
-    assert_eq!(started_names(&discover(&world.search())), ["x"]);
-    write(&world.global("x"), &manifest(MANIFEST_BYTES + 1));
-    assert!(refusal(&discover(&world.search())).ends_with("is larger than 1024 KiB"));
+    write(&fixture.global("x"), &manifest(MANIFEST_BYTES));
+    assert_eq!(started_names(&discover(&fixture.search())), ["x"]);
+    write(&fixture.global("x"), &manifest(MANIFEST_BYTES + 1));
+    assert!(refusal(&discover(&fixture.search())).ends_with("is larger than 1024 KiB"));
 }
 
 #[test]
-fn a_fifo_a_socket_a_device_a_directory_do_not_block() {
-    let world = World::new();
+fn manifests_that_are_not_regular_files_are_rejected_without_blocking() {
+    let fixture = DiscoveryFixture::new();
     for dir in ["a-fifo", "b-socket", "c-device", "d-dir"] {
-        fs::create_dir_all(world.global(dir)).unwrap();
+        fs::create_dir_all(fixture.global(dir)).unwrap();
     }
-    let fifo = world.global("a-fifo/extension.json");
+    let fifo = fixture.global("a-fifo/extension.json");
     let made = std::process::Command::new("mkfifo").arg(fifo).status();
     assert!(made.unwrap().success());
-    let _socket = UnixListener::bind(world.global("b-socket/extension.json")).unwrap();
-    symlink("/dev/zero", world.global("c-device/extension.json")).unwrap();
-    fs::create_dir(world.global("d-dir/extension.json")).unwrap();
-    let discovery = discover(&world.search());
+    let _socket = UnixListener::bind(fixture.global("b-socket/extension.json")).unwrap();
+    symlink("/dev/zero", fixture.global("c-device/extension.json")).unwrap();
+    fs::create_dir(fixture.global("d-dir/extension.json")).unwrap();
+    let discovery = discover(&fixture.search());
     assert_eq!(discovery.refused.len(), 4);
     for refused in &discovery.refused {
         assert!(matches!(refused.reason, FindError::NotAFile), "{refused}");
@@ -86,10 +86,10 @@ fn a_fifo_a_socket_a_device_a_directory_do_not_block() {
 }
 
 #[test]
-fn a_directorys_name_brings_no_control_sequence_into_the_line() {
-    let world = World::new();
-    write(&world.global("a\n\u{1b}[2J"), "");
-    let line = refusal(&discover(&world.search()));
+fn control_characters_in_a_directory_name_are_escaped() {
+    let fixture = DiscoveryFixture::new();
+    write(&fixture.global("a\n\u{1b}[2J"), "");
+    let line = refusal(&discover(&fixture.search()));
     assert!(!line.contains(char::is_control), "{line:?}");
     assert!(line.contains(r"a\n\u{1b}[2J"), "{line}");
 }

@@ -3,81 +3,81 @@
 use super::*;
 
 #[test]
-fn explicit_then_project_then_global() {
-    let world = World::new();
-    named(&world.global("g"), "a-global");
-    named(&world.project("p"), "b-project");
-    named(&world.path("one"), "z-one");
-    named(&world.path("two"), "c-two");
+fn explicit_extensions_come_first_then_project_then_global() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("g"), "a-global");
+    named(&fixture.project("p"), "b-project");
+    named(&fixture.path("one"), "z-one");
+    named(&fixture.path("two"), "c-two");
     let discovery = discover(&Search {
-        explicit: vec![world.path("one"), world.path("two")],
-        ..world.trusting()
+        explicit: vec![fixture.path("one"), fixture.path("two")],
+        ..fixture.trusting()
     });
     assert_eq!(
         started(&discovery),
         [
-            ("z-one", Scope::Explicit, world.path("one").as_path()),
-            ("c-two", Scope::Explicit, &world.path("two")),
-            ("b-project", Scope::Project, &world.project("p")),
-            ("a-global", Scope::Global, &world.global("g")),
+            ("z-one", Scope::Explicit, fixture.path("one").as_path()),
+            ("c-two", Scope::Explicit, &fixture.path("two")),
+            ("b-project", Scope::Project, &fixture.project("p")),
+            ("a-global", Scope::Global, &fixture.global("g")),
         ]
     );
     assert!(discovery.refused.is_empty(), "{discovery:?}");
 }
 
 #[test]
-fn by_the_bytes_of_the_names_within_a_directory() {
-    let world = World::new();
+fn extensions_of_a_scope_are_sorted_by_name_bytes() {
+    let fixture = DiscoveryFixture::new();
     for (dir, name) in [("1", "b"), ("2", "a"), ("3", "B"), ("4", "a-"), ("5", "a.")] {
-        named(&world.global(dir), name);
+        named(&fixture.global(dir), name);
     }
     assert_eq!(
-        started_names(&discover(&world.search())),
+        started_names(&discover(&fixture.search())),
         ["B", "a", "a-", "a.", "b"]
     );
 }
 
 #[test]
-fn by_the_bytes_of_the_directories_within_a_name() {
-    let world = World::new();
+fn extensions_with_one_name_are_sorted_by_directory_bytes() {
+    let fixture = DiscoveryFixture::new();
     for dir in ["b", "a", "B"] {
-        named(&world.global(dir), "same");
+        named(&fixture.global(dir), "same");
     }
-    let discovery = discover(&world.search());
+    let discovery = discover(&fixture.search());
     let dirs: Vec<_> = discovery
         .extensions
         .iter()
         .map(|candidate| candidate.found.dir.clone())
         .collect();
-    assert_eq!(dirs, ["B", "a", "b"].map(|dir| world.global(dir)));
+    assert_eq!(dirs, ["B", "a", "b"].map(|dir| fixture.global(dir)));
     assert_eq!(
         started(&discovery),
-        [("same", Scope::Global, world.global("B").as_path())]
+        [("same", Scope::Global, fixture.global("B").as_path())]
     );
 }
 
 #[test]
-fn names_that_differ_in_case_are_two() {
-    let world = World::new();
-    named(&world.global("1"), "guard");
-    named(&world.project("1"), "Guard");
+fn names_are_case_sensitive() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("1"), "guard");
+    named(&fixture.project("1"), "Guard");
     assert_eq!(
-        started_names(&discover(&world.trusting())),
+        started_names(&discover(&fixture.trusting())),
         ["Guard", "guard"]
     );
 }
 
 #[test]
-fn no_ext_leaves_the_explicit_ones() {
-    let world = World::new();
-    named(&world.global("g"), "global");
-    named(&world.project("p"), "project");
-    write(&world.global("broken"), "");
-    named(&world.path("mine"), "mine");
+fn no_ext_still_loads_explicit_extensions() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("g"), "global");
+    named(&fixture.project("p"), "project");
+    write(&fixture.global("broken"), "");
+    named(&fixture.path("mine"), "mine");
     let discovery = discover(&Search {
-        explicit: vec![world.path("mine")],
+        explicit: vec![fixture.path("mine")],
         no_ext: true,
-        ..world.trusting()
+        ..fixture.trusting()
     });
     assert_eq!(started_names(&discovery), ["mine"]);
     assert!(discovery.refused.is_empty(), "{discovery:?}");

@@ -1,91 +1,91 @@
-//! What counts as an extension in a directory of them.
+//! Which entries of an extensions directory count as extensions.
 
 use super::*;
 
 #[test]
-fn what_is_no_extension_is_passed_over() {
-    let world = World::new();
-    named(&world.global("real"), "real");
-    named(&world.global(".staging-1"), "staged");
-    fs::write(world.global("README.md"), "").unwrap();
-    fs::create_dir(world.global("empty")).unwrap();
-    let discovery = discover(&world.search());
+fn other_files_and_directories_are_ignored() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("real"), "real");
+    named(&fixture.global(".staging-1"), "staged");
+    fs::write(fixture.global("README.md"), "").unwrap();
+    fs::create_dir(fixture.global("empty")).unwrap();
+    let discovery = discover(&fixture.search());
     assert_eq!(discovery.extensions.len(), 1);
     assert_eq!(started_names(&discovery), ["real"]);
-    assert_eq!(discovery.without_manifest, [world.global("empty")]);
+    assert_eq!(discovery.without_manifest, [fixture.global("empty")]);
     assert!(discovery.refused.is_empty(), "{discovery:?}");
 }
 
 #[test]
 fn a_symlinked_directory_is_followed() {
-    let world = World::new();
-    named(&world.path("working-copy"), "todo");
-    fs::create_dir_all(world.global("")).unwrap();
-    symlink(world.path("working-copy"), world.global("link")).unwrap();
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("working-copy"), "todo");
+    fs::create_dir_all(fixture.global("")).unwrap();
+    symlink(fixture.path("working-copy"), fixture.global("link")).unwrap();
     assert_eq!(
-        started(&discover(&world.search())),
-        [("todo", Scope::Global, world.global("link").as_path())]
+        started(&discover(&fixture.search())),
+        [("todo", Scope::Global, fixture.global("link").as_path())]
     );
-    fs::remove_dir_all(world.path("working-copy")).unwrap();
+    fs::remove_dir_all(fixture.path("working-copy")).unwrap();
     assert_eq!(
-        refusal(&discover(&world.search())),
-        format!("`{}`: does not exist", world.global("link").display())
+        refusal(&discover(&fixture.search())),
+        format!("`{}`: does not exist", fixture.global("link").display())
     );
 }
 
 #[test]
-fn a_manifest_that_leads_nowhere_is_not_an_absent_one() {
-    let world = World::new();
-    fs::create_dir_all(world.global("a")).unwrap();
-    symlink("gone", world.global("a/extension.json")).unwrap();
-    let discovery = discover(&world.search());
+fn a_dangling_manifest_symlink_is_an_error() {
+    let fixture = DiscoveryFixture::new();
+    fs::create_dir_all(fixture.global("a")).unwrap();
+    symlink("gone", fixture.global("a/extension.json")).unwrap();
+    let discovery = discover(&fixture.search());
     assert!(matches!(discovery.refused[0].reason, FindError::Missing));
     assert!(discovery.without_manifest.is_empty());
 }
 
 #[test]
-fn no_directory_is_no_error_and_an_unreadable_one_is() {
-    let world = World::new();
-    let discovery = discover(&world.search());
+fn a_missing_directory_is_fine_and_an_unreadable_one_is_an_error() {
+    let fixture = DiscoveryFixture::new();
+    let discovery = discover(&fixture.search());
     assert!(discovery.refused.is_empty(), "{discovery:?}");
 
-    // Not by permissions, which do not hold for root.
-    fs::create_dir_all(world.path("home")).unwrap();
-    fs::write(world.path("home/extensions"), "").unwrap();
-    named(&world.project("p"), "p");
-    let discovery = discover(&world.trusting());
+    // Uses a file instead of permissions, because root ignores permissions.
+    fs::create_dir_all(fixture.path("home")).unwrap();
+    fs::write(fixture.path("home/extensions"), "").unwrap();
+    named(&fixture.project("p"), "p");
+    let discovery = discover(&fixture.trusting());
     assert_eq!(started_names(&discovery), ["p"]);
     let [refused] = &discovery.refused[..] else {
         panic!("{discovery:?}")
     };
     assert_eq!(refused.scope, Scope::Global);
-    assert_eq!(refused.path, world.path("home/extensions"));
+    assert_eq!(refused.path, fixture.path("home/extensions"));
     assert!(matches!(refused.reason, FindError::Io(_)), "{refused:?}");
 }
 
 #[test]
-fn extensions_that_lead_nowhere_are_missed() {
-    let world = World::new();
-    fs::create_dir_all(world.path("home")).unwrap();
-    symlink("/nowhere/extensions", world.path("home/extensions")).unwrap();
+fn a_dangling_extensions_symlink_is_an_error() {
+    let fixture = DiscoveryFixture::new();
+    fs::create_dir_all(fixture.path("home")).unwrap();
+    symlink("/nowhere/extensions", fixture.path("home/extensions")).unwrap();
     assert_eq!(
-        refusal(&discover(&world.search())),
+        refusal(&discover(&fixture.search())),
         format!(
             "`{}`: does not exist",
-            world.path("home/extensions").display()
+            fixture.path("home/extensions").display()
         )
     );
 }
 
 #[test]
 fn a_relative_working_directory_gives_absolute_paths() {
-    // Nothing is found in it; the explicit one is.
-    let world = World::new();
-    named(&world.path("x"), "x");
+    // The search finds only the explicit extension.
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("x"), "x");
     let discovery = discover(&Search {
         cwd: PathBuf::from("no/such/dir"),
-        explicit: vec![PathBuf::from("ext"), world.path("x")],
-        ..world.search()
+        explicit: vec![PathBuf::from("ext"), fixture.path("x")],
+        ..fixture.search()
     });
     assert_eq!(started_names(&discovery), ["x"]);
     assert!(discovery.refused[0].path.is_absolute(), "{discovery:?}");

@@ -1,24 +1,24 @@
-//! Who has a name, and who is shadowed.
+//! Name conflicts between extensions.
 
 use super::*;
 
 #[test]
-fn the_first_of_a_name_wins_and_the_others_say_who() {
-    let world = World::new();
-    named(&world.path("mine"), "todo");
-    named(&world.project("p"), "todo");
-    named(&world.global("g"), "todo");
+fn the_first_extension_wins_a_name_and_the_others_say_who_shadows_them() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("mine"), "todo");
+    named(&fixture.project("p"), "todo");
+    named(&fixture.global("g"), "todo");
     let discovery = discover(&Search {
-        explicit: vec![world.path("mine")],
-        ..world.trusting()
+        explicit: vec![fixture.path("mine")],
+        ..fixture.trusting()
     });
     assert_eq!(
         started(&discovery),
-        [("todo", Scope::Explicit, world.path("mine").as_path())]
+        [("todo", Scope::Explicit, fixture.path("mine").as_path())]
     );
     let by = Place {
         scope: Scope::Explicit,
-        dir: world.path("mine"),
+        dir: fixture.path("mine"),
     };
     let shadowed: Vec<_> = discovery
         .shadowed()
@@ -27,16 +27,16 @@ fn the_first_of_a_name_wins_and_the_others_say_who() {
     assert_eq!(shadowed, [(Scope::Project, &by), (Scope::Global, &by)]);
     assert_eq!(
         by.to_string(),
-        format!("{} (--ext)", world.path("mine").display())
+        format!("{} (--ext)", fixture.path("mine").display())
     );
 }
 
 #[test]
-fn a_disabled_project_copy_that_was_agreed_to_shadows_the_global_one() {
-    let world = World::new();
-    disabled(&world.project("p"), "todo");
-    named(&world.global("g"), "todo");
-    let discovery = discover(&world.trusting());
+fn a_trusted_disabled_project_extension_shadows_the_global_one() {
+    let fixture = DiscoveryFixture::new();
+    disabled(&fixture.project("p"), "todo");
+    named(&fixture.global("g"), "todo");
+    let discovery = discover(&fixture.trusting());
     assert_eq!(started_names(&discovery), [""; 0]);
     let disabled: Vec<_> = discovery.disabled().map(|found| found.scope).collect();
     assert_eq!(disabled, [Scope::Project]);
@@ -45,26 +45,26 @@ fn a_disabled_project_copy_that_was_agreed_to_shadows_the_global_one() {
 }
 
 #[test]
-fn a_refused_one_shadows_nothing() {
-    let world = World::new();
-    write(&world.project("p"), r#"{"name": "todo"}"#);
-    named(&world.global("g"), "todo");
-    let discovery = discover(&world.trusting());
+fn an_invalid_extension_shadows_nothing() {
+    let fixture = DiscoveryFixture::new();
+    write(&fixture.project("p"), r#"{"name": "todo"}"#);
+    named(&fixture.global("g"), "todo");
+    let discovery = discover(&fixture.trusting());
     assert_eq!(
         started(&discovery),
-        [("todo", Scope::Global, world.global("g").as_path())]
+        [("todo", Scope::Global, fixture.global("g").as_path())]
     );
     assert_eq!(discovery.refused.len(), 1);
 }
 
 #[test]
 fn a_home_called_dot_zot_is_not_a_project() {
-    let world = World::new();
-    named(&world.path(".zot/extensions/guard"), "guard");
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path(".zot/extensions/guard"), "guard");
     let discovery = discover(&Search {
-        home: Home::at(world.path(".zot")),
-        cwd: world.path(""),
-        ..world.search()
+        home: Home::at(fixture.path(".zot")),
+        cwd: fixture.path(""),
+        ..fixture.search()
     });
     let found: Vec<_> = discovery
         .extensions

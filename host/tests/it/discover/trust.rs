@@ -1,33 +1,33 @@
-//! What a project's extensions may do before the user agreed to them.
+//! Project extensions must be trusted before they run.
 
 use super::*;
 
 #[test]
-fn a_project_extension_waits_for_an_answer() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
-    let discovery = discover(&world.search());
+fn a_project_extension_is_untrusted_until_the_user_answers() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
+    let discovery = discover(&fixture.search());
     assert_eq!(started_names(&discovery), [""; 0]);
     let untrusted = untrusted(&discovery);
     assert!(matches!(untrusted.why, Distrust::Unasked), "{untrusted:?}");
     assert_eq!(untrusted.to_string(), "not agreed to yet");
     let seen = untrusted.seen.as_ref().unwrap();
-    assert_eq!(Path::new(&seen.dir), world.project("lint"));
-    assert_eq!(seen.digest, digest(&world.project("lint")).unwrap());
+    assert_eq!(Path::new(&seen.dir), fixture.project("lint"));
+    assert_eq!(seen.digest, digest(&fixture.project("lint")).unwrap());
 }
 
 #[test]
-fn an_answer_is_remembered_until_something_changes() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
+fn a_trust_answer_holds_until_a_file_changes() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
     let answer = |allowed| {
-        let discovery = discover(&world.search());
+        let discovery = discover(&fixture.search());
         untrusted(&discovery).answer(allowed).unwrap()
     };
     let with = |answer: &(String, Trust)| {
         discover(&Search {
-            trust: agreed([answer.clone()]),
-            ..world.search()
+            trust: remembered([answer.clone()]),
+            ..fixture.search()
         })
     };
     let (yes, no) = (answer(true), answer(false));
@@ -35,7 +35,7 @@ fn an_answer_is_remembered_until_something_changes() {
     let discovery = with(&no);
     assert!(matches!(untrusted(&discovery).why, Distrust::Denied));
 
-    fs::write(world.project("lint").join("helper.py"), "import os").unwrap();
+    fs::write(fixture.project("lint").join("helper.py"), "import os").unwrap();
     for answer in [yes, no] {
         let discovery = with(&answer);
         let untrusted = untrusted(&discovery);
@@ -45,38 +45,40 @@ fn an_answer_is_remembered_until_something_changes() {
 }
 
 #[test]
-fn an_answer_about_one_directory_is_none_about_its_copy() {
-    let world = World::new();
-    named(&world.project("lint"), "lint");
-    let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
-    fs::rename(world.project("lint"), world.project("copy")).unwrap();
+fn a_trust_answer_does_not_cover_another_directory() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("lint"), "lint");
+    let answer = untrusted(&discover(&fixture.search()))
+        .answer(true)
+        .unwrap();
+    fs::rename(fixture.project("lint"), fixture.project("copy")).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
-        ..world.search()
+        trust: remembered([answer]),
+        ..fixture.search()
     });
     assert!(matches!(untrusted(&discovery).why, Distrust::Unasked));
 }
 
 #[test]
-fn only_project_extensions_need_one() {
-    let world = World::new();
-    named(&world.global("g"), "global");
-    named(&world.project("p"), "mine");
+fn only_project_extensions_need_trust() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.global("g"), "global");
+    named(&fixture.project("p"), "mine");
     let discovery = discover(&Search {
-        explicit: vec![world.project("p")],
-        ..world.search()
+        explicit: vec![fixture.project("p")],
+        ..fixture.search()
     });
-    // Named by the user, it is the user's own choice, wherever it is.
+    // An extension passed with `--ext` is the user's own choice, wherever it is.
     assert_eq!(started_names(&discovery), ["mine", "global"]);
 }
 
 #[test]
-fn an_untrusted_one_leaves_the_global_guard_of_its_name_on() {
-    let world = World::new();
-    named(&world.project("evil"), "guard");
-    named(&world.global("guard"), "guard");
-    let discovery = discover(&world.search());
-    let global = world.global("guard");
+fn an_untrusted_extension_does_not_shadow_a_global_one() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("evil"), "guard");
+    named(&fixture.global("guard"), "guard");
+    let discovery = discover(&fixture.search());
+    let global = fixture.global("guard");
     assert_eq!(
         started(&discovery),
         [("guard", Scope::Global, global.as_path())]
@@ -91,14 +93,14 @@ fn an_untrusted_one_leaves_the_global_guard_of_its_name_on() {
 }
 
 #[test]
-fn a_repository_cannot_disable_a_global_guard_unasked() {
-    let world = World::new();
-    disabled(&world.project("evil"), "guard");
-    named(&world.global("guard"), "guard");
-    let discovery = discover(&world.search());
+fn an_untrusted_project_cannot_disable_a_global_extension() {
+    let fixture = DiscoveryFixture::new();
+    disabled(&fixture.project("evil"), "guard");
+    named(&fixture.global("guard"), "guard");
+    let discovery = discover(&fixture.search());
     assert_eq!(
         started(&discovery),
-        [("guard", Scope::Global, world.global("guard").as_path())]
+        [("guard", Scope::Global, fixture.global("guard").as_path())]
     );
     assert_eq!(
         untrusted(&discovery).instead.as_ref().unwrap().scope,
@@ -107,42 +109,44 @@ fn a_repository_cannot_disable_a_global_guard_unasked() {
 
     let answer = untrusted(&discovery).answer(true).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
-        ..world.search()
+        trust: remembered([answer]),
+        ..fixture.search()
     });
     assert_eq!(started_names(&discovery), [""; 0]);
 }
 
 #[test]
-fn a_disabled_one_in_nobodys_way_is_not_asked_about() {
-    let world = World::new();
-    disabled(&world.project("p"), "todo");
-    let discovery = discover(&world.search());
+fn a_disabled_project_extension_needs_no_answer() {
+    let fixture = DiscoveryFixture::new();
+    disabled(&fixture.project("p"), "todo");
+    let discovery = discover(&fixture.search());
     assert_eq!(discovery.untrusted().count(), 0);
     assert_eq!(discovery.disabled().count(), 1);
 }
 
 #[test]
-fn a_shadowed_one_is_not_asked_about() {
-    let world = World::new();
-    named(&world.project("p"), "todo");
-    named(&world.path("mine"), "todo");
-    let discovery = world.explicit(&["../mine"]);
+fn a_shadowed_project_extension_needs_no_answer() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("p"), "todo");
+    named(&fixture.path("mine"), "todo");
+    let discovery = fixture.explicit(&["../mine"]);
     assert_eq!(discovery.untrusted().count(), 0);
     assert_eq!(discovery.shadowed().count(), 1);
 }
 
 #[test]
-fn what_cannot_be_digested_cannot_be_trusted() {
-    let world = World::new();
-    named(&world.project("p"), "todo");
-    let answer = untrusted(&discover(&world.search())).answer(true).unwrap();
-    // Sparse: nothing of it is on the disk, and it is refused before it is read.
-    let file = fs::File::create(world.project("p").join("huge")).unwrap();
+fn a_directory_too_large_to_digest_cannot_be_trusted() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.project("p"), "todo");
+    let answer = untrusted(&discover(&fixture.search()))
+        .answer(true)
+        .unwrap();
+    // A sparse file, which uses no disk space and is rejected before it is read.
+    let file = fs::File::create(fixture.project("p").join("huge")).unwrap();
     file.set_len(256 * 1024 * 1024 + 1).unwrap();
     let discovery = discover(&Search {
-        trust: agreed([answer]),
-        ..world.search()
+        trust: remembered([answer]),
+        ..fixture.search()
     });
     let untrusted = untrusted(&discovery);
     assert_eq!(
@@ -150,32 +154,32 @@ fn what_cannot_be_digested_cannot_be_trusted() {
         "no digest of its directory: more than 256 MiB"
     );
     assert!(untrusted.answer(true).is_none());
-    assert_eq!(started_names(&discover(&world.trusting())), ["todo"]);
+    assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);
 }
 
-// Other systems refuse such a name themselves.
+// Other systems reject such a name.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_that_a_configuration_cannot_name_is_not_trusted() {
+fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {
     use std::os::unix::ffi::OsStrExt;
-    let world = World::new();
+    let fixture = DiscoveryFixture::new();
     let name = std::ffi::OsStr::from_bytes(b"\xff");
-    named(&world.project("").join(name), "todo");
-    let discovery = discover(&world.search());
+    named(&fixture.project("").join(name), "todo");
+    let discovery = discover(&fixture.search());
     let untrusted = untrusted(&discovery);
     assert!(matches!(untrusted.why, Distrust::NotUtf8), "{untrusted:?}");
     assert!(untrusted.answer(true).is_none());
 }
 
 #[test]
-fn a_project_manifest_that_is_a_symlink_is_refused() {
-    let world = World::new();
-    write(&world.path("project"), r#"{"name": "x", "exec": "y"}"#);
-    fs::create_dir_all(world.project("p")).unwrap();
-    let link = world.project("p").join("extension.json");
+fn a_project_manifest_that_is_a_symlink_is_rejected() {
+    let fixture = DiscoveryFixture::new();
+    write(&fixture.path("project"), r#"{"name": "x", "exec": "y"}"#);
+    fs::create_dir_all(fixture.project("p")).unwrap();
+    let link = fixture.project("p").join("extension.json");
     symlink("../../../extension.json", &link).unwrap();
     assert_eq!(
-        refusal(&discover(&world.trusting())),
+        refusal(&discover(&fixture.trusting())),
         format!(
             "`{}`: is a symlink, which a project-local manifest must not be",
             link.display()
@@ -184,37 +188,37 @@ fn a_project_manifest_that_is_a_symlink_is_refused() {
 }
 
 #[test]
-fn a_symlink_within_the_project_is_agreed_to_as_what_it_leads_to() {
-    let world = World::new();
-    named(&world.path("project/working-copy"), "todo");
-    fs::create_dir_all(world.project("")).unwrap();
-    symlink("../../working-copy", world.project("link")).unwrap();
-    let discovery = discover(&world.search());
+fn trusting_a_symlink_within_the_project_trusts_its_target() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("project/working-copy"), "todo");
+    fs::create_dir_all(fixture.project("")).unwrap();
+    symlink("../../working-copy", fixture.project("link")).unwrap();
+    let discovery = discover(&fixture.search());
     let (dir, trust) = untrusted(&discovery).answer(true).unwrap();
-    assert_eq!(Path::new(&dir), world.path("project/working-copy"));
+    assert_eq!(Path::new(&dir), fixture.path("project/working-copy"));
     let discovery = discover(&Search {
-        trust: agreed([(dir, trust)]),
-        ..world.search()
+        trust: remembered([(dir, trust)]),
+        ..fixture.search()
     });
     assert_eq!(
         started(&discovery),
-        [("todo", Scope::Project, world.project("link").as_path())]
+        [("todo", Scope::Project, fixture.project("link").as_path())]
     );
 }
 
 #[test]
-fn a_symlink_out_of_the_project_is_refused() {
-    let world = World::new();
-    named(&world.path("working-copy"), "todo");
-    fs::create_dir_all(world.project("")).unwrap();
+fn a_symlink_out_of_the_project_is_rejected() {
+    let fixture = DiscoveryFixture::new();
+    named(&fixture.path("working-copy"), "todo");
+    fs::create_dir_all(fixture.project("")).unwrap();
     for target in [
-        world.path("working-copy"),
+        fixture.path("working-copy"),
         PathBuf::from("../../../working-copy"),
     ] {
-        let link = world.project("link");
+        let link = fixture.project("link");
         symlink(target, &link).unwrap();
         assert_eq!(
-            refusal(&discover(&world.trusting())),
+            refusal(&discover(&fixture.trusting())),
             format!(
                 "`{}`: leads out of the project, which nothing in `.zot/extensions` may do",
                 link.display()
@@ -225,16 +229,16 @@ fn a_symlink_out_of_the_project_is_refused() {
 }
 
 #[test]
-fn the_extensions_of_a_project_are_digested_within_one_bound() {
-    let world = World::new();
+fn the_extensions_of_a_project_share_one_digest_limit() {
+    let fixture = DiscoveryFixture::new();
     for name in ["a", "b", "c"] {
-        named(&world.project(name), name);
-        let file = fs::File::create(world.project(name).join("large")).unwrap();
-        // Sparse, so that what it says it has costs nothing.
+        named(&fixture.project(name), name);
+        let file = fs::File::create(fixture.project(name).join("large")).unwrap();
+        // Sparse, so the large size uses no disk space.
         let mib = if name == "b" { 256 } else { 1 };
         file.set_len(mib * 1024 * 1024).unwrap();
     }
-    let discovery = discover(&world.search());
+    let discovery = discover(&fixture.search());
     let why: Vec<String> = discovery
         .untrusted()
         .map(|(_, it)| it.to_string())

@@ -1,4 +1,4 @@
-//! Extensions that take too little, say too much, or hold still.
+//! Extensions that do not read, write too much, or stop responding.
 
 use std::{
     fs,
@@ -9,99 +9,95 @@ use serde_json::json;
 use zot_protocol::{AssistantMessageEvent, TurnStart, limits::Limits, rpc::ExtensionState};
 
 use crate::support::{
-    Trial, alone, bash, hurried, is_alive, no_args, patient, resident_kib, signal, soak, state_of,
-    text, until, within,
+    FaultTest, bash, is_alive, lenient_limits, no_args, resident_kib, run_in_own_process, signal,
+    soak_factor, state_of, text, until, with_timeouts, within,
 };
 
-fn state(trial: &Trial, name: &str) -> ExtensionState {
-    let all = trial.stage.host.extensions();
+fn state(test: &FaultTest, name: &str) -> ExtensionState {
+    let all = test.fixture.host.extensions();
     let info = all.into_iter().find(|info| info.name == name);
-    info.expect("loaded").state
+    info.unwrap().state
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_is_disconnected_and_the_others_are_served() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn an_extension_that_does_not_read_is_disconnected() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         write_stall: Duration::from_secs(2),
-        ..patient()
+        ..lenient_limits()
     });
-    trial.load(vec![trial.stage.odd("deaf", &["deaf"])]).await;
+    test.load(vec![test.fixture.odd("deaf", &["deaf"])]).await;
     for step in 0..20 {
-        let text = format!("{step}{}", "x".repeat(100_000));
-        trial
-            .stage
+        let payload = format!("{step}{}", "x".repeat(100_000));
+        test.fixture
             .host
-            .tell(&AssistantMessageEvent::new(text).into());
+            .tell(&AssistantMessageEvent::new(payload).into());
     }
-    assert_eq!(state(&trial, "deaf"), ExtensionState::Ready);
-    trial.the_other_answers().await;
-    trial
-        .told("deaf", "was disconnected: it read nothing for 2s")
+    assert_eq!(state(&test, "deaf"), ExtensionState::Ready);
+    test.check_other_extension().await;
+    test.wait_for_error("deaf", "was disconnected: it read nothing for 2s")
         .await;
-    assert_eq!(state(&trial, "deaf"), ExtensionState::Failed);
-    trial.hold().await;
+    assert_eq!(state(&test, "deaf"), ExtensionState::Failed);
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn one_with_a_full_queue_is_disconnected_at_once() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("deaf", &["deaf"])]).await;
+async fn an_extension_with_a_full_queue_is_disconnected_at_once() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("deaf", &["deaf"])]).await;
     let before = resident_kib();
     for step in 0..20_000 {
-        trial.stage.host.tell(&TurnStart::new(step).into());
+        test.fixture.host.tell(&TurnStart::new(step).into());
     }
-    trial
-        .told("deaf", "was disconnected: it does not read what it is sent")
+    test.wait_for_error("deaf", "was disconnected: it does not read what it is sent")
         .await;
     assert!(resident_kib() - before < 8 << 10, "the queue is bounded");
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn the_queues_of_all_share_one_budget() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn all_queues_share_one_memory_limit() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         all_queues_bytes: 3_000_000,
-        ..patient()
+        ..lenient_limits()
     });
-    let deaf = ["deaf1", "deaf2", "deaf3"].map(|name| trial.stage.odd(name, &["deaf"]));
-    trial.load(deaf.to_vec()).await;
+    let deaf = ["deaf1", "deaf2", "deaf3"].map(|name| test.fixture.odd(name, &["deaf"]));
+    test.load(deaf.to_vec()).await;
     for _ in 0..20 {
-        let text = "x".repeat(100_000);
-        trial
-            .stage
+        let payload = "x".repeat(100_000);
+        test.fixture
             .host
-            .tell(&AssistantMessageEvent::new(text).into());
+            .tell(&AssistantMessageEvent::new(payload).into());
     }
     let gone = || {
         let deaf = ["deaf1", "deaf2", "deaf3"].into_iter();
-        deaf.filter(|name| state(&trial, name) == ExtensionState::Failed)
+        deaf.filter(|name| state(&test, name) == ExtensionState::Failed)
             .count()
     };
-    until("two of them are gone", || gone() == 2).await;
-    trial.the_other_answers().await;
-    assert_eq!(gone(), 2, "what one of them has fits");
-    trial.hold().await;
+    until("two extensions are disconnected", || gone() == 2).await;
+    test.check_other_extension().await;
+    assert_eq!(gone(), 2, "the queue of the third fits");
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_megabyte_of_standard_error_before_each_reply() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+async fn a_megabyte_of_stderr_before_each_reply_is_drained_and_rotated() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
     for _ in 0..5 {
-        let chatter = trial.stage.call_with("chatter", json!({"bytes": 1 << 20}));
+        let chatter = test.fixture.call_with("chatter", json!({"bytes": 1 << 20}));
         assert_eq!(text(&chatter.await.expect("answers")), "after chatter");
     }
-    trial.the_other_answers().await;
-    let logs = trial.stage.home.path().join("logs");
+    test.check_other_extension().await;
+    let logs = test.fixture.home.path().join("logs");
     let sizes: Vec<(String, u64)> = fs::read_dir(logs)
-        .expect("there")
+        .unwrap()
         .map(|entry| {
-            let entry = entry.expect("readable");
-            let size = entry.metadata().expect("there").len();
+            let entry = entry.unwrap();
+            let size = entry.metadata().unwrap().len();
             (entry.file_name().display().to_string(), size)
         })
         .filter(|(name, _)| name.contains("odd"))
@@ -110,24 +106,24 @@ async fn a_megabyte_of_standard_error_before_each_reply() {
         sizes.len() <= 2 && sizes.iter().all(|(_, size)| *size <= 1 << 20),
         "{sizes:?}"
     );
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// A tenth of the million, since the tests are built without optimisation; `.ci/full` multiplies.
+/// 100,000 notifications, because tests are built without optimisation. `.ci/full` multiplies this.
 #[tokio::test]
-async fn a_flood_of_notes_costs_bounded_memory_and_the_others_are_served() {
-    alone!();
-    let trial = Trial::on(|| {
-        // Notes that nobody keeps, as a UI that shows the last few of them.
-        crate::support::Stage::set_up(|config| {
+async fn a_flood_of_notes_uses_bounded_memory_and_does_not_starve_others() {
+    run_in_own_process!();
+    let test = FaultTest::with_host(|| {
+        // Notes are discarded, like in a UI that shows only the last few.
+        crate::support::HostFixture::set_up(|config| {
             config.hooks = std::sync::Arc::new(zot_host::NoHooks);
         })
     });
-    let stage = &trial.stage;
-    trial.load(vec![stage.odd("odd", &[])]).await;
-    trial.the_other_answers().await;
+    let fixture = &test.fixture;
+    test.load(vec![fixture.odd("odd", &[])]).await;
+    test.check_other_extension().await;
     let before = resident_kib();
-    let flood = stage.call_with("flood", json!({"notes": 100_000 * soak()}));
+    let flood = fixture.call_with("flood", json!({"notes": 100_000 * soak_factor()}));
     let mut answered = 0;
     let mut slowest = Duration::ZERO;
     let flooded = async {
@@ -137,7 +133,7 @@ async fn a_flood_of_notes_costs_bounded_memory_and_the_others_are_served() {
             tokio::select! {
                 biased;
                 flooded = &mut flood => return flooded,
-                answer = stage.answer("good") => {
+                answer = fixture.answer("good") => {
                     assert_eq!(answer, "good: called");
                     slowest = slowest.max(start.elapsed());
                     answered += 1;
@@ -150,19 +146,20 @@ async fn a_flood_of_notes_costs_bounded_memory_and_the_others_are_served() {
     assert!(answered > 20, "only {answered}, the slowest {slowest:?}");
     let grown = resident_kib() - before;
     assert!(grown < 16 << 10, "grew by {grown} KiB");
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// It reads what it is sent, and never stops talking: what the pipe did not take at once must still get there.
+/// The extension reads its input but never stops writing. The part of the request that did not fit
+/// into the pipe must still arrive.
 #[tokio::test]
-async fn a_request_larger_than_the_pipe_reaches_one_that_never_stops_talking() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn a_request_larger_than_the_pipe_reaches_an_extension_that_keeps_writing() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         tool: Duration::from_secs(30),
-        ..patient()
+        ..lenient_limits()
     });
-    let stage = &trial.stage;
-    let talker = stage.sh(
+    let fixture = &test.fixture;
+    let talker = fixture.sh(
         "talker",
         r#"
         echo '{"type":"hello","name":"talker"}'
@@ -180,52 +177,52 @@ async fn a_request_larger_than_the_pipe_reaches_one_that_never_stops_talking() {
         read -r line
         "#,
     );
-    trial.load(vec![talker]).await;
-    let measured = stage
+    test.load(vec![talker]).await;
+    let measured = fixture
         .call_with("measure", json!({"text": "x".repeat(1 << 20)}))
         .await
         .expect("the whole request arrives");
-    let length: usize = text(&measured).parse().expect("a number");
+    let length: usize = text(&measured).parse().unwrap();
     assert!(length > 1 << 20, "{length}");
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_closed_standard_output_ends_it() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    let pid = trial.stage.answer("pid").await;
-    let error = trial.stage.call("close_stdout").await.unwrap_err();
+async fn an_extension_that_closes_stdout_is_ended() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
+    let pid = test.fixture.answer("pid").await;
+    let error = test.fixture.call("close_stdout").await.unwrap_err();
     assert_eq!(error.to_string(), "odd: closed its standard output");
-    trial.told("odd", "closed its standard output").await;
-    until("it does not stay", || !is_alive(&pid)).await;
-    trial.hold().await;
+    test.wait_for_error("odd", "closed its standard output")
+        .await;
+    until("the process exits", || !is_alive(&pid)).await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let stage = &trial.stage;
-    trial
-        .load(vec![
-            stage.odd("answers", &["own-names"]),
-            stage.odd("silent", &["own-names"]),
-        ])
-        .await;
-    // The one that has closed it may still answer what it has read.
-    assert_eq!(stage.answer("answers_close_stdin").await, "closed");
-    // What waits for the other when it closes it fails as soon as that is noticed, by the next write.
-    let (pending, next) = tokio::join!(stage.call("silent_close_stdin_silently"), async {
-        until("it is closed", || {
-            let notes = stage.notes.all();
+async fn a_closed_stdin_fails_requests_without_killing_the_extension() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let fixture = &test.fixture;
+    test.load(vec![
+        fixture.odd("answers", &["own-names"]),
+        fixture.odd("silent", &["own-names"]),
+    ])
+    .await;
+    // An extension that closed stdin may still answer what it has already read.
+    assert_eq!(fixture.answer("answers_close_stdin").await, "closed");
+    // A pending call to the other one fails with the next write, which detects the closed pipe.
+    let (pending, next) = tokio::join!(fixture.call("silent_close_stdin_silently"), async {
+        until("stdin is closed", || {
+            let notes = fixture.notes.all();
             notes.iter().any(|note| note.ends_with("closed"))
         })
         .await;
-        stage.call("silent_echo").await
+        fixture.call("silent_echo").await
     });
-    let last = stage.call("answers_echo").await;
+    let last = fixture.call("answers_echo").await;
     for (name, outcome) in [("silent", pending), ("silent", next), ("answers", last)] {
         let error = outcome.unwrap_err().to_string();
         let says = error.starts_with(&format!("{name}: "));
@@ -234,75 +231,79 @@ async fn a_closed_standard_input_fails_what_is_asked_and_kills_nobody() {
             "{error}"
         );
     }
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// Nobody calls it, so only the note tells.
+/// No call fails here, so the note is the only report.
 #[tokio::test]
-async fn a_closed_standard_input_that_an_event_meets_is_told() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let stage = &trial.stage;
-    trial.load(vec![stage.odd("odd", &[])]).await;
-    assert_eq!(stage.answer("close_stdin").await, "closed");
-    stage.host.tell(&TurnStart::new(1).into());
-    trial.told("odd", "closed its standard input").await;
-    trial.hold().await;
+async fn a_closed_stdin_detected_by_an_event_is_reported() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let fixture = &test.fixture;
+    test.load(vec![fixture.odd("odd", &[])]).await;
+    assert_eq!(fixture.answer("close_stdin").await, "closed");
+    fixture.host.tell(&TurnStart::new(1).into());
+    test.wait_for_error("odd", "closed its standard input")
+        .await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_stopped_one_times_out_and_is_ended_by_the_shutdown() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn a_stopped_extension_times_out_and_is_ended_by_the_shutdown() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         shutdown_grace: Duration::from_millis(300),
         term_grace: Duration::from_millis(300),
-        ..patient()
+        ..lenient_limits()
     });
-    let stage = &trial.stage;
-    let odd = hurried(stage.odd("odd", &[]), |timeouts| {
+    let fixture = &test.fixture;
+    let odd = with_timeouts(fixture.odd("odd", &[]), |timeouts| {
         timeouts.tool_ms = Some(300);
         timeouts.intercept_ms = Some(300);
     });
-    trial.load(vec![odd]).await;
-    let pid = stage.host.command("say", "pid").await;
-    let pid = pid.expect("answers").display.expect("a text");
+    test.load(vec![odd]).await;
+    let pid = fixture.host.command("say", "pid").await;
+    let pid = pid.expect("answers").display.unwrap();
     assert!(signal(&pid, "STOP"));
-    until("it is stopped", || state_of(&pid) == Some('T')).await;
-    let error = stage.call("echo").await.unwrap_err().to_string();
+    until("the process is stopped", || state_of(&pid) == Some('T')).await;
+    let error = fixture.call("echo").await.unwrap_err().to_string();
     assert!(error.starts_with("odd: no answer within "), "{error}");
-    let outcome = within("a chain", stage.host.intercept(bash("ls"))).await;
-    assert_eq!(outcome.result, Ok(bash("ls")), "goes on without it");
-    let asked = stage.host.tool("echo", no_args(), |_| {});
-    let (_, ()) = tokio::join!(asked, trial.the_other_answers());
-    assert_eq!(state_of(&pid), Some('T'), "it was stopped all the time");
-    trial.hold().await;
+    let outcome = within("a chain", fixture.host.intercept(bash("ls"))).await;
+    assert_eq!(
+        outcome.result,
+        Ok(bash("ls")),
+        "the event passes without it"
+    );
+    let asked = fixture.host.tool("echo", no_args(), |_| {});
+    let (_, ()) = tokio::join!(asked, test.check_other_extension());
+    assert_eq!(state_of(&pid), Some('T'), "still stopped");
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn one_that_was_disconnected_finds_its_output_closed() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn a_disconnected_extension_finds_its_stdout_closed() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         garbage_lines: 50,
-        ..patient()
+        ..lenient_limits()
     });
-    let told = trial.stage.home.path().join("told");
+    let noticed = test.fixture.home.path().join("noticed");
     let script = format!(
         "trap '' TERM PIPE\n\
          echo '{{\"type\":\"hello\",\"name\":\"babbler\"}}'\n\
          while echo babble; do :; done 2>/dev/null\n\
          : > '{}'\n",
-        told.display()
+        noticed.display()
     );
-    let babbler = trial
-        .stage
+    let babbler = test
+        .fixture
         .launch("babbler", "/bin/sh", vec!["-c".into(), script]);
-    trial.load(vec![babbler]).await;
-    trial
-        .told(
-            "babbler",
-            "was disconnected: 50 lines in a row are not JSON",
-        )
-        .await;
-    until("it has noticed", || told.exists()).await;
-    trial.hold().await;
+    test.load(vec![babbler]).await;
+    test.wait_for_error(
+        "babbler",
+        "was disconnected: 50 lines in a row are not JSON",
+    )
+    .await;
+    until("the extension noticed", || noticed.exists()).await;
+    test.finish().await;
 }

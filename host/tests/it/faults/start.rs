@@ -1,4 +1,4 @@
-//! Extensions that do not start, or not as they should.
+//! Extensions that fail to start, or start in an unexpected way.
 
 use std::{
     fs,
@@ -9,42 +9,44 @@ use std::{
 use zot_host::extension::Launch;
 use zot_protocol::limits::Limits;
 
-use crate::support::{HANG, Trial, alone, hurried, is_played, patient, rerun, until};
+use crate::support::{
+    FaultTest, TEST_TIMEOUT, is_helper_process, lenient_limits, rerun, run_in_own_process, until,
+    with_timeouts,
+};
 
 #[tokio::test]
-async fn what_cannot_be_executed_is_an_error_at_once() {
-    alone!();
-    let trial = Trial::begin(Limits {
-        hello: HANG,
-        ..patient()
+async fn a_program_that_cannot_be_executed_fails_at_once() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
+        hello: TEST_TIMEOUT,
+        ..lenient_limits()
     });
     let file = |name: &str, text: &str, mode: u32| {
-        let path = trial.stage.home.path().join(name);
-        fs::write(&path, text).expect("written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("chmod");
+        let path = test.fixture.home.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         path
     };
     let launches = vec![
-        trial.stage.launch("missing", "/no/such/program", vec![]),
-        trial.stage.launch(
+        test.fixture.launch("missing", "/no/such/program", vec![]),
+        test.fixture.launch(
             "plain",
             file("plain.sh", "#!/bin/sh\nsleep 600\n", 0o644),
             vec![],
         ),
-        trial.stage.launch(
+        test.fixture.launch(
             "shebang",
             file("shebang.sh", "#!/no/such/interpreter\n", 0o755),
             vec![],
         ),
-        trial
-            .stage
-            .launch("folder", trial.stage.home.path(), vec![]),
+        test.fixture
+            .launch("folder", test.fixture.home.path(), vec![]),
     ];
     let start = Instant::now();
-    let stats = trial.load(launches).await;
+    let stats = test.load(launches).await;
     assert!(
-        start.elapsed() < HANG / 2,
-        "not after the deadline of hello"
+        start.elapsed() < TEST_TIMEOUT / 2,
+        "fails before the hello deadline"
     );
     assert_eq!((stats.loaded, stats.ready), (1, 1));
     let expected = [
@@ -57,17 +59,17 @@ async fn what_cannot_be_executed_is_an_error_at_once() {
     for ((name, why), failure) in expected.into_iter().zip(&stats.errors) {
         assert_eq!(failure.extension, name);
         assert!(failure.reason.contains(why), "{name}: {}", failure.reason);
-        trial.told(name, why).await;
+        test.wait_for_error(name, why).await;
     }
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn an_end_before_hello_says_how_and_the_last_words() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let odd = |name: &str, words: &[&str]| trial.stage.odd(name, words);
-    let stats = trial
+async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let odd = |name: &str, words: &[&str]| test.fixture.odd(name, words);
+    let stats = test
         .load(vec![
             odd("quits", &["exit-0"]),
             odd("raises", &["traceback"]),
@@ -83,147 +85,149 @@ async fn an_end_before_hello_says_how_and_the_last_words() {
             r#"was ended: its first frame is "ready", not "hello""#,
         ]
     );
-    trial.told("quits", reasons[0]).await;
-    trial.told("raises", reasons[1]).await;
-    trial.told("eager", reasons[2]).await;
-    assert!(trial.stage.log("raises").contains("Traceback"));
-    trial.hold().await;
+    test.wait_for_error("quits", reasons[0]).await;
+    test.wait_for_error("raises", reasons[1]).await;
+    test.wait_for_error("eager", reasons[2]).await;
+    assert!(test.fixture.log("raises").contains("Traceback"));
+    test.finish().await;
 }
 
-/// The host goes on at once, and who is later joins later.
-fn not_waited_for() -> Limits {
+/// Limits under which the host does not wait for extensions. Slow ones join later.
+fn without_startup_wait() -> Limits {
     Limits {
         startup: Duration::from_millis(1),
-        ..patient()
+        ..lenient_limits()
     }
 }
 
 fn hello_within(seconds: u32, launch: Launch) -> Launch {
-    hurried(launch, |timeouts| timeouts.hello_ms = Some(1000 * seconds))
+    with_timeouts(launch, |timeouts| timeouts.hello_ms = Some(1000 * seconds))
 }
 
-async fn the_other_joins(trial: &Trial) {
-    let host = &trial.stage.host;
-    until("the other one joins", || {
+async fn wait_for_the_other(test: &FaultTest) {
+    let host = &test.fixture.host;
+    until("the other extension is ready", || {
         host.registry().tool("good").is_some()
     })
     .await;
-    trial.the_other_answers().await;
+    test.check_other_extension().await;
 }
 
 #[tokio::test]
-async fn one_that_never_says_hello_is_ended_at_the_deadline() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn an_extension_without_hello_is_ended_at_the_deadline() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         hello_notice: Duration::from_millis(500),
-        ..not_waited_for()
+        ..without_startup_wait()
     });
-    trial
-        .load(vec![
-            hello_within(2, trial.stage.odd("silent", &["silent"])),
-            hello_within(2, trial.stage.odd("slowly", &["hello-slowly"])),
-        ])
+    test.load(vec![
+        hello_within(2, test.fixture.odd("silent", &["silent"])),
+        hello_within(2, test.fixture.odd("slowly", &["hello-slowly"])),
+    ])
+    .await;
+    wait_for_the_other(&test).await;
+    test.wait_for_error("silent", "was ended: no hello within 2s")
         .await;
-    the_other_joins(&trial).await;
-    trial.told("silent", "was ended: no hello within 2s").await;
-    trial.told("slowly", "was ended: no hello within 2s").await;
+    test.wait_for_error("slowly", "was ended: no hello within 2s")
+        .await;
     for name in ["silent", "slowly"] {
         let waited = |note: &&String| note.starts_with(&format!("[{name}] Info: "));
-        let notes = trial.stage.notes.all();
+        let notes = test.fixture.notes.all();
         let waited: Vec<&String> = notes.iter().filter(waited).collect();
         assert!(
             waited.len() == 1 && waited[0].contains("hello"),
-            "said before it is given up: {notes:?}"
+            "one notice before the deadline: {notes:?}"
         );
     }
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// Output that never stops is no hello either, and must not keep the clock from being looked at.
+/// Endless output must not keep the host from checking the deadline.
 #[tokio::test]
-async fn one_that_only_makes_noise_is_ended_at_the_deadline() {
-    alone!();
-    let trial = Trial::begin(not_waited_for());
-    trial
-        .load(vec![
-            hello_within(1, trial.stage.sh("blank", "exec yes ''")),
-            hello_within(1, trial.stage.sh("zeros", "exec cat /dev/zero")),
-        ])
+async fn an_extension_that_writes_only_noise_is_ended_at_the_deadline() {
+    run_in_own_process!();
+    let test = FaultTest::new(without_startup_wait());
+    test.load(vec![
+        hello_within(1, test.fixture.sh("blank", "exec yes ''")),
+        hello_within(1, test.fixture.sh("zeros", "exec cat /dev/zero")),
+    ])
+    .await;
+    wait_for_the_other(&test).await;
+    test.wait_for_error("blank", "was ended: no hello within 1s")
         .await;
-    the_other_joins(&trial).await;
-    trial.told("blank", "was ended: no hello within 1s").await;
-    trial.told("zeros", "was ended: no hello within 1s").await;
-    trial.hold().await;
+    test.wait_for_error("zeros", "was ended: no hello within 1s")
+        .await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn of_two_with_one_tool_the_first_in_load_order_has_it() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let stage = &trial.stage;
-    let marker = stage.home.path().join("two-is-ready");
+async fn the_first_extension_in_load_order_gets_a_tool_name() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let fixture = &test.fixture;
+    let marker = fixture.home.path().join("two-is-ready");
     let wait = format!("ready-when={}", marker.display());
-    let one = stage.odd("one", &[&wait]);
-    let two = stage.odd("two", &[]);
-    let (stats, ()) = tokio::join!(trial.load(vec![one, two]), async {
+    let one = fixture.odd("one", &[&wait]);
+    let two = fixture.odd("two", &[]);
+    let (stats, ()) = tokio::join!(test.load(vec![one, two]), async {
         until("the second is ready before the first", || {
-            let all = stage.host.extensions();
+            let all = fixture.host.extensions();
             all.get(1)
                 .is_some_and(|two| two.state == zot_protocol::rpc::ExtensionState::Ready)
         })
         .await;
-        fs::write(&marker, "").expect("written");
+        fs::write(&marker, "").unwrap();
     });
     assert_eq!((stats.ready, stats.errors.len()), (3, 0));
     let has_echo = || {
-        let registry = stage.host.registry();
+        let registry = fixture.host.registry();
         registry.tool("echo").map(|tool| tool.extension.clone())
     };
     assert_eq!(has_echo().as_deref(), Some("one"));
-    let lost: Vec<_> = stage.host.registry().shadowed().to_vec();
+    let lost: Vec<_> = fixture.host.registry().shadowed().to_vec();
     let lost = lost
         .iter()
         .filter(|lost| lost.extension == "two" && lost.by.as_deref() == Some("one"));
-    let of_one = stage.host.extensions().swap_remove(0);
+    let of_one = fixture.host.extensions().swap_remove(0);
     assert_eq!(lost.count(), of_one.tools.len() + of_one.commands.len());
-    let log = stage.log("two");
+    let log = fixture.log("two");
     assert!(log.contains("its tool `echo` is shadowed by"), "{log}");
 
-    assert!(stage.call("crash").await.is_err());
-    trial.told("one", "ended: killed by SIGSEGV").await;
-    until("the next one rises", || {
+    assert!(fixture.call("crash").await.is_err());
+    test.wait_for_error("one", "ended: killed by SIGSEGV").await;
+    until("the tool falls to the next extension", || {
         has_echo().as_deref() == Some("two")
     })
     .await;
-    assert!(stage.call("echo").await.is_ok());
-    trial.hold().await;
+    assert!(fixture.call("echo").await.is_ok());
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_hundred_at_once_all_start() {
-    alone!();
-    let trial = Trial::begin(patient());
+async fn a_hundred_extensions_start_at_once() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
     let names: Vec<String> = (0..100).map(|index| format!("one{index:02}")).collect();
-    let launches = names.iter().map(|name| trial.stage.good(name)).collect();
-    let stats = trial.load(launches).await;
+    let launches = names.iter().map(|name| test.fixture.good(name)).collect();
+    let stats = test.load(launches).await;
     assert_eq!((stats.ready, stats.errors.len()), (101, 0), "{stats:?}");
     for name in &names {
-        assert_eq!(trial.stage.answer(name).await, format!("{name}: called"));
+        assert_eq!(test.fixture.answer(name).await, format!("{name}: called"));
     }
-    let order: Vec<String> = trial.stage.host.extensions()[..100]
+    let order: Vec<String> = test.fixture.host.extensions()[..100]
         .iter()
         .map(|info| info.name.clone())
         .collect();
     assert_eq!(order, names, "in load order");
-    trial.nothing_told();
-    trial.hold().await;
+    test.check_no_notes();
+    test.finish().await;
 }
 
-const WITHOUT_DESCRIPTORS: &str = "faults::start::plays_a_host_without_descriptors";
+const WITHOUT_DESCRIPTORS: &str = "faults::start::helper_host_without_descriptors";
 
-/// The limit is the whole process's, so a copy of this binary starts with it.
+/// The limit applies to the whole process, so the test runs in a copy of this binary.
 #[test]
-fn out_of_descriptors_is_an_error_for_that_one() {
+fn running_out_of_descriptors_fails_only_the_affected_extensions() {
     let host = rerun(WITHOUT_DESCRIPTORS);
     let mut limited = std::process::Command::new("/bin/sh");
     limited
@@ -232,48 +236,48 @@ fn out_of_descriptors_is_an_error_for_that_one() {
         .args(host.get_args())
         .stdin(std::process::Stdio::null());
     for (key, value) in host.get_envs() {
-        limited.env(key, value.expect("set"));
+        limited.env(key, value.unwrap());
     }
-    let output = limited.output().expect("runs");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output = limited.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{}",
+        output.status.success() && stdout.contains("1 passed"),
+        "{stdout}{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
 
 #[tokio::test]
-#[ignore = "a part in `out_of_descriptors_is_an_error_for_that_one`"]
-async fn plays_a_host_without_descriptors() {
-    if !is_played(WITHOUT_DESCRIPTORS) {
+#[ignore = "a helper process of `running_out_of_descriptors_fails_only_the_affected_extensions`"]
+async fn helper_host_without_descriptors() {
+    if !is_helper_process(WITHOUT_DESCRIPTORS) {
         return;
     }
-    let trial = Trial::begin(patient());
+    let test = FaultTest::new(lenient_limits());
     let names: Vec<String> = (0..40).map(|index| format!("one{index:02}")).collect();
-    let launches = names.iter().map(|name| trial.stage.good(name)).collect();
-    let stats = trial.stage.host.load(launches).await;
+    let launches = names.iter().map(|name| test.fixture.good(name)).collect();
+    let stats = test.fixture.host.load(launches).await;
     let failed: Vec<&str> = stats
         .errors
         .iter()
         .map(|failure| failure.extension.as_str())
         .collect();
     assert!(!failed.is_empty() && stats.ready > 0, "{stats:?}");
-    assert_eq!(stats.loaded, stats.ready, "the rest are well");
+    assert_eq!(stats.loaded, stats.ready, "all others are ready");
     assert_eq!(
-        failed.len() + usize::try_from(stats.ready).expect("few"),
+        failed.len() + usize::try_from(stats.ready).unwrap(),
         names.len()
     );
     for failure in &stats.errors {
         let why = "out of file descriptors";
         assert!(failure.reason.contains(why), "{}", failure.reason);
-        trial.told(&failure.extension, why).await;
+        test.wait_for_error(&failure.extension, why).await;
     }
     for name in names.iter().filter(|name| !failed.contains(&name.as_str())) {
-        assert_eq!(trial.stage.answer(name).await, format!("{name}: called"));
+        assert_eq!(test.fixture.answer(name).await, format!("{name}: called"));
     }
-    // A reload with fewer finds all descriptors free again.
-    let stats = trial.load(vec![trial.stage.good("one")]).await;
+    // After a reload with fewer extensions, all descriptors are free again.
+    let stats = test.load(vec![test.fixture.good("one")]).await;
     assert_eq!((stats.ready, stats.errors.len()), (2, 0), "{stats:?}");
-    trial.hold().await;
+    test.finish().await;
 }

@@ -1,4 +1,4 @@
-//! Lines that are not what they should be.
+//! Malformed, oversized and unexpected lines.
 
 use std::sync::Arc;
 
@@ -7,37 +7,36 @@ use zot_host::{HostError, extension::RequestError};
 use zot_protocol::limits::{FRAME_BYTES, Limits};
 
 use crate::support::{
-    Said, Stage, Trial, alone, args, bash, hurried, patient, resident_kib, soak, text, until,
-    within,
+    FaultTest, HostFixture, SentFrames, args, bash, lenient_limits, resident_kib,
+    run_in_own_process, soak_factor, text, until, with_timeouts, within,
 };
 
 #[tokio::test]
-async fn banners_and_frills_are_tolerated() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let stats = trial
+async fn a_banner_and_extra_white_space_are_tolerated() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let stats = test
         .load(vec![
-            trial.stage.odd("frills", &["frills", "own-names"]),
-            trial
-                .stage
+            test.fixture.odd("frills", &["frills", "own-names"]),
+            test.fixture
                 .odd("banner", &["banner", "hello-twice", "own-names"]),
         ])
         .await;
     assert_eq!((stats.ready, stats.errors.len()), (3, 0), "{stats:?}");
-    assert_eq!(trial.stage.answer("frills_echo").await, "{}");
-    assert_eq!(trial.stage.answer("banner_echo").await, "{}");
-    let log = trial.stage.log("banner");
+    assert_eq!(test.fixture.answer("frills_echo").await, "{}");
+    assert_eq!(test.fixture.answer("banner_echo").await, "{}");
+    let log = test.fixture.log("banner");
     assert!(log.contains("not JSON"), "the banner is logged: {log}");
     assert!(log.contains("ignored a second hello"), "{log}");
-    trial.nothing_told();
-    trial.hold().await;
+    test.check_no_notes();
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_line_that_cannot_be_read_is_refused_and_the_next_one_works() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+async fn an_invalid_line_is_skipped_and_logged() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
     let note = |fields: &str| format!(r#"{{"type":"notify","level":"info",{fields}}}"#);
     let deep = note(&format!(
         r#""message":"x","more":{}{}"#,
@@ -52,26 +51,26 @@ async fn a_line_that_cannot_be_read_is_refused_and_the_next_one_works() {
         (deep, "deep"),
     ];
     for (line, reason) in lines {
-        let before = trial.stage.log("odd").len();
-        let called = trial.stage.call_with("line", json!({"line": line}));
+        let before = test.fixture.log("odd").len();
+        let called = test.fixture.call_with("line", json!({"line": line}));
         let result = called.await.expect("the call itself is answered");
         assert_eq!(text(&result), "and the next one works");
-        let log = trial.stage.log("odd").split_off(before);
-        let told = log.lines().find(|line| line.contains("[zot]"));
-        let told = told.unwrap_or_else(|| panic!("nothing in the log for {reason}: {log}"));
-        assert!(told.to_lowercase().contains(reason), "{reason}: {told}");
+        let log = test.fixture.log("odd").split_off(before);
+        let logged = log.lines().find(|line| line.contains("[zot]"));
+        let logged = logged.unwrap_or_else(|| panic!("nothing in the log for {reason}: {log}"));
+        assert!(logged.to_lowercase().contains(reason), "{reason}: {logged}");
         assert!(log.len() < 1000, "the line itself is not repeated");
     }
-    trial.nothing_told();
-    trial.hold().await;
+    test.check_no_notes();
+    test.finish().await;
 }
 
-/// The same lines, but each is the answer to a call: that fails at once, with the reason.
+/// Each invalid line answers a call, which fails at once with the reason.
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
+async fn an_invalid_answer_fails_its_call_at_once() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
     let answer = |content: &str| {
         format!(
             r#"{{"type":"tool_result","id":"$ID","content":[{{"type":"text","text":{content}}}]}}"#
@@ -88,7 +87,7 @@ async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
         ),
     ];
     for (line, reason) in lines {
-        let called = trial.stage.call_with("line", json!({"line": line}));
+        let called = test.fixture.call_with("line", json!({"line": line}));
         let error = called.await.expect_err("refused").to_string();
         assert!(
             error.starts_with("odd: its answer was refused: "),
@@ -97,37 +96,37 @@ async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
         assert!(error.to_lowercase().contains(reason), "{reason}: {error}");
         assert!(!error.contains('\n') && error.len() < 500, "{error}");
     }
-    let error = trial.stage.call("wrong").await.unwrap_err().to_string();
+    let error = test.fixture.call("wrong").await.unwrap_err().to_string();
     assert_eq!(
         error,
         r#"odd: its answer was refused: tool_result: /content/0/type: "txt" is not one of "text", "image""#
     );
-    assert_eq!(trial.stage.answer("echo").await, "{}");
-    trial.hold().await;
+    assert_eq!(test.fixture.answer("echo").await, "{}");
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn an_unterminated_last_line_is_a_line() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    assert_eq!(trial.stage.answer("last_line").await, "bye");
-    trial.told("odd", "ended: exit status 0").await;
-    trial.hold().await;
+async fn a_last_line_without_newline_is_read() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
+    assert_eq!(test.fixture.answer("last_line").await, "bye");
+    test.wait_for_error("odd", "ended: exit status 0").await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_line_at_the_limit_is_taken_and_one_byte_more_is_not() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    let stage = &trial.stage;
-    let at = stage.call_with("sized", json!({"bytes": FRAME_BYTES}));
-    assert!(text(&at.await.expect("taken")).len() > FRAME_BYTES - 200);
-    // Another call that is pending then may have been the one that was answered: both fail, with the reason.
+async fn a_line_at_the_size_limit_is_accepted_and_one_byte_more_is_not() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
+    let fixture = &test.fixture;
+    let at = fixture.call_with("sized", json!({"bytes": FRAME_BYTES}));
+    assert!(text(&at.await.unwrap()).len() > FRAME_BYTES - 200);
+    // The oversized line may answer any pending call, so all of them fail with the reason.
     let (slow, over) = tokio::join!(
-        stage.call("slow"),
-        stage.call_with("sized", json!({"bytes": FRAME_BYTES + 1}))
+        fixture.call("slow"),
+        fixture.call_with("sized", json!({"bytes": FRAME_BYTES + 1}))
     );
     for error in [slow.unwrap_err(), over.unwrap_err()] {
         assert_eq!(
@@ -135,26 +134,26 @@ async fn a_line_at_the_limit_is_taken_and_one_byte_more_is_not() {
             "odd: it sent a line of more than 4194304 bytes"
         );
     }
-    assert_eq!(stage.answer("echo").await, "{}");
+    assert_eq!(fixture.answer("echo").await, "{}");
     assert!(
-        stage
+        fixture
             .log("odd")
             .contains("skipped a line of more than 4194304 bytes")
     );
-    trial.hold().await;
+    test.finish().await;
 }
 
-/// A hundred megabytes show it; `.ci/full` multiplies.
+/// Sends 100 MB. `.ci/full` multiplies this.
 #[tokio::test]
-async fn a_line_without_end_is_skipped_in_bounded_memory() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    trial.the_other_answers().await;
+async fn an_endless_line_is_skipped_in_bounded_memory() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
+    test.check_other_extension().await;
     let before = resident_kib();
-    let bytes = (soak() * 100) << 20;
-    let endless = trial.stage.call_with("endless", json!({"bytes": bytes}));
-    let error = endless.await.expect_err("too long");
+    let bytes = (soak_factor() * 100) << 20;
+    let endless = test.fixture.call_with("endless", json!({"bytes": bytes}));
+    let error = endless.await.expect_err("the line is too long");
     assert!(
         matches!(
             &error,
@@ -165,59 +164,60 @@ async fn a_line_without_end_is_skipped_in_bounded_memory() {
         ),
         "{error}"
     );
-    // The extension may still be writing; its next answer comes after all of it.
-    assert_eq!(trial.stage.answer("echo").await, "{}");
+    // The extension may still be writing the line. Its next answer comes after that.
+    assert_eq!(test.fixture.answer("echo").await, "{}");
     let grown = resident_kib() - before;
     assert!(
         grown < 2 * (FRAME_BYTES >> 10) + 1024,
         "grew by {grown} KiB"
     );
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn replies_that_nobody_waits_for_are_logged_and_dropped() {
-    alone!();
-    let said = Arc::new(Said::default());
-    let trial = Trial::on(|| {
-        Stage::set_up(|config| {
-            config.tap = Some(Arc::<Said>::clone(&said));
+async fn unexpected_replies_are_logged_and_dropped() {
+    run_in_own_process!();
+    let sent = Arc::new(SentFrames::default());
+    let test = FaultTest::with_host(|| {
+        HostFixture::set_up(|config| {
+            config.tap = Some(Arc::<SentFrames>::clone(&sent));
         })
     });
-    let stage = &trial.stage;
-    trial
-        .load(vec![
-            stage.odd("odd", &["own-names", "late-reply"]),
-            stage.odd("thief", &["own-names"]),
-        ])
-        .await;
-    let dropped = |name: &str| stage.log(name).matches("nobody waits for it").count();
-    assert_eq!(stage.answer("odd_twice").await, "first");
-    assert_eq!(stage.answer("odd_echo").await, "{}");
-    assert_eq!(dropped("odd"), 2, "{}", stage.log("odd"));
+    let fixture = &test.fixture;
+    test.load(vec![
+        fixture.odd("odd", &["own-names", "late-reply"]),
+        fixture.odd("thief", &["own-names"]),
+    ])
+    .await;
+    let dropped = |name: &str| fixture.log(name).matches("nobody waits for it").count();
+    assert_eq!(fixture.answer("odd_twice").await, "first");
+    assert_eq!(fixture.answer("odd_echo").await, "{}");
+    assert_eq!(dropped("odd"), 2, "{}", fixture.log("odd"));
 
-    // One that another extension answers in its place is still pending, and then given up.
-    let calling = stage.host.tool("odd_slow", args(json!({})), |_| {});
+    // A call answered by another extension stays pending until it is cancelled.
+    let calling = fixture.host.tool("odd_slow", args(json!({})), |_| {});
     let mut calling = Box::pin(calling);
     let id = tokio::select! {
-        _ = &mut calling => panic!("nobody has answered"),
+        _ = &mut calling => panic!("answered too early"),
         id = async {
-            let call = || said.to("odd").into_iter().find(|frame| frame["name"] == "odd_slow");
-            until("it is asked", || call().is_some()).await;
-            call().expect("asked")["id"].clone()
+            let call = || sent.to("odd").into_iter().find(|frame| frame["name"] == "odd_slow");
+            until("the tool is called", || call().is_some()).await;
+            call().expect("just found")["id"].clone()
         } => id,
     };
-    let stolen = stage.call_with("thief_answer_for", json!({"id": id})).await;
+    let stolen = fixture
+        .call_with("thief_answer_for", json!({"id": id}))
+        .await;
     assert_eq!(text(&stolen.expect("answers")), "done");
-    assert_eq!(dropped("thief"), 1, "{}", stage.log("thief"));
+    assert_eq!(dropped("thief"), 1, "{}", fixture.log("thief"));
     let answered = is_ready(&mut calling).await;
-    assert!(!answered, "another's answer does not count");
+    assert!(!answered, "another extension's answer is ignored");
     drop(calling);
-    until("its own comes too late", || dropped("odd") == 3).await;
-    trial.hold().await;
+    until("its own late answer is dropped", || dropped("odd") == 3).await;
+    test.finish().await;
 }
 
-/// Whether a future is ready at this moment.
+/// Reports whether a future is ready right now.
 async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|context| {
         std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_ready())
@@ -227,14 +227,14 @@ async fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
 
 #[tokio::test]
 async fn a_reply_after_the_deadline_is_dropped() {
-    alone!();
-    let trial = Trial::begin(patient());
-    let stage = &trial.stage;
-    let odd = hurried(stage.odd("odd", &["late-reply"]), |timeouts| {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    let fixture = &test.fixture;
+    let odd = with_timeouts(fixture.odd("odd", &["late-reply"]), |timeouts| {
         timeouts.tool_ms = Some(200);
     });
-    trial.load(vec![odd]).await;
-    let error = stage.call("slow").await.unwrap_err();
+    test.load(vec![odd]).await;
+    let error = fixture.call("slow").await.unwrap_err();
     assert!(
         matches!(
             &error,
@@ -246,29 +246,28 @@ async fn a_reply_after_the_deadline_is_dropped() {
         "{error}"
     );
     assert!(error.to_string().starts_with("odd: no answer within "));
-    until("it has answered too late", || {
-        stage.log("odd").contains("nobody waits for it")
+    until("the late answer is dropped", || {
+        fixture.log("odd").contains("nobody waits for it")
     })
     .await;
-    until("it was told", || {
-        let notes = stage.notes.all();
+    until("the extension receives tool_cancel", || {
+        let notes = fixture.notes.all();
         notes.iter().any(|note| note.contains("cancelled"))
     })
     .await;
-    trial.hold().await;
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn a_malformed_rewrite_that_blocks_still_blocks() {
-    alone!();
-    let trial = Trial::begin(patient());
-    trial
-        .load(vec![
-            trial.stage.odd("rewrites", &["bad-rewrite"]),
-            trial.stage.odd("blocks", &["bad-block"]),
-        ])
-        .await;
-    let outcome = within("a chain", trial.stage.host.intercept(bash("ls"))).await;
+async fn a_malformed_answer_that_blocks_still_blocks() {
+    run_in_own_process!();
+    let test = FaultTest::new(lenient_limits());
+    test.load(vec![
+        test.fixture.odd("rewrites", &["bad-rewrite"]),
+        test.fixture.odd("blocks", &["bad-block"]),
+    ])
+    .await;
+    let outcome = within("a chain", test.fixture.host.intercept(bash("ls"))).await;
     let block = outcome.result.expect_err("blocked");
     assert_eq!(block.by, "blocks");
     let first = format!("{:?}", outcome.links[0].verdict);
@@ -276,25 +275,25 @@ async fn a_malformed_rewrite_that_blocks_still_blocks() {
         first.contains("FailedOpen") && first.contains("modified_args"),
         "{first}"
     );
-    assert!(trial.stage.log("blocks").contains("/modified_args"));
-    trial.hold().await;
+    assert!(test.fixture.log("blocks").contains("/modified_args"));
+    test.finish().await;
 }
 
 #[tokio::test]
-async fn garbage_without_end_disconnects() {
-    alone!();
-    let trial = Trial::begin(Limits {
+async fn too_many_garbage_lines_disconnect() {
+    run_in_own_process!();
+    let test = FaultTest::new(Limits {
         garbage_lines: 100,
-        ..patient()
+        ..lenient_limits()
     });
-    trial.load(vec![trial.stage.odd("odd", &[])]).await;
-    assert_eq!(trial.stage.answer("garbage").await, "after garbage");
-    let garbage = trial.stage.call_with("garbage", json!({"lines": 100_000}));
+    test.load(vec![test.fixture.odd("odd", &[])]).await;
+    assert_eq!(test.fixture.answer("garbage").await, "after garbage");
+    let garbage = test.fixture.call_with("garbage", json!({"lines": 100_000}));
     let why = "was disconnected: 100 lines in a row are not JSON";
     assert_eq!(
         garbage.await.unwrap_err().to_string(),
         format!("odd: {why}")
     );
-    trial.told("odd", why).await;
-    trial.hold().await;
+    test.wait_for_error("odd", why).await;
+    test.finish().await;
 }

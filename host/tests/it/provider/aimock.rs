@@ -1,4 +1,4 @@
-//! A server that we did not write: `@copilotkit/aimock`, which is not ours to make agree with us.
+//! Providers against an independent mock server: `@copilotkit/aimock`.
 
 use std::{
     path::Path,
@@ -12,10 +12,10 @@ use zot_host::{
 };
 use zot_protocol::{Content, StopReason};
 
-use super::{all, anthropic, asking, broken, joined, message, openai, stop, user, whole};
+use super::{all, anthropic, broken, joined, message, openai, request_to, stop, user, whole};
 use crate::support::{args, skipped, within};
 
-/// The server; it ends with this.
+/// The server process, killed on drop.
 struct Aimock {
     child: Child,
     url: String,
@@ -28,7 +28,7 @@ impl Drop for Aimock {
     }
 }
 
-/// A server with the fixtures and these options, or `None`, said aloud.
+/// Starts the server with these options, or reports the test as skipped.
 async fn aimock(options: &[&str]) -> Option<Aimock> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign");
     let program = folder.join("node_modules/@copilotkit/aimock/dist/cli.js");
@@ -50,28 +50,28 @@ async fn aimock(options: &[&str]) -> Option<Aimock> {
         .stderr(Stdio::inherit())
         .spawn()
         .expect("node starts");
-    let stdout = child.stdout.take().expect("piped");
+    let stdout = child.stdout.take().unwrap();
     let mut server = Aimock {
         child,
         url: String::new(),
     };
-    let stdout = tokio::process::ChildStdout::from_std(stdout).expect("a pipe");
+    let stdout = tokio::process::ChildStdout::from_std(stdout).unwrap();
     let mut lines = BufReader::new(stdout).lines();
     let listening = async {
         loop {
-            let line = lines.next_line().await.expect("text").expect("its address");
+            let line = lines.next_line().await.unwrap().expect("its address");
             if let Some(at) = line.find("http://") {
                 return line[at..].trim().to_owned();
             }
         }
     };
     server.url = within("aimock's start", listening).await;
-    // Nobody reads on: what it says of each request fits in the pipe.
+    // Drain stdout so that the server never blocks on a full pipe.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     Some(server)
 }
 
-/// Both APIs of the server.
+/// A provider for each API of the server.
 fn both(server: &Aimock) -> [(Box<dyn Provider>, &'static str); 2] {
     [
         (Box::new(anthropic(&server.url)), "claude-haiku-4-5"),
@@ -80,19 +80,19 @@ fn both(server: &Aimock) -> [(Box<dyn Provider>, &'static str); 2] {
 }
 
 #[tokio::test]
-async fn both_apis_are_understood() {
+async fn both_apis_are_decoded() {
     let Some(server) = aimock(&[]).await else {
         return;
     };
     for (provider, model) in both(&server) {
         let name = provider.name().to_owned();
-        let deltas = whole(provider.stream(asking(model, vec![user("hello")]))).await;
+        let deltas = whole(provider.stream(request_to(model, vec![user("hello")]))).await;
         let pieces = deltas
             .iter()
             .filter(|delta| matches!(delta, Delta::Text(_)));
         assert!(pieces.count() > 5, "{name}");
         let deltas = joined(deltas);
-        // It cuts the hand in two, as whoever counts in UTF-16 does.
+        // The server splits text by UTF-16 units, so it cuts the emoji in two.
         let text = "Grüße 👋 from a server that we did not write, in more than one piece.";
         assert!(
             deltas.contains(&Delta::Text(text.into())),
@@ -104,7 +104,7 @@ async fn both_apis_are_understood() {
         );
         assert_eq!(deltas.last(), Some(&stop(StopReason::EndTurn)), "{name}");
 
-        let deltas = joined(whole(provider.stream(asking(model, vec![user("think")]))).await);
+        let deltas = joined(whole(provider.stream(request_to(model, vec![user("think")]))).await);
         assert!(
             deltas.contains(&Delta::Thinking("Let me think about it.".into())),
             "{name}: {deltas:?}"
@@ -114,7 +114,8 @@ async fn both_apis_are_understood() {
             "{name}: {deltas:?}"
         );
 
-        let deltas = joined(whole(provider.stream(asking(model, vec![user("call a tool")]))).await);
+        let deltas =
+            joined(whole(provider.stream(request_to(model, vec![user("call a tool")]))).await);
         let id = || "toolu_zot".into();
         for delta in [
             Delta::ToolStart {
@@ -149,7 +150,7 @@ async fn both_apis_are_understood() {
             message(Role::Assistant, vec![call]),
             message(Role::Tool, vec![result]),
         ];
-        let deltas = joined(whole(provider.stream(asking(model, transcript))).await);
+        let deltas = joined(whole(provider.stream(request_to(model, transcript))).await);
         assert!(
             deltas.contains(&Delta::Text("The file says hello.".into())),
             "{name}: {deltas:?}"
@@ -158,8 +159,8 @@ async fn both_apis_are_understood() {
 }
 
 #[tokio::test]
-async fn its_chaos_is_survived() {
-    for (option, is_so) in [
+async fn each_kind_of_chaos_is_an_error() {
+    for (option, matches_error) in [
         (
             "--chaos-drop",
             (|error| matches!(error, ProviderError::Status { status: 500, .. }))
@@ -182,14 +183,14 @@ async fn its_chaos_is_survived() {
             return;
         };
         for (provider, model) in both(&server) {
-            let (_, error) = broken(provider.stream(asking(model, vec![user("hello")]))).await;
-            assert!(is_so(&error), "{option}: {error:?}");
+            let (_, error) = broken(provider.stream(request_to(model, vec![user("hello")]))).await;
+            assert!(matches_error(&error), "{option}: {error:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn among_chaos_every_answer_is_whole_or_an_error() {
+async fn random_chaos_gives_complete_answers_or_errors() {
     let options = [
         "--chaos-disconnect",
         "0.4",
@@ -201,19 +202,22 @@ async fn among_chaos_every_answer_is_whole_or_an_error() {
     let Some(server) = aimock(&options).await else {
         return;
     };
-    let mut fine = 0;
+    let mut complete = 0;
     for _ in 0..30 {
         for (provider, model) in both(&server) {
-            let mut deltas = all(provider.stream(asking(model, vec![user("hello")]))).await;
-            match deltas.pop().expect("an end") {
+            let mut deltas = all(provider.stream(request_to(model, vec![user("hello")]))).await;
+            match deltas.pop().unwrap() {
                 Ok(end) => {
                     assert_eq!(end, stop(StopReason::EndTurn));
-                    fine += 1;
+                    complete += 1;
                 }
                 Err(error) => assert!(!error.to_string().is_empty()),
             }
-            assert!(deltas.iter().all(Result::is_ok), "one error, and last");
+            assert!(
+                deltas.iter().all(Result::is_ok),
+                "only the last item may be an error"
+            );
         }
     }
-    assert!(fine > 10, "retries help: {fine} of 60");
+    assert!(complete > 10, "retries should help: {complete} of 60");
 }

@@ -1,4 +1,4 @@
-//! The Messages API: the shapes of its documentation.
+//! The Anthropic Messages API, with documented requests and events.
 
 use serde_json::{Value, json};
 use zot_host::{
@@ -8,8 +8,8 @@ use zot_host::{
 use zot_protocol::{Content, Reasoning, StopReason};
 
 use super::{
-    Provider, Reply, Server, anthropic, asking, events, in_any_pieces, joined, message, sent, stop,
-    text, user, whole,
+    Provider, Reply, Server, anthropic, decode_in_any_chunks, events, joined, message,
+    received_request, request_to, stop, text, user, whole,
 };
 use crate::support::args;
 
@@ -42,8 +42,8 @@ fn end(reason: &str) -> [Value; 2] {
     ]
 }
 
-/// An answer of one text.
-pub(super) fn saying(words: &[&str]) -> String {
+/// A streamed answer with one text block.
+pub(super) fn text_answer(words: &[&str]) -> String {
     let mut all = vec![start(), block(0, &json!({"type": "text", "text": ""}))];
     all.extend(
         words
@@ -56,13 +56,13 @@ pub(super) fn saying(words: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_text_in_any_pieces() {
-    let mut body = saying(&["Grüße", " an ", "👋 alle"]);
+async fn text_is_decoded_in_any_chunks() {
+    let mut body = text_answer(&["Grüße", " an ", "👋 alle"]);
     body.insert_str(
         0,
         "event: ping\ndata: {\"type\": \"ping\"}\n\n: a comment\n\n",
     );
-    let deltas = in_any_pieces(anthropic, MODEL, &body).await;
+    let deltas = decode_in_any_chunks(anthropic, MODEL, &body).await;
     assert_eq!(
         deltas,
         [
@@ -87,7 +87,7 @@ async fn a_text_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn thoughts_and_tool_calls_in_any_pieces() {
+async fn thinking_and_tool_calls_are_decoded_in_any_chunks() {
     let mut all = vec![
         start(),
         block(
@@ -130,7 +130,7 @@ async fn thoughts_and_tool_calls_in_any_pieces() {
     ));
     all.push(block_end(3));
     all.extend(end("tool_use"));
-    let deltas = joined(in_any_pieces(anthropic, MODEL, &events(&all)).await);
+    let deltas = joined(decode_in_any_chunks(anthropic, MODEL, &events(&all)).await);
     let (one, two) = (|| "toolu_1".into(), || "toolu_2".into());
     assert_eq!(
         deltas[1..deltas.len() - 2],
@@ -162,7 +162,7 @@ async fn thoughts_and_tool_calls_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn every_reason_for_an_end_has_its_name() {
+async fn every_stop_reason_is_mapped() {
     for (reason, expected) in [
         ("end_turn", StopReason::EndTurn),
         ("stop_sequence", StopReason::EndTurn),
@@ -173,14 +173,14 @@ async fn every_reason_for_an_end_has_its_name() {
         let mut all = vec![start()];
         all.extend(end(reason));
         let server = Server::with(vec![Reply::events(events(&all))]).await;
-        let request = asking(MODEL, vec![user("hi")]);
+        let request = request_to(MODEL, vec![user("hi")]);
         let deltas = whole(anthropic(&server.url).stream(request)).await;
         assert_eq!(deltas.last(), Some(&stop(expected)), "{reason}");
     }
 }
 
 #[tokio::test]
-async fn a_transcript_is_sent_in_its_words() {
+async fn a_transcript_becomes_a_messages_request() {
     let image = || Block::Image {
         mime_type: "image/png".into(),
         data: "aGk=".into(),
@@ -203,7 +203,7 @@ async fn a_transcript_is_sent_in_its_words() {
             Content::text(""),
         ],
     };
-    let request = asking(
+    let request = request_to(
         MODEL,
         vec![
             message(Role::User, vec![text("look"), image()]),
@@ -225,7 +225,7 @@ async fn a_transcript_is_sent_in_its_words() {
             user("go on"),
         ],
     );
-    let got = sent(anthropic, &saying(&["ok"]), request).await;
+    let got = received_request(anthropic, &text_answer(&["ok"]), request).await;
     assert!(
         got.head.starts_with("POST /v1/messages HTTP/1.1\r\n"),
         "{}",
@@ -268,7 +268,7 @@ async fn a_transcript_is_sent_in_its_words() {
 }
 
 #[tokio::test]
-async fn each_model_is_told_to_think_in_the_words_it_knows() {
+async fn reasoning_is_requested_in_the_form_each_model_supports() {
     use Reasoning::{High, Low, Off};
     let adaptive = json!({"type": "adaptive", "display": "summarized"});
     for (model, reasoning, thinking, effort) in [
@@ -298,9 +298,9 @@ async fn each_model_is_told_to_think_in_the_words_it_knows() {
         ),
         ("claude-of-tomorrow", Some(High), Value::Null, Value::Null),
     ] {
-        let mut request = asking(model, vec![user("hi")]);
+        let mut request = request_to(model, vec![user("hi")]);
         request.reasoning = reasoning;
-        let got = sent(anthropic, &saying(&["ok"]), request).await;
+        let got = received_request(anthropic, &text_answer(&["ok"]), request).await;
         assert_eq!(got.body["thinking"], thinking, "{model} {reasoning:?}");
         assert_eq!(
             got.body["output_config"]["effort"], effort,
@@ -310,7 +310,7 @@ async fn each_model_is_told_to_think_in_the_words_it_knows() {
 }
 
 #[tokio::test]
-async fn results_of_calls_without_a_thought_are_answered_without_one() {
+async fn tool_results_without_prior_thinking_disable_thinking() {
     let call = Block::ToolCall {
         id: "c".into(),
         name: "read".into(),
@@ -321,7 +321,7 @@ async fn results_of_calls_without_a_thought_are_answered_without_one() {
         is_error: false,
         content: vec![],
     };
-    let mut request = asking(
+    let mut request = request_to(
         MODEL,
         vec![
             user("hi"),
@@ -331,16 +331,16 @@ async fn results_of_calls_without_a_thought_are_answered_without_one() {
     );
     request.reasoning = Some(Reasoning::High);
     request.max_output = Some(10_000);
-    let got = sent(anthropic, &saying(&["ok"]), request).await;
+    let got = received_request(anthropic, &text_answer(&["ok"]), request).await;
     assert_eq!(got.body.get("thinking"), None);
     assert_eq!(got.body["max_tokens"], 10_000);
 }
 
 #[tokio::test]
-async fn a_base_with_the_version_in_it_is_the_same() {
+async fn a_base_url_may_include_the_version() {
     let with_version = |url: &str| anthropic(&format!("{url}/proxy/v1/"));
-    let request = asking(MODEL, vec![user("hi")]);
-    let got = sent(with_version, &saying(&["ok"]), request).await;
+    let request = request_to(MODEL, vec![user("hi")]);
+    let got = received_request(with_version, &text_answer(&["ok"]), request).await;
     assert!(
         got.head.starts_with("POST /proxy/v1/messages "),
         "{}",

@@ -1,4 +1,4 @@
-//! Where keys come from, and the file they are kept in.
+//! API keys: their sources and `auth.json`.
 
 use std::{fs, os::unix::fs::PermissionsExt, thread};
 
@@ -11,32 +11,28 @@ use zot_host::{
 use super::CANARY;
 
 fn home() -> (TempDir, Home) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path().join("zot"));
     (folder, home)
 }
 
 fn key(text: &str) -> ApiKey {
-    ApiKey::new(text).expect("a key")
+    ApiKey::new(text).unwrap()
 }
 
 fn mode(home: &Home) -> u32 {
-    fs::metadata(home.auth())
-        .expect("a file")
-        .permissions()
-        .mode()
-        & 0o777
+    fs::metadata(home.auth()).unwrap().permissions().mode() & 0o777
 }
 
 #[test]
-fn the_first_that_there_is_wins() {
+fn a_key_comes_from_the_flag_then_the_environment_then_the_file() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     let none = |_: &str| None;
     let var = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "from-variable\n".into());
     let empty = |_: &str| Some(std::ffi::OsString::new());
-    assert_eq!(keys.find("anthropic", None, none).expect("fine"), None);
-    keys.set("anthropic", &key("from-file")).expect("kept");
+    assert_eq!(keys.find("anthropic", None, none).unwrap(), None);
+    keys.set("anthropic", &key("from-file")).unwrap();
     let given = key("given");
     for (found, expected) in [
         (keys.find("anthropic", Some(&given), var), "given"),
@@ -44,36 +40,33 @@ fn the_first_that_there_is_wins() {
         (keys.find("anthropic", None, empty), "from-file"),
         (keys.find("anthropic", None, none), "from-file"),
     ] {
-        assert_eq!(found.expect("fine").expect("a key").expose(), expected);
+        assert_eq!(found.unwrap().unwrap().expose(), expected);
     }
     assert_eq!(
-        keys.find("ollama", None, var).expect("fine"),
+        keys.find("ollama", None, var).unwrap(),
         None,
-        "another's key is not its"
+        "another provider's key is not used"
     );
 }
 
 #[test]
-fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
+fn keys_are_stored_privately_listed_by_name_and_removed() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
-    assert_eq!(keys.list().expect("fine"), Vec::<String>::new());
-    keys.set("openai", &key("one")).expect("kept");
-    keys.set("anthropic", &key(CANARY)).expect("kept");
-    keys.set("openai", &key("two")).expect("kept");
+    assert_eq!(keys.list().unwrap(), Vec::<String>::new());
+    keys.set("openai", &key("one")).unwrap();
+    keys.set("anthropic", &key(CANARY)).unwrap();
+    keys.set("openai", &key("two")).unwrap();
     assert_eq!(mode(&home), 0o600);
-    assert_eq!(keys.list().expect("fine"), ["openai", "anthropic"]);
-    assert_eq!(
-        keys.get("openai").expect("fine").expect("a key").expose(),
-        "two"
-    );
+    assert_eq!(keys.list().unwrap(), ["openai", "anthropic"]);
+    assert_eq!(keys.get("openai").unwrap().unwrap().expose(), "two");
     assert!(!format!("{keys:?}").contains(CANARY));
-    assert!(keys.remove("openai").expect("fine"));
-    assert!(!keys.remove("openai").expect("fine"));
-    assert_eq!(keys.list().expect("fine"), ["anthropic"]);
+    assert!(keys.remove("openai").unwrap());
+    assert!(!keys.remove("openai").unwrap());
+    assert_eq!(keys.list().unwrap(), ["anthropic"]);
     let error = keys
         .set("gemini", &key("x"))
-        .expect_err("nobody")
+        .expect_err("unknown provider")
         .to_string();
     assert_eq!(
         error,
@@ -82,31 +75,34 @@ fn keys_are_kept_privately_listed_without_themselves_and_forgotten() {
 }
 
 #[test]
-fn a_file_that_others_can_read_is_not_used_and_setting_a_key_puts_it_right() {
+fn a_key_file_readable_by_others_is_rejected_until_a_key_is_set() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
-    keys.set("anthropic", &key(CANARY)).expect("kept");
-    for loose in [0o644, 0o640, 0o604] {
-        fs::set_permissions(home.auth(), fs::Permissions::from_mode(loose)).expect("chmod");
-        let error = keys.get("anthropic").expect_err("refused");
+    keys.set("anthropic", &key(CANARY)).unwrap();
+    for mode_bits in [0o644, 0o640, 0o604] {
+        fs::set_permissions(home.auth(), fs::Permissions::from_mode(mode_bits)).unwrap();
+        let error = keys.get("anthropic").expect_err("rejected");
         assert!(
             matches!(error, CredentialsError::Readable { .. }),
             "{error}"
         );
-        assert!(error.to_string().contains("hint: run `chmod 600 "), "{error}");
-        assert_eq!(keys.get("openai").expect("nothing of it is needed"), None);
+        assert!(
+            error.to_string().contains("hint: run `chmod 600 "),
+            "{error}"
+        );
+        assert_eq!(keys.get("openai").expect("no key stored"), None);
     }
-    keys.set("anthropic", &key(CANARY)).expect("kept");
+    keys.set("anthropic", &key(CANARY)).unwrap();
     assert_eq!(mode(&home), 0o600);
-    keys.get("anthropic").expect("fine").expect("a key");
+    keys.get("anthropic").unwrap().unwrap();
 }
 
 #[test]
-fn a_broken_file_is_named_kept_and_not_repeated() {
+fn an_invalid_key_file_is_reported_without_its_content() {
     let (_folder, home) = home();
-    fs::create_dir_all(home.path()).expect("made");
+    fs::create_dir_all(home.path()).unwrap();
     let keys = Credentials::of(&home);
-    for broken in [
+    for invalid in [
         format!("{{\"anthropic\": {{\"api_key\": \"{CANARY}"),
         format!("[\"{CANARY}\"]"),
         format!("{{\"anthropic\": \"{CANARY}\"}}"),
@@ -114,48 +110,48 @@ fn a_broken_file_is_named_kept_and_not_repeated() {
         "\0\0\0".to_owned(),
         String::new(),
     ] {
-        fs::write(home.auth(), &broken).expect("written");
-        fs::set_permissions(home.auth(), fs::Permissions::from_mode(0o600)).expect("chmod");
-        let error = keys.get("anthropic").expect_err("refused");
-        let said = format!("{error} {error:?}");
+        fs::write(home.auth(), &invalid).unwrap();
+        fs::set_permissions(home.auth(), fs::Permissions::from_mode(0o600)).unwrap();
+        let error = keys.get("anthropic").expect_err("rejected");
+        let message = format!("{error} {error:?}");
         assert!(
-            said.contains("auth.json") && !said.contains(CANARY),
-            "{said}"
+            message.contains("auth.json") && !message.contains(CANARY),
+            "{message}"
         );
     }
     keys.set("openai", &key("x"))
-        .expect_err("what is broken is left as it is");
-    assert_eq!(fs::read(home.auth()).expect("there"), b"");
-    fs::remove_file(home.auth()).expect("removed");
-    fs::create_dir(home.auth()).expect("made");
-    keys.get("anthropic").expect_err("a folder");
+        .expect_err("an invalid file is not overwritten");
+    assert_eq!(fs::read(home.auth()).unwrap(), b"");
+    fs::remove_file(home.auth()).unwrap();
+    fs::create_dir(home.auth()).unwrap();
+    keys.get("anthropic").expect_err("auth.json is a directory");
 }
 
 #[test]
-fn a_variable_that_holds_no_key_is_named_without_it() {
+fn an_invalid_key_variable_is_reported_without_its_value() {
     let (_folder, home) = home();
     let keys = Credentials::of(&home);
     let var = |_: &str| Some(format!("{CANARY} {CANARY}").into());
-    let error = keys.find("openai", None, var).expect_err("refused");
-    let said = format!("{error} {error:?}");
+    let error = keys.find("openai", None, var).expect_err("rejected");
+    let message = format!("{error} {error:?}");
     assert!(
-        said.starts_with("OPENAI_API_KEY: API key has an invalid character"),
-        "{said}"
+        message.starts_with("OPENAI_API_KEY: API key has an invalid character"),
+        "{message}"
     );
-    assert!(!said.contains(CANARY), "{said}");
+    assert!(!message.contains(CANARY), "{message}");
 }
 
 #[test]
-fn two_who_set_keys_at_once_both_succeed() {
+fn concurrent_writers_all_store_their_keys() {
     let (_folder, home) = home();
     for _ in 0..20 {
         let _ = fs::remove_file(home.auth());
         thread::scope(|scope| {
             for name in ["anthropic", "openai", "ollama"] {
                 let keys = Credentials::of(&home);
-                scope.spawn(move || keys.set(name, &key(name)).expect("kept"));
+                scope.spawn(move || keys.set(name, &key(name)).unwrap());
             }
         });
-        assert_eq!(Credentials::of(&home).list().expect("fine").len(), 3);
+        assert_eq!(Credentials::of(&home).list().unwrap().len(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! The demo: what it says, calls and plays.
+//! The demo provider: its default answer, `/call` and scripts.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use zot_host::{
 };
 use zot_protocol::{Content, StopReason};
 
-use super::{all, asking, broken, joined, message, stop, user, whole};
+use super::{all, broken, joined, message, request_to, stop, user, whole};
 
 fn request(messages: Vec<Message>) -> super::Request {
-    asking("demo", messages)
+    request_to("demo", messages)
 }
 
 fn script(text: &str) -> Demo {
-    Demo::with_script(Script::parse(text).expect("a script"))
+    Demo::with_script(Script::parse(text).unwrap())
 }
 
 #[tokio::test]
-async fn it_says_what_it_is_and_how_to_get_a_real_one_the_same_every_time() {
+async fn the_default_answer_is_deterministic_and_explains_how_to_set_a_key() {
     let demo = Demo::new();
     let deltas = whole(demo.stream(request(vec![user("what is 2 + 2?")]))).await;
     let pieces = deltas
         .iter()
         .filter(|delta| matches!(delta, Delta::Text(_)));
-    assert!(pieces.count() > 5, "it streams");
+    assert!(pieces.count() > 5, "the answer is streamed");
     let again = whole(demo.stream(request(vec![user("what is 2 + 2?")]))).await;
     assert_eq!(deltas, again);
     let [Delta::Text(text), Delta::Usage(tokens), end] = &joined(deltas)[..] else {
-        panic!("another shape");
+        panic!("unexpected deltas");
     };
     assert!(
         text.contains("demo model") && text.contains("ANTHROPIC_API_KEY"),
@@ -44,7 +44,7 @@ async fn it_says_what_it_is_and_how_to_get_a_real_one_the_same_every_time() {
 }
 
 #[tokio::test]
-async fn a_line_calls_a_tool_and_its_result_is_the_answer() {
+async fn a_call_line_calls_a_tool_and_answers_with_its_result() {
     let prompt = user("please\n  /call read {\"path\": \"ä\"}\n/call list\n/callous is no call");
     let deltas = joined(whole(Demo::new().stream(request(vec![prompt.clone()]))).await);
     let call = |id: &str, name: &str, args: &str| {
@@ -79,8 +79,8 @@ async fn a_line_calls_a_tool_and_its_result_is_the_answer() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_none_is_explained() {
-    for (line, said) in [
+async fn an_invalid_call_line_is_explained() {
+    for (line, message) in [
         ("/call", "Missing tool name"),
         ("/call read {", "not JSON"),
         ("/call read [1]", "must be a JSON object"),
@@ -89,12 +89,12 @@ async fn a_call_that_is_none_is_explained() {
         let Delta::Text(text) = &deltas[0] else {
             panic!("{deltas:?}");
         };
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(message), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_script_is_played_turn_by_turn_and_says_when_it_is_over() {
+async fn a_script_plays_turn_by_turn_and_fails_when_it_ends() {
     let demo = script(concat!(
         r#"{"thinking": "Hm.", "signature": "seal", "text": ["Let ", "me look."], "tool_call": {"id": "c1", "name": "read", "args": {"path": "a"}}}"#,
         "\n\n",
@@ -138,14 +138,14 @@ async fn a_script_is_played_turn_by_turn_and_says_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_not_waited_for_is_not_used_up() {
+async fn a_dropped_stream_does_not_consume_a_turn() {
     let demo = script("{\"text\": \"one\"}");
     drop(demo.stream(request(vec![])));
     whole(demo.stream(request(vec![]))).await;
 }
 
 #[tokio::test]
-async fn a_script_can_fail_in_every_way_a_model_can() {
+async fn a_script_can_simulate_failures() {
     let demo = script(concat!(
         r#"{"text": "Half", "error": "overloaded"}"#,
         "\n",
@@ -160,10 +160,7 @@ async fn a_script_can_fail_in_every_way_a_model_can() {
         (vec![Delta::Text("Half".into())], "demo: overloaded")
     );
     let (_, error) = broken(demo.stream(request(vec![]))).await;
-    assert_eq!(
-        error.to_string(),
-        "demo ended its answer early"
-    );
+    assert_eq!(error.to_string(), "demo ended its answer early");
     let deltas = joined(whole(demo.stream(request(vec![]))).await);
     assert_eq!(
         deltas[1],
@@ -175,7 +172,7 @@ async fn a_script_can_fail_in_every_way_a_model_can() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_takes_its_time() {
+async fn a_scripted_delay_is_honoured() {
     let start = tokio::time::Instant::now();
     let demo = script(r#"[{"text": "a"}, {"delay_ms": 5000, "text": "b"}]"#);
     all(demo.stream(request(vec![]))).await;
@@ -183,8 +180,8 @@ async fn a_delay_takes_its_time() {
 }
 
 #[test]
-fn a_line_that_is_no_turn_is_named() {
-    for (text, said) in [
+fn an_invalid_script_line_is_named() {
+    for (text, message) in [
         (
             "{}\n\n{\"txt\": 1}",
             "invalid line 3 in script: unknown field `txt`",
@@ -200,14 +197,15 @@ fn a_line_that_is_no_turn_is_named() {
         ),
         ("nonsense", "expected ident at column 2"),
     ] {
-        let error = Script::parse(text).expect_err("no script").to_string();
-        assert!(error.contains(said), "{error}");
+        let error = Script::parse(text).expect_err("invalid script").to_string();
+        assert!(error.contains(message), "{error}");
     }
-    let error = Script::read(std::path::Path::new("/nowhere/turns.jsonl")).expect_err("no file");
+    let error =
+        Script::read(std::path::Path::new("/nowhere/turns.jsonl")).expect_err("missing file");
     assert!(matches!(error, ScriptError::Io { .. }), "{error}");
     assert_eq!(
         Script::parse(&format!("{}\n", json!({"text": "x"})))
-            .expect("one")
+            .unwrap()
             .len(),
         1
     );

@@ -1,4 +1,5 @@
-//! What may go wrong with a provider. In each case: no hang, what came before is kept, one error, and it says what happened.
+//! Provider failures. In each case the stream ends, keeps its deltas, and has exactly one clear
+//! error.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +9,27 @@ use zot_host::provider::{Anthropic, Delta, OpenAi, Provider, ProviderError};
 use zot_protocol::StopReason;
 
 use super::{
-    Reply, Server, all, anthropic, asking, broken, catalogue, endpoint, events, joined, openai,
+    Reply, Server, all, anthropic, broken, catalogue, endpoint, events, joined, openai, request_to,
     stop, user, whole,
 };
-use crate::support::{HANG, http::End, until, within};
+use crate::support::{TEST_TIMEOUT, http::End, until, within};
 
 const MODEL: &str = "claude-haiku-4-5";
 
 fn hi() -> super::Request {
-    asking(MODEL, vec![user("hi")])
+    request_to(MODEL, vec![user("hi")])
 }
 
 fn overloaded() -> Value {
     json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
 }
 
-/// Both APIs, with a server each that answers alike, and an answer of theirs.
+/// A server and provider for each API with the same replies, and a complete answer for each.
 async fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Server, String); 2] {
     let words = ["Half a ", "wörd"];
     let (one, two) = (
-        super::anthropic::saying(&words),
-        super::openai::saying(&words),
+        super::anthropic::text_answer(&words),
+        super::openai::text_answer(&words),
     );
     let first = Server::with(replies(&one)).await;
     let second = Server::with(replies(&two)).await;
@@ -39,7 +40,7 @@ async fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Serv
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_accepted_is_told_with_what_to_do_and_asked_once() {
+async fn a_rejected_key_fails_with_a_hint_and_without_retry() {
     let body = json!({"error": {"type": "authentication_error", "message": "invalid x-api-key"}});
     for (provider, server, _) in both(|_| vec![Reply::error(401, &body)]).await {
         let (_, error) = broken(provider.stream(hi())).await;
@@ -55,7 +56,7 @@ async fn a_key_that_is_not_accepted_is_told_with_what_to_do_and_asked_once() {
 }
 
 #[tokio::test]
-async fn what_passes_is_asked_again_and_not_mentioned() {
+async fn transient_errors_are_retried_silently() {
     for status in [429, 502, 503, 504, 529] {
         let error = Reply::error(status, &overloaded());
         let replies = |body: &str| vec![error.clone(), error.clone(), Reply::events(body)];
@@ -71,7 +72,7 @@ async fn what_passes_is_asked_again_and_not_mentioned() {
 }
 
 #[tokio::test]
-async fn what_does_not_pass_is_one_error_after_two_more_attempts() {
+async fn a_persistent_error_is_reported_after_two_retries() {
     for (provider, server, _) in both(|_| vec![Reply::error(529, &overloaded())]).await {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert_eq!(deltas, []);
@@ -84,7 +85,7 @@ async fn what_does_not_pass_is_one_error_after_two_more_attempts() {
 }
 
 #[tokio::test]
-async fn as_long_as_it_asks_to_be_left_alone_it_is() {
+async fn retry_after_is_respected() {
     let later = Reply::error(429, &json!({})).header("retry-after", "0.6");
     for (provider, server, _) in both(|body| vec![later.clone(), Reply::events(body)]).await {
         let start = Instant::now();
@@ -96,7 +97,7 @@ async fn as_long_as_it_asks_to_be_left_alone_it_is() {
         );
         assert_eq!(server.got().len(), 2);
     }
-    // Nobody waits an hour in silence, or comes back too early.
+    // A very long delay is reported instead of waited for.
     let much_later =
         Reply::error(429, &json!({"error": "slow down"})).header("retry-after", "3600");
     for (provider, server, _) in both(|_| vec![much_later.clone()]).await {
@@ -113,7 +114,7 @@ async fn as_long_as_it_asks_to_be_left_alone_it_is() {
 }
 
 #[tokio::test]
-async fn an_empty_purse_is_not_asked_again() {
+async fn an_exhausted_quota_is_not_retried() {
     let body = json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}});
     for (provider, server, _) in both(|_| vec![Reply::error(429, &body)]).await {
         let (_, error) = broken(provider.stream(hi())).await;
@@ -123,7 +124,7 @@ async fn an_empty_purse_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn five_hundred_for_ever_is_one_error_and_one_request() {
+async fn status_500_is_not_retried() {
     for (provider, server, _) in
         both(|_| vec![Reply::error(500, &json!({"message": "oops"}))]).await
     {
@@ -137,22 +138,26 @@ async fn five_hundred_for_ever_is_one_error_and_one_request() {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_anywhere_before_its_end_is_cut_off() {
+async fn an_answer_that_ends_early_is_reported_as_cut_off() {
     for end in [End::Proper, End::Close] {
         for (name, body) in [
-            ("anthropic", super::anthropic::saying(&["Half a ", "wörd"])),
-            ("openai", super::openai::saying(&["Half a ", "wörd"])),
+            (
+                "anthropic",
+                super::anthropic::text_answer(&["Half a ", "wörd"]),
+            ),
+            ("openai", super::openai::text_answer(&["Half a ", "wörd"])),
         ] {
-            // Up to where the API says that the answer is complete, whichever byte was the last: mid-word, mid-UTF-8.
+            // Cut at every byte before the final event, including inside a word or a UTF-8
+            // sequence.
             let complete = match name {
-                "anthropic" => body.find("\"message_stop\"").expect("an end") - 1,
-                _ => body.find("\"finish_reason\":\"stop\"").expect("an end"),
+                "anthropic" => body.find("\"message_stop\"").unwrap() - 1,
+                _ => body.find("\"finish_reason\":\"stop\"").unwrap(),
             };
             let bytes = body.into_bytes();
             let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end)).await;
             let provider: Box<dyn Provider> = match name {
-                "anthropic" => Box::new(anthropic_once(&server.url)),
-                _ => Box::new(openai_once(&server.url)),
+                "anthropic" => Box::new(anthropic_without_retry(&server.url)),
+                _ => Box::new(openai_without_retry(&server.url)),
             };
             for n in 0..complete {
                 let (deltas, error) = broken(provider.stream(hi())).await;
@@ -170,21 +175,21 @@ async fn an_answer_that_ends_anywhere_before_its_end_is_cut_off() {
     }
 }
 
-/// Who asks once only.
-fn anthropic_once(url: &str) -> Anthropic {
+/// Without retries.
+fn anthropic_without_retry(url: &str) -> Anthropic {
     let mut endpoint = endpoint(url);
     endpoint.retry.times = 0;
     Anthropic::new(endpoint, catalogue())
 }
 
-fn openai_once(url: &str) -> OpenAi {
+fn openai_without_retry(url: &str) -> OpenAi {
     let mut endpoint = endpoint(&format!("{url}/v1"));
     endpoint.retry.times = 0;
     OpenAi::new("openai", endpoint, catalogue())
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_never_ends() {
+async fn a_tool_call_that_is_cut_off_never_ends() {
     let call = json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"pa"}});
     let body = events(&[json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})]);
     let server = Server::with(vec![Reply::events(body)]).await;
@@ -196,15 +201,11 @@ async fn a_call_that_is_cut_off_never_ends() {
             .any(|delta| matches!(delta, Delta::ToolEnd { .. }))
     );
     assert!(matches!(error, ProviderError::CutOff { .. }));
-    assert_eq!(
-        server.got().len(),
-        1,
-        "something had been given: nothing is asked again"
-    );
+    assert_eq!(server.got().len(), 1, "no retry after the first delta");
 }
 
 #[tokio::test]
-async fn a_connection_that_is_reset_is_asked_again_only_before_anything_came() {
+async fn a_reset_connection_is_retried_only_before_the_first_delta() {
     for end in [End::Reset, End::Close] {
         for (provider, server, _) in
             both(|body| vec![Reply::nothing(end), Reply::events(body)]).await
@@ -213,8 +214,7 @@ async fn a_connection_that_is_reset_is_asked_again_only_before_anything_came() {
             assert_eq!(server.got().len(), 2, "{end:?}");
         }
     }
-    let half =
-        |body: &str| vec![Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Reset)];
+    let half = |body: &str| vec![Reply::events(&body[..body.find("wö").unwrap()]).end(End::Reset)];
     for (provider, server, _) in both(half).await {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert!(
@@ -227,17 +227,17 @@ async fn a_connection_that_is_reset_is_asked_again_only_before_anything_came() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_stream_is_the_providers_own() {
+async fn an_error_event_in_the_stream_is_reported() {
     let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": 1, "output_tokens": 1}}});
     let body = events(&[start, overloaded()]);
-    // Before anything but tokens came, overload passes.
-    let ok = super::anthropic::saying(&["ok"]);
+    // An overload before the first content is retried.
+    let ok = super::anthropic::text_answer(&["ok"]);
     let server = Server::with(vec![Reply::events(body), Reply::events(ok)]).await;
     whole(anthropic(&server.url).stream(hi())).await;
     assert_eq!(server.got().len(), 2);
 
-    let half = super::anthropic::saying(&["Half"]);
-    let half = &half[..half.find("event: content_block_stop").expect("a block")];
+    let half = super::anthropic::text_answer(&["Half"]);
+    let half = &half[..half.find("event: content_block_stop").unwrap()];
     let body = half.to_owned() + &events(&[overloaded()]);
     let server = Server::with(vec![Reply::events(body)]).await;
     let (deltas, error) = broken(anthropic(&server.url).stream(hi())).await;
@@ -251,24 +251,24 @@ async fn an_error_in_the_stream_is_the_providers_own() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_an_error_and_no_empty_answer() {
-    let body = super::anthropic::saying(&["I"]).replace("end_turn", "refusal");
+async fn a_refusal_is_an_error_instead_of_an_empty_answer() {
+    let body = super::anthropic::text_answer(&["I"]).replace("end_turn", "refusal");
     let server = Server::with(vec![Reply::events(body)]).await;
     let (_, error) = broken(anthropic(&server.url).stream(hi())).await;
     assert!(error.to_string().contains("declined"), "{error}");
-    let body = super::openai::saying(&["I"]).replace("\"stop\"", "\"content_filter\"");
+    let body = super::openai::text_answer(&["I"]).replace("\"stop\"", "\"content_filter\"");
     let server = Server::with(vec![Reply::events(body)]).await;
     let (_, error) = broken(openai(&server.url).stream(hi())).await;
     assert!(error.to_string().contains("content filter"), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_no_event_stream_is_said_to_be_none() {
+async fn a_malformed_event_stream_is_reported() {
     let html = Reply {
         headers: vec![("content-type", "text/html".into())],
         ..Reply::events("<html>Log in</html>")
     };
-    for (body, said) in [
+    for (body, message) in [
         (
             Reply::events("data: {\"type\": \"message_st\n\n"),
             "invalid JSON in an event",
@@ -286,7 +286,7 @@ async fn what_is_no_event_stream_is_said_to_be_none() {
         ),
     ] {
         for (provider, server, _) in both(|_| vec![body.clone()]).await {
-            // A number for a type is nothing to Chat Completions.
+            // Chat Completions ignores `type`.
             if provider.name() == "openai" && body.body.starts_with(b"data: {\"type\": 7}") {
                 continue;
             }
@@ -295,17 +295,17 @@ async fn what_is_no_event_stream_is_said_to_be_none() {
                 matches!(error, ProviderError::Malformed { .. }),
                 "{error:?}"
             );
-            assert!(error.to_string().contains(said), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
             assert_eq!(server.got().len(), 1);
         }
     }
-    // An error with the status of success is still one.
+    // An error body with status 200 is still an error.
     let body = Reply::error(200, &json!({"error": {"message": "no credit"}}));
     for (provider, _server, _) in both(|_| vec![body.clone()]).await {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(error.to_string(), format!("{}: no credit", provider.name()));
     }
-    // Lines that no standard knows are passed over.
+    // Unknown lines are ignored.
     for (provider, _server, _) in
         both(|body| vec![Reply::events(format!("nonsense\n:::\n\n{body}"))]).await
     {
@@ -314,7 +314,7 @@ async fn what_is_no_event_stream_is_said_to_be_none() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_are_passed_on() {
+async fn invalid_json_in_tool_arguments_is_passed_on() {
     let call =
         json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{path: a"}});
     let body = events(&[
@@ -330,12 +330,12 @@ async fn arguments_that_are_no_json_are_passed_on() {
 }
 
 #[tokio::test]
-async fn an_answer_of_ten_megabytes_comes_whole() {
+async fn a_ten_megabyte_answer_is_complete() {
     let word = "0123456789abcde ".repeat(64 * 1024);
     let words = [&*word; 10];
     for (provider, body) in [
-        (0, super::anthropic::saying(&words)),
-        (1, super::openai::saying(&[&words.concat()])),
+        (0, super::anthropic::text_answer(&words)),
+        (1, super::openai::text_answer(&[&words.concat()])),
     ] {
         let server = Server::with(vec![Reply::events(body)]).await;
         let provider: Box<dyn Provider> = match provider {
@@ -352,20 +352,20 @@ async fn an_answer_of_ten_megabytes_comes_whole() {
 }
 
 #[tokio::test]
-async fn who_never_answers_is_left_at_once() {
+async fn dropping_the_stream_closes_a_stalled_connection() {
     for stalling in [
         |_: &str| Reply::nothing(End::Stall),
         |_: &str| Reply::events("").end(End::Stall),
-        |body: &str| Reply::events(&body[..body.find("wö").expect("a word")]).end(End::Stall),
+        |body: &str| Reply::events(&body[..body.find("wö").unwrap()]).end(End::Stall),
     ] {
         for (provider, mut server, _) in both(|body| vec![stalling(body)]).await {
             let mut deltas = provider.stream(hi());
             let reading = async { while deltas.next().await.is_some() {} };
             tokio::select! {
-                () = reading => panic!("it has an end"),
-                () = until("the request", || server.got().len() == 1) => {}
+                () = reading => panic!("the stalled stream ended"),
+                () = until("the request arrives", || server.got().len() == 1) => {}
             }
-            // And then until nothing more comes.
+            // Then read until nothing more arrives.
             let pause = Duration::from_millis(100);
             while let Ok(Some(_)) = tokio::time::timeout(pause, deltas.next()).await {}
             let start = Instant::now();
@@ -381,7 +381,7 @@ async fn who_never_answers_is_left_at_once() {
 }
 
 #[tokio::test]
-async fn who_is_silent_for_too_long_is_given_up() {
+async fn an_idle_connection_times_out() {
     for reply in [
         Reply::nothing(End::Stall),
         Reply::events(": ping\n\n").end(End::Stall),
@@ -400,23 +400,24 @@ async fn who_is_silent_for_too_long_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_is_not_there_is_said_not_to_be() {
-    // A port that was free a moment ago.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
+async fn an_unreachable_server_is_reported() {
+    // Bind and drop a listener to get an unused port.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let start = Instant::now();
     let (_, error) = broken(anthropic(&url).stream(hi())).await;
-    let said = error.to_string();
-    assert!(said.starts_with("cannot reach anthropic: "), "{said}");
-    assert!(said.ends_with("\nhint: is the server running?"), "{said}");
-    assert!(start.elapsed() < HANG);
+    let message = error.to_string();
+    assert!(message.starts_with("cannot reach anthropic: "), "{message}");
+    assert!(
+        message.ends_with("\nhint: is the server running?"),
+        "{message}"
+    );
+    assert!(start.elapsed() < TEST_TIMEOUT);
 }
 
 #[tokio::test]
-async fn nothing_is_asked_before_it_is_waited_for_and_nothing_comes_after_the_end() {
+async fn a_request_starts_with_the_first_poll_and_the_stream_ends_once() {
     for (provider, server, _) in both(|body| vec![Reply::events(body)]).await {
         let mut deltas = provider.stream(hi());
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -424,7 +425,7 @@ async fn nothing_is_asked_before_it_is_waited_for_and_nothing_comes_after_the_en
         while within("deltas", deltas.next()).await.is_some() {}
         assert!(deltas.next().await.is_none());
         drop(all(deltas).await);
-        // Ten more over the same connection.
+        // Ten more requests over the same connection.
         for _ in 0..10 {
             whole(provider.stream(hi())).await;
         }

@@ -1,4 +1,4 @@
-//! Chat Completions: the shapes of its documentation, and of servers that only resemble it.
+//! The Chat Completions API, with documented events and variations of compatible servers.
 
 use serde_json::{Value, json};
 use zot_host::{
@@ -8,7 +8,8 @@ use zot_host::{
 use zot_protocol::{Content, Reasoning, StopReason, ToolId};
 
 use super::{
-    asking, events, in_any_pieces, joined, message, openai, sent, stop, text, user, whole,
+    decode_in_any_chunks, events, joined, message, openai, received_request, request_to, stop,
+    text, user, whole,
 };
 use crate::support::{
     args,
@@ -36,8 +37,8 @@ fn done(chunks: &[Value]) -> String {
     events(chunks) + "data: [DONE]\n\n"
 }
 
-/// An answer of one text.
-pub(super) fn saying(words: &[&str]) -> String {
+/// A streamed answer with one text.
+pub(super) fn text_answer(words: &[&str]) -> String {
     let mut all = vec![chunk(
         &json!({"role": "assistant", "content": "", "refusal": null}),
         None,
@@ -51,10 +52,10 @@ pub(super) fn saying(words: &[&str]) -> String {
     done(&all)
 }
 
-/// What an answer is decoded to.
-async fn decoded(body: String) -> Vec<Delta> {
+/// Returns the merged deltas of an answer.
+async fn decode(body: String) -> Vec<Delta> {
     let server = Server::with(vec![Reply::events(body)]).await;
-    let request = asking(MODEL, vec![user("hi")]);
+    let request = request_to(MODEL, vec![user("hi")]);
     joined(whole(openai(&server.url).stream(request)).await)
 }
 
@@ -72,8 +73,8 @@ fn called(id: &str, name: &str, args: &str) -> [Delta; 2] {
 }
 
 #[tokio::test]
-async fn a_text_in_any_pieces() {
-    let deltas = in_any_pieces(openai, MODEL, &saying(&["Grüße", " 👋"])).await;
+async fn text_is_decoded_in_any_chunks() {
+    let deltas = decode_in_any_chunks(openai, MODEL, &text_answer(&["Grüße", " 👋"])).await;
     assert_eq!(
         deltas,
         [
@@ -91,7 +92,7 @@ async fn a_text_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn tool_calls_in_any_pieces() {
+async fn tool_calls_are_decoded_in_any_chunks() {
     let call = |call: Value| chunk(&json!({"tool_calls": [call]}), None);
     let body = done(&[
         call(
@@ -105,7 +106,7 @@ async fn tool_calls_in_any_pieces() {
         chunk(&json!({}), Some("tool_calls")),
         usage(),
     ]);
-    let deltas = joined(in_any_pieces(openai, MODEL, &body).await);
+    let deltas = joined(decode_in_any_chunks(openai, MODEL, &body).await);
     let mut expected = called("call_a", "read", "{\"path\":\"ä\"}").to_vec();
     expected.push(Delta::ToolStart {
         id: "call_b".into(),
@@ -131,7 +132,7 @@ async fn tool_calls_in_any_pieces() {
     assert_eq!(deltas, expected);
 }
 
-/// The ids, names and arguments of the calls in an answer.
+/// The ids, names and arguments of all tool calls in an answer.
 fn calls(deltas: &[Delta]) -> Vec<(ToolId, String, String)> {
     let starts = deltas.iter().filter_map(|delta| match delta {
         Delta::ToolStart { id, name } => Some((id.clone(), name.clone())),
@@ -150,11 +151,11 @@ fn calls(deltas: &[Delta]) -> Vec<(ToolId, String, String)> {
 }
 
 #[tokio::test]
-async fn whole_calls_without_ids_or_numbers_get_an_id_each() {
+async fn complete_tool_calls_without_ids_get_unique_ids() {
     let call = |name: &str, args: Value| json!({"type": "function", "function": {"name": name, "arguments": args}});
     let both = json!({"tool_calls": [call("read", json!({"path": "a"})), call("read", json!("{\"path\":\"b\"}"))]});
-    // It says `stop` though it calls, and never `[DONE]`.
-    let deltas = decoded(events(&[chunk(&both, Some("stop"))])).await;
+    // This server finishes with `stop` despite the calls, and never sends `[DONE]`.
+    let deltas = decode(events(&[chunk(&both, Some("stop"))])).await;
     let calls = calls(&deltas);
     let [(one, _, first), (two, _, second)] = &calls[..] else {
         panic!("{deltas:?}");
@@ -168,9 +169,9 @@ async fn whole_calls_without_ids_or_numbers_get_an_id_each() {
 }
 
 #[tokio::test]
-async fn calls_that_share_a_number_are_told_apart_by_their_ids() {
+async fn tool_calls_with_the_same_index_are_distinguished_by_id() {
     let call = |id: &str| json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": "read", "arguments": "{}"}}]});
-    let deltas = decoded(done(&[
+    let deltas = decode(done(&[
         chunk(&call("a"), None),
         chunk(&call("b"), None),
         chunk(&json!({}), Some("tool_calls")),
@@ -181,8 +182,8 @@ async fn calls_that_share_a_number_are_told_apart_by_their_ids() {
 }
 
 #[tokio::test]
-async fn a_name_may_come_late_and_everything_twice() {
-    let deltas = decoded(done(&[
+async fn a_tool_name_may_arrive_late_or_repeatedly() {
+    let deltas = decode(done(&[
         chunk(&json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{\"x\""}}]}), None),
         chunk(&json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "read", "arguments": ":1"}}]}), None),
         chunk(&json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "read", "arguments": "}"}}]}), None),
@@ -196,9 +197,9 @@ async fn a_name_may_come_late_and_everything_twice() {
 }
 
 #[tokio::test]
-async fn servers_that_say_less_are_understood() {
-    // No usage, no role, thoughts beside the text, and no reason before the end.
-    let deltas = decoded(done(&[
+async fn missing_optional_fields_are_tolerated() {
+    // No usage, no role, reasoning fields, and no finish reason.
+    let deltas = decode(done(&[
         json!({"choices": [{"delta": {"reasoning_content": "Hm", "content": null}}]}),
         json!({"choices": [{"delta": {"reasoning": ", well"}}]}),
         json!({"choices": [{"delta": {"content": "yes"}}]}),
@@ -212,9 +213,9 @@ async fn servers_that_say_less_are_understood() {
             stop(StopReason::EndTurn)
         ]
     );
-    // Usage with every chunk is told when it changes.
+    // Usage repeated in every chunk is reported only when it changes.
     let counted = |output: u64| json!({"choices": [{"delta": {"content": "x"}}], "usage": {"prompt_tokens": 3, "completion_tokens": output}});
-    let deltas = decoded(done(&[counted(1), counted(1), counted(2)])).await;
+    let deltas = decode(done(&[counted(1), counted(1), counted(2)])).await;
     assert_eq!(
         deltas
             .iter()
@@ -225,8 +226,8 @@ async fn servers_that_say_less_are_understood() {
 }
 
 #[tokio::test]
-async fn a_length_that_was_reached_is_said() {
-    let deltas = decoded(done(&[chunk(
+async fn finish_reason_length_is_reported() {
+    let deltas = decode(done(&[chunk(
         &json!({"content": "and th"}),
         Some("length"),
     )]))
@@ -235,7 +236,7 @@ async fn a_length_that_was_reached_is_said() {
 }
 
 #[tokio::test]
-async fn a_transcript_is_sent_in_its_words() {
+async fn a_transcript_becomes_a_chat_completions_request() {
     let image = || Block::Image {
         mime_type: "image/png".into(),
         data: "aGk=".into(),
@@ -250,7 +251,7 @@ async fn a_transcript_is_sent_in_its_words() {
         is_error,
         content,
     };
-    let request = asking(
+    let request = request_to(
         MODEL,
         vec![
             message(Role::User, vec![text("look"), image()]),
@@ -284,7 +285,7 @@ async fn a_transcript_is_sent_in_its_words() {
             user("go on"),
         ],
     );
-    let got = sent(openai, &saying(&["ok"]), request).await;
+    let got = received_request(openai, &text_answer(&["ok"]), request).await;
     assert!(
         got.head
             .starts_with("POST /v1/chat/completions HTTP/1.1\r\n"),
@@ -321,7 +322,7 @@ async fn a_transcript_is_sent_in_its_words() {
 }
 
 #[tokio::test]
-async fn effort_is_asked_only_of_models_that_know_it() {
+async fn reasoning_effort_is_sent_only_to_models_that_support_it() {
     use Reasoning::{High, Off};
     for (model, reasoning, effort) in [
         ("gpt-5.2", None, Value::Null),
@@ -329,22 +330,22 @@ async fn effort_is_asked_only_of_models_that_know_it() {
         ("gpt-5.2", Some(Off), json!("none")),
         ("gpt-5", Some(Off), json!("minimal")),
         ("o3", Some(Off), json!("low")),
-        // It takes tools only without thinking.
+        // This model supports tools only without reasoning.
         ("gpt-6-sol", Some(High), json!("none")),
         ("gpt-4o", Some(High), Value::Null),
         ("anything", Some(High), Value::Null),
     ] {
-        let mut request = asking(model, vec![user("hi")]);
+        let mut request = request_to(model, vec![user("hi")]);
         request.reasoning = reasoning;
         request.max_output = Some(9);
-        let got = sent(openai, &saying(&["ok"]), request).await;
+        let got = received_request(openai, &text_answer(&["ok"]), request).await;
         assert_eq!(
             got.body["reasoning_effort"], effort,
             "{model} {reasoning:?}"
         );
         assert_eq!(
             got.body["max_tokens"], 9,
-            "a server that is not the original"
+            "compatible servers expect `max_tokens`"
         );
     }
 }

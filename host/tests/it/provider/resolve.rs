@@ -1,4 +1,4 @@
-//! Who answers, by what the user has said.
+//! Choosing the provider and model from flags, configuration and keys.
 
 use std::{ffi::OsString, fs};
 
@@ -15,16 +15,16 @@ fn wanted(flags: &Value) -> Wanted {
     Wanted {
         provider: text("provider"),
         model: text("model"),
-        api_key: text("api_key").map(|key| ApiKey::new(&key).expect("a key")),
+        api_key: text("api_key").map(|key| ApiKey::new(&key).unwrap()),
         base_url: text("base_url"),
         script: text("script").map(Into::into),
     }
 }
 
-/// With the keys of these providers in the environment.
+/// Resolves with API keys of these providers in the environment.
 fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, ResolveError> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = serde_json::from_value(config.clone()).expect("a configuration");
+    let folder = tempfile::tempdir().unwrap();
+    let config = serde_json::from_value(config.clone()).unwrap();
     let vars = |name: &str| {
         let has = keys
             .iter()
@@ -42,11 +42,11 @@ fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, Resolv
 
 fn error(flags: &Value, keys: &[&str]) -> String {
     let resolved = with(flags, &json!({}), keys);
-    resolved.err().expect("an error").to_string()
+    resolved.err().unwrap().to_string()
 }
 
 #[test]
-fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
+fn flags_override_the_configuration_which_overrides_available_keys() {
     let both = ["anthropic", "openai"];
     for (flags, config, keys, provider, model) in [
         (
@@ -85,7 +85,7 @@ fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
             "anthropic",
             "claude-of-tomorrow",
         ),
-        // Another provider's model is not asked for.
+        // A configured model of another provider is ignored.
         (
             json!({"provider": "anthropic"}),
             json!({"provider": "openai", "model": "gpt-4o"}),
@@ -147,15 +147,15 @@ fn flags_win_over_the_configuration_which_wins_over_what_there_is_a_key_for() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_what_to_do() {
-    let said = error(&json!({}), &[]);
+fn missing_settings_are_reported_with_a_hint() {
+    let message = error(&json!({}), &[]);
     for word in [
         "ANTHROPIC_API_KEY",
         "OPENAI_API_KEY",
         "zot auth set",
         "--provider demo",
     ] {
-        assert!(said.contains(word), "{said}");
+        assert!(message.contains(word), "{message}");
     }
     assert_eq!(
         error(&json!({"provider": "openai"}), &["anthropic"]),
@@ -186,26 +186,21 @@ fn what_is_missing_is_said_with_what_to_do() {
 }
 
 #[test]
-fn only_a_missing_key_is_one() {
-    let is_no_key = |flags| {
-        with(&flags, &json!({}), &[])
-            .err()
-            .expect("an error")
-            .is_no_key()
-    };
+fn is_no_key_is_true_only_for_a_missing_key() {
+    let is_no_key = |flags| with(&flags, &json!({}), &[]).err().unwrap().is_no_key();
     assert!(is_no_key(json!({})));
     assert!(is_no_key(json!({"provider": "anthropic"})));
     assert!(!is_no_key(json!({"provider": "gemini"})));
 }
 
 #[test]
-fn the_users_list_of_models_is_read_and_its_mistakes_are_told() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn models_json_is_loaded_and_its_errors_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
     assert_eq!(Catalogue::load(&home).1, Vec::<String>::new());
     let models =
         json!({"models": [{"provider": "ollama", "id": "q", "context_window": 9}, {"id": "w"}]});
-    fs::write(home.models(), models.to_string()).expect("written");
+    fs::write(home.models(), models.to_string()).unwrap();
     let (catalogue, faults) = Catalogue::load(&home);
     assert_eq!(catalogue.model("ollama", "q").context_window, 9);
     assert_eq!(faults.len(), 1);
@@ -214,6 +209,6 @@ fn the_users_list_of_models_is_read_and_its_mistakes_are_told() {
         "{}",
         faults[0]
     );
-    fs::write(home.models(), vec![b' '; 2 << 20]).expect("written");
+    fs::write(home.models(), vec![b' '; 2 << 20]).unwrap();
     assert!(Catalogue::load(&home).1[0].contains("larger than"));
 }

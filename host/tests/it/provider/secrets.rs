@@ -1,13 +1,13 @@
-//! The key appears in nothing but the header it belongs to.
+//! The API key appears only in its request header.
 
 use serde_json::json;
 use zot_host::provider::Provider;
 
-use super::{CANARY, Reply, Server, anthropic, asking, broken, endpoint, openai, user, whole};
+use super::{CANARY, Reply, Server, anthropic, broken, endpoint, openai, request_to, user, whole};
 use crate::support::http::End;
 
 #[tokio::test]
-async fn no_error_repeats_the_key_even_if_the_server_does() {
+async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
     let body = json!({"error": {"message": format!("bad key {CANARY}, \u{1b}]0;owned\u{7}")}});
     let events = format!("data: {{\"type\":\"error\",\"error\":{{\"message\":\"{CANARY}\"}}}}\n\n");
     let html = Reply {
@@ -33,16 +33,16 @@ async fn no_error_repeats_the_key_even_if_the_server_does() {
             Box::new(openai(&server.url)),
         ];
         for provider in providers {
-            let (_, error) = broken(provider.stream(asking("m", vec![user("hi")]))).await;
-            for said in [
+            let (_, error) = broken(provider.stream(request_to("m", vec![user("hi")]))).await;
+            for message in [
                 error.to_string(),
                 format!("{error:?}"),
                 format!("{error:#?}"),
             ] {
-                assert!(!said.contains(CANARY), "{said}");
+                assert!(!message.contains(CANARY), "{message}");
                 assert!(
-                    !said.contains('\u{1b}') && !said.contains("\\u{1b}"),
-                    "{said}"
+                    !message.contains('\u{1b}') && !message.contains("\\u{1b}"),
+                    "{message}"
                 );
             }
         }
@@ -64,8 +64,11 @@ async fn a_redirect_does_not_get_the_key() {
             Box::new(openai(&server.url)),
         ];
         for provider in providers {
-            let (_, error) = broken(provider.stream(asking("m", vec![user("hi")]))).await;
-            assert!(error.to_string().contains("redirects are not followed"), "{error}");
+            let (_, error) = broken(provider.stream(request_to("m", vec![user("hi")]))).await;
+            assert!(
+                error.to_string().contains("redirects are not followed"),
+                "{error}"
+            );
         }
     }
     assert_eq!(target.got().len(), 0);
@@ -75,15 +78,15 @@ async fn a_redirect_does_not_get_the_key() {
 async fn the_key_is_in_one_header_and_nowhere_else() {
     for name in ["anthropic", "openai"] {
         let body = match name {
-            "anthropic" => super::anthropic::saying(&["ok"]),
-            _ => super::openai::saying(&["ok"]),
+            "anthropic" => super::anthropic::text_answer(&["ok"]),
+            _ => super::openai::text_answer(&["ok"]),
         };
         let server = Server::with(vec![Reply::events(body)]).await;
         let provider: Box<dyn Provider> = match name {
             "anthropic" => Box::new(anthropic(&server.url)),
             _ => Box::new(openai(&server.url)),
         };
-        whole(provider.stream(asking("m", vec![user("hi")]))).await;
+        whole(provider.stream(request_to("m", vec![user("hi")]))).await;
         let got = server.got().remove(0);
         assert_eq!(got.head.matches(CANARY).count(), 1, "{name}");
         assert!(!got.body.to_string().contains(CANARY), "{name}");

@@ -1,4 +1,4 @@
-//! Sessions made from others: fork, export, import.
+//! Forking, exporting and importing sessions.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,15 +7,15 @@ use zot_host::session::{SessionError, export, messages};
 use super::*;
 
 #[test]
-fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn a_fork_copies_the_first_messages_and_keeps_the_original() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let before = fs::read(&path).unwrap();
-    let parent = world.sessions.list().sessions.remove(0).head.id;
+    let parent = fixture.sessions.list().sessions.remove(0).head.id;
     for at in [0, 1, 3, 4] {
-        let mut fork = quiet(world.sessions.fork(&path, at).unwrap());
-        let said = &turn()[..usize::try_from(at).unwrap()];
-        assert_eq!(fork.transcript, said);
+        let mut fork = without_notices(fixture.sessions.fork(&path, at).unwrap());
+        let expected = &turn()[..usize::try_from(at).unwrap()];
+        assert_eq!(fork.transcript, expected);
         assert_eq!(fork.session.messages(), at);
         assert_eq!(fork.model, "first");
         let new = fork.session.path().unwrap().to_owned();
@@ -24,18 +24,21 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
         assert_ne!(head["id"], parent);
         let _ = fork.session.append(&user("another way")).unwrap();
         drop(fork);
-        let opened = quiet(world.sessions.open(&new, "demo", "demo").unwrap());
-        assert_eq!(opened.transcript, [said, &[user("another way")]].concat());
+        let opened = without_notices(fixture.sessions.open(&new, "demo", "demo").unwrap());
+        assert_eq!(
+            opened.transcript,
+            [expected, &[user("another way")]].concat()
+        );
         assert_eq!(
             fs::metadata(&new).unwrap().permissions().mode() & 0o777,
             0o600
         );
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-    // After the call, without its result.
-    let fork = world.sessions.fork(&path, 2).unwrap();
+    // Fork after a tool call but before its result.
+    let fork = fixture.sessions.fork(&path, 2).unwrap();
     assert_eq!(*notice(&fork), Notice::Cancelled { calls: 1 });
-    let error = world.sessions.fork(&path, 5).unwrap_err();
+    let error = fixture.sessions.fork(&path, 5).unwrap_err();
     assert!(
         error.to_string().ends_with("has 4 messages, not 5"),
         "{error}"
@@ -43,25 +46,25 @@ fn a_fork_has_the_beginning_and_leaves_the_original_alone() {
 }
 
 #[test]
-fn it_can_be_forked_before_its_compaction() {
-    let world = World::new();
-    let path = world.written(&turn());
-    let mut opened = world.resume();
+fn a_session_can_be_forked_before_its_compaction() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let mut opened = fixture.resume();
     let _ = opened.session.compact(&user("summary")).unwrap();
     let _ = opened.session.append(&user("after")).unwrap();
     let all = [turn(), vec![user("after")]].concat();
     assert_eq!(messages(&path).unwrap(), all);
-    let fork = |at| world.sessions.fork(&path, at).unwrap().transcript;
+    let fork = |at| fixture.sessions.fork(&path, at).unwrap().transcript;
     assert_eq!(fork(3), turn()[..3]);
     assert_eq!(fork(5), [user("summary"), user("after")]);
 }
 
 #[test]
-fn a_session_can_be_forked_while_it_is_written() {
-    let world = World::new();
-    let mut opened = world.create();
+fn a_session_can_be_forked_while_it_is_open() {
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let _ = opened.session.append(&user("one")).unwrap();
-    let fork = world
+    let fork = fixture
         .sessions
         .fork(opened.session.path().unwrap(), 1)
         .unwrap();
@@ -70,10 +73,10 @@ fn a_session_can_be_forked_while_it_is_written() {
 }
 
 #[test]
-fn exported_and_imported_it_is_another_session_with_the_same_messages() {
-    let world = World::new();
-    let path = world.written(&turn());
-    let out = world.path("out.jsonl");
+fn an_imported_export_is_a_new_session_with_the_same_messages() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let out = fixture.path("out.jsonl");
     export(&path, &out).unwrap();
     assert_eq!(fs::read(&out).unwrap(), fs::read(&path).unwrap());
     assert_eq!(
@@ -82,9 +85,9 @@ fn exported_and_imported_it_is_another_session_with_the_same_messages() {
     );
 
     let before = fs::read(&out).unwrap();
-    let elsewhere = Sessions::of(&Home::at(world.path("other")), world.dir.path());
-    let first = quiet(elsewhere.import(&out).unwrap());
-    let second = quiet(elsewhere.import(&out).unwrap());
+    let elsewhere = Sessions::of(&Home::at(fixture.path("other")), fixture.dir.path());
+    let first = without_notices(elsewhere.import(&out).unwrap());
+    let second = without_notices(elsewhere.import(&out).unwrap());
     assert_eq!(first.transcript, turn());
     assert_ne!(first.session.id(), second.session.id());
     assert_ne!(first.session.path(), second.session.path());
@@ -92,11 +95,11 @@ fn exported_and_imported_it_is_another_session_with_the_same_messages() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn export_does_not_overwrite_files() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     for name in ["out.jsonl", "out.md"] {
-        let out = world.path(name);
+        let out = fixture.path(name);
         fs::write(&out, "precious").unwrap();
         let error = export(&path, &out).unwrap_err();
         assert!(matches!(error, SessionError::Exists(_)), "{error}");
@@ -105,11 +108,11 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn what_is_not_whole_is_not_imported() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn damaged_files_are_not_imported() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let text = fs::read_to_string(&path).unwrap();
-    let out = world.path("out.jsonl");
+    let out = fixture.path("out.jsonl");
     let headless = text.split_once('\n').unwrap().1.to_owned();
     let damaged = [
         text.replacen("title", "\0", 1),
@@ -118,7 +121,7 @@ fn what_is_not_whole_is_not_imported() {
     ];
     for text in damaged {
         fs::write(&out, text).unwrap();
-        let error = world.sessions.import(&out).unwrap_err();
+        let error = fixture.sessions.import(&out).unwrap_err();
         assert!(
             matches!(error, SessionError::Damaged { lines: 1, .. }),
             "{error:?}"
@@ -126,21 +129,21 @@ fn what_is_not_whole_is_not_imported() {
     }
     for text in ["", "garbage", "{\"type\":\"other\"}\n"] {
         fs::write(&out, text).unwrap();
-        let error = world.sessions.import(&out).unwrap_err();
+        let error = fixture.sessions.import(&out).unwrap_err();
         assert!(matches!(error, SessionError::NotASession(_)), "{error:?}");
     }
-    let missing = world.sessions.import(&world.path("none")).unwrap_err();
+    let missing = fixture.sessions.import(&fixture.path("none")).unwrap_err();
     assert!(matches!(missing, SessionError::Read { .. }), "{missing:?}");
-    assert_eq!(world.sessions.list().sessions.len(), 1);
+    assert_eq!(fixture.sessions.list().sessions.len(), 1);
 }
 
 #[test]
-fn as_markdown_it_can_be_read() {
-    let world = World::new();
+fn export_to_markdown() {
+    let fixture = SessionFixture::new();
     let mut messages = turn();
     messages.push(user("```\nfenced\n```"));
-    let path = world.written(&messages);
-    let mut opened = world.resume();
+    let path = fixture.write_session(&messages);
+    let mut opened = fixture.resume();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     let _ = opened.session.compact(&user("it was looked at")).unwrap();
     let fenced = message(
@@ -153,7 +156,7 @@ fn as_markdown_it_can_be_read() {
     );
     let _ = opened.session.append(&fenced).unwrap();
     drop(opened);
-    let out = world.path("out.MD");
+    let out = fixture.path("out.MD");
     export(&path, &out).unwrap();
     let page = fs::read_to_string(&out).unwrap();
     let (title, page) = page.split_once("\n\n").unwrap();

@@ -1,4 +1,4 @@
-//! The list to choose from.
+//! Listing sessions.
 
 use std::{
     os::unix::fs::symlink,
@@ -8,18 +8,18 @@ use std::{
 use super::*;
 
 #[test]
-fn each_has_its_id_title_time_and_count_and_the_last_written_is_first() {
-    let world = World::new();
-    let first = world.written(&turn());
-    world.written(&[user("second\nthing")]);
-    let mut third = world.create();
+fn sessions_are_listed_with_title_and_count_newest_first() {
+    let fixture = SessionFixture::new();
+    let first = fixture.write_session(&turn());
+    fixture.write_session(&[user("second\nthing")]);
+    let mut third = fixture.create();
     let _ = third.session.append(&assistant("no title yet")).unwrap();
     let _ = third.session.compact(&user("summary")).unwrap();
     let old = std::time::SystemTime::now() - Duration::from_secs(3600);
     let file = fs::File::options().append(true).open(&first).unwrap();
     file.set_modified(old).unwrap();
 
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let shown: Vec<_> = listed
         .sessions
         .iter()
@@ -34,19 +34,19 @@ fn each_has_its_id_title_time_and_count_and_the_last_written_is_first() {
 }
 
 #[test]
-fn what_is_no_session_is_not_listed_and_what_is_torn_is() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn torn_sessions_are_listed_and_other_files_are_not() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let long = "x".repeat(100_000);
     let torn = fs::read_to_string(&path).unwrap() + "{\"type\":\"message\",\"m" + &long;
     fs::write(&path, torn).unwrap();
-    let dir = world.sessions.dir();
+    let dir = fixture.sessions.dir();
     fs::write(dir.join("garbage.jsonl"), "garbage").unwrap();
     fs::write(dir.join("empty.jsonl"), "").unwrap();
     fs::write(dir.join("x.jsonl.bad"), "garbage").unwrap();
     fs::create_dir(dir.join("folder.jsonl")).unwrap();
     symlink(&path, dir.join("link.jsonl")).unwrap();
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let [entry] = &listed.sessions[..] else {
         panic!("{listed:?}")
     };
@@ -58,19 +58,23 @@ fn what_is_no_session_is_not_listed_and_what_is_torn_is() {
 }
 
 #[test]
-fn a_thousand_large_ones_are_listed_at_once() {
-    let world = World::new();
-    let path = world.written(&[user("the title"), assistant(&"x".repeat(100_000))]);
+fn a_thousand_large_sessions_are_listed_quickly() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&[user("the title"), assistant(&"x".repeat(100_000))]);
     let bytes = fs::read(&path).unwrap();
     for number in 1..1000 {
-        fs::write(world.sessions.dir().join(format!("{number}.jsonl")), &bytes).unwrap();
+        fs::write(
+            fixture.sessions.dir().join(format!("{number}.jsonl")),
+            &bytes,
+        )
+        .unwrap();
     }
     let start = Instant::now();
-    let listed = world.sessions.list();
+    let listed = fixture.sessions.list();
     let took = start.elapsed();
     assert_eq!(listed.sessions.len(), 1000);
     assert!(listed.sessions.iter().all(|entry| entry.messages == 2));
     println!("1000 sessions of 100 kB listed in {took:?}");
-    // Ten times what it takes on a busy machine without optimisation.
+    // Ten times what an unoptimised build takes on a busy machine.
     assert!(took < Duration::from_secs(2), "{took:?}");
 }

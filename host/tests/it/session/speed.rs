@@ -1,4 +1,4 @@
-//! What a large session costs.
+//! Load time of a large session.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::*;
 
 /// `cargo test -p zot-host --release --test it session::speed -- --ignored --nocapture`
 #[test]
-#[ignore = "a figure, for the release profile"]
+#[ignore = "benchmark for the release profile"]
 fn ten_thousand_messages_load_within_200_ms() {
-    let world = World::new();
-    let mut opened = world.create();
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let text = "A line of an answer, of about the usual length, with \"quotes\".\n".repeat(10);
     let start = Instant::now();
     for number in 0..2500 {
@@ -23,7 +23,7 @@ fn ten_thousand_messages_load_within_200_ms() {
     drop(opened);
     let took = (0..5).map(|_| {
         let start = Instant::now();
-        let opened = quiet(world.resume());
+        let opened = without_notices(fixture.resume());
         assert_eq!(opened.transcript.len(), 10_000);
         start.elapsed()
     });

@@ -1,4 +1,5 @@
-//! A small HTTP/1.1 server on loopback: it answers as the test says, in the pieces the test says, and may do it badly.
+//! A small HTTP/1.1 server on loopback that sends scripted replies, in chosen chunks, and can
+//! misbehave.
 
 use std::{
     sync::{Arc, Mutex},
@@ -12,15 +13,15 @@ use tokio::{
     sync::watch,
 };
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
-pub(crate) struct Got {
-    /// The method, the path and the headers, as they came.
+pub(crate) struct ReceivedRequest {
+    /// The request line and the headers.
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Got {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -29,30 +30,30 @@ impl Got {
     }
 }
 
-/// How a body is cut into the chunks of the transfer.
+/// How a body is split into chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cut {
     Whole,
-    /// In two, after so many bytes.
+    /// Two chunks, split at this offset.
     At(usize),
-    /// Every byte by itself.
+    /// One byte per chunk.
     Everywhere,
 }
 
-/// What happens when the body is sent.
+/// What happens after the body is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The transfer says that it was all.
+    /// The final chunk is sent.
     Proper,
-    /// The connection is closed without that.
+    /// The connection is closed without the final chunk.
     Close,
     /// The connection is reset.
     Reset,
-    /// Nothing.
+    /// The connection stays open and nothing more is sent.
     Stall,
 }
 
-/// What is answered.
+/// A scripted reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -60,7 +61,7 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
     pub(crate) cut: Cut,
     pub(crate) end: End,
-    /// Whether there is an answer at all, or the connection ends as `end` says right away.
+    /// Whether a response is sent at all. If not, only `end` applies.
     pub(crate) has_head: bool,
 }
 
@@ -86,7 +87,7 @@ impl Reply {
         }
     }
 
-    /// No answer, and then the end.
+    /// No response; the connection ends as `end` says.
     pub(crate) fn nothing(end: End) -> Self {
         Self {
             has_head: false,
@@ -113,19 +114,19 @@ impl Reply {
 
 type Answering = dyn Fn(usize) -> Reply + Send + Sync;
 
-/// The server. It ends with its runtime.
+/// The server. It stops with its runtime.
 pub(crate) struct Server {
     pub(crate) url: String,
-    got: Arc<Mutex<Vec<Got>>>,
-    /// How many clients have closed their connection while they were to wait.
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
+    /// The number of clients that disconnected from a stalled reply.
     left: watch::Receiver<usize>,
 }
 
 impl Server {
-    /// Answers request number n, from 0, with what the function says.
+    /// Calls `answering` with the request number, starting at 0, to get the reply.
     pub(crate) async fn new(answering: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("bound"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
         let got = Arc::new(Mutex::new(Vec::new()));
         let (leaving, left) = watch::channel(0);
         let (requests, answering): (_, Arc<Answering>) = (Arc::clone(&got), Arc::new(answering));
@@ -144,37 +145,37 @@ impl Server {
         Self { url, got, left }
     }
 
-    /// Answers with one after the other, and with the last for ever.
+    /// Sends the replies in order and repeats the last one.
     pub(crate) async fn with(replies: Vec<Reply>) -> Self {
         Self::new(move |n| replies[n.min(replies.len() - 1)].clone()).await
     }
 
-    pub(crate) fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<ReceivedRequest> {
         self.got.lock().expect("not poisoned").clone()
     }
 
-    /// Waits until a client that was to wait has left instead.
+    /// Waits until a client has disconnected from a stalled reply.
     pub(crate) async fn left(&mut self) {
         super::within(
-            "the client's leaving",
+            "waiting for the client to disconnect",
             self.left.wait_for(|count| *count > 0),
         )
         .await
-        .expect("the server lives");
+        .expect("the server is running");
     }
 }
 
 struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedRequest>>>,
     answering: Arc<Answering>,
     leaving: watch::Sender<usize>,
 }
 
 impl Connection {
     async fn run(mut self) {
-        self.stream.set_nodelay(true).expect("a socket");
+        self.stream.set_nodelay(true).unwrap();
         while let Some(got) = self.request().await {
             let number = {
                 let mut all = self.got.lock().expect("not poisoned");
@@ -201,13 +202,13 @@ impl Connection {
         }
     }
 
-    /// More bytes; false where there are none to come.
+    /// Reads more bytes. Returns `false` at the end of the stream.
     async fn fill(&mut self) -> bool {
         let read = self.stream.read_buf(&mut self.buffer).await;
         read.is_ok_and(|count| count > 0)
     }
 
-    async fn request(&mut self) -> Option<Got> {
+    async fn request(&mut self) -> Option<ReceivedRequest> {
         let head_end = loop {
             let end = self.buffer.windows(4).position(|four| four == b"\r\n\r\n");
             match end {
@@ -217,7 +218,7 @@ impl Connection {
             }
         };
         let head = String::from_utf8(self.buffer.drain(..head_end).collect()).expect("ASCII");
-        let mut got = Got {
+        let mut got = ReceivedRequest {
             head,
             body: Value::Null,
         };
@@ -238,7 +239,7 @@ impl Connection {
         if !reply.has_head {
             return Ok(());
         }
-        let mut head = format!("HTTP/1.1 {} Said\r\n", reply.status);
+        let mut head = format!("HTTP/1.1 {} Scripted\r\n", reply.status);
         for (name, value) in &reply.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -260,7 +261,7 @@ impl Connection {
         }
         self.stream.write_all(&wire).await?;
         if reply.end == End::Reset && !reply.body.is_empty() {
-            // A reset takes along what the client has not read yet.
+            // A reset discards what the client has not read yet.
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         Ok(())

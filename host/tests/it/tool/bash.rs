@@ -8,58 +8,58 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::ToolStatus;
 
-use super::{Bench, has, said};
-use crate::support::{args, is_played, path_of, rerun, within};
+use super::{ToolFixture, has, text_of};
+use crate::support::{args, is_helper_process, path_of, rerun, within};
 
 #[tokio::test]
-async fn both_outputs_come_in_order_with_the_exit_status() {
-    let bench = Bench::new();
+async fn stdout_and_stderr_are_interleaved_with_the_exit_status() {
+    let fixture = ToolFixture::new();
     let command = "pwd; for n in 1 2 3; do echo out $n; echo err $n >&2; done; exit 3";
-    let outcome = bench.run("bash", json!({"command": command})).await;
+    let outcome = fixture.run("bash", json!({"command": command})).await;
     assert_eq!(outcome.status, ToolStatus::Failed);
     assert_eq!(outcome.structured_content, Some(json!({"exit_code": 3})));
-    let cwd = bench.toolbox.cwd().canonicalize().expect("a folder");
+    let cwd = fixture.toolbox.cwd().canonicalize().unwrap();
     assert_eq!(
-        said(&outcome),
+        text_of(&outcome),
         format!(
             "{}\nout 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n[exit status 3]",
             cwd.display()
         )
     );
-    assert_eq!(bench.bash("true").await, "(no output)");
-    assert_eq!(bench.bash("printf x").await, "x");
-    let text = bench.err("bash", json!({"command": "kill -9 $$"})).await;
+    assert_eq!(fixture.bash("true").await, "(no output)");
+    assert_eq!(fixture.bash("printf x").await, "x");
+    let text = fixture.err("bash", json!({"command": "kill -9 $$"})).await;
     assert_eq!(text, "(no output)\n[killed by SIGKILL]");
-    let text = bench.err("bash", json!({"command": "if"})).await;
+    let text = fixture.err("bash", json!({"command": "if"})).await;
     has(&text, "syntax error");
-    // No input to wait for.
-    assert_eq!(bench.bash("cat; echo end").await, "end\n");
-    bench.nothing_left();
+    // Standard input is empty.
+    assert_eq!(fixture.bash("cat; echo end").await, "end\n");
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
-async fn output_is_streamed_as_lines() {
-    let bench = Bench::new();
+async fn output_is_streamed_line_by_line() {
+    let fixture = ToolFixture::new();
     let cancel = CancellationToken::new();
     let mut seen = Vec::new();
-    let go = bench.at("go");
+    let go = fixture.at("go");
     let with = json!({"command": "echo one; echo two >&2; until [ -e go ]; do sleep 0.01; done; printf three"});
     let progress = |line: String| {
         if line == "two" {
-            // It is still running, and waits for this.
-            fs::write(&go, "").expect("written");
+            // The command is still running and waits for this file.
+            fs::write(&go, "").unwrap();
         }
         seen.push(line);
     };
-    let running = bench.toolbox.run("bash", args(with), progress, &cancel);
+    let running = fixture.toolbox.run("bash", args(with), progress, &cancel);
     let outcome = within("bash", running).await.expect("built in");
-    assert_eq!(said(&outcome), "one\ntwo\nthree");
+    assert_eq!(text_of(&outcome), "one\ntwo\nthree");
     assert_eq!(seen, ["one", "two", "three"]);
 }
 
 #[tokio::test]
-async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
-    let bench = Bench::new();
+async fn a_background_child_holding_the_pipe_does_not_block_the_call() {
+    let fixture = ToolFixture::new();
     for background in [
         "sleep 600 &",
         "(setsid sleep 600 &)",
@@ -68,110 +68,109 @@ async fn it_returns_though_a_child_in_the_background_holds_the_pipe() {
         "(trap '' TERM; while :; do sleep 600; done) &",
     ] {
         let start = Instant::now();
-        let text = bench.bash(&format!("echo done\n{background}")).await;
+        let text = fixture.bash(&format!("echo done\n{background}")).await;
         let took = start.elapsed();
         assert!(took < Duration::from_secs(10), "{background}: {took:?}");
         has(&text, "done\n");
         has(&text, "[killed background processes: ");
-        bench.nothing_left();
+        fixture.check_nothing_left();
     }
 }
 
-/// What the shell itself has said is never lost to the haste.
+/// Ending background processes early must not lose the shell's own output.
 #[tokio::test]
-async fn all_that_was_said_before_the_end_is_there() {
-    let bench = Bench::new();
+async fn all_output_before_the_exit_is_kept() {
+    let fixture = ToolFixture::new();
     for _ in 0..20 {
-        let text = bench
+        let text = fixture
             .bash("sleep 600 & head -c 25000 /dev/zero | tr '\\0' x; echo end")
             .await;
         assert_eq!(text.matches('x').count(), 25_000);
         has(&text, "end\n");
     }
-    bench.nothing_left();
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
 async fn a_timeout_kills_the_whole_tree() {
-    let bench = Bench::new();
+    let fixture = ToolFixture::new();
     let command = "echo begun; (setsid sh -c 'trap \"\" TERM; sleep 600; sleep 600' &); sleep 600 | sleep 600";
-    let outcome = bench
+    let outcome = fixture
         .run("bash", json!({"command": command, "timeout": 1}))
         .await;
     assert_eq!(outcome.status, ToolStatus::TimedOut);
     assert_eq!(
-        said(&outcome),
+        text_of(&outcome),
         "begun\n[timed out after 1 s and was killed]"
     );
-    bench.nothing_left();
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_long_output_keeps_its_ends_and_all_of_it_in_a_file() {
-    let bench = Bench::jailed();
-    bench.toolbox.set_jail(false).expect("opened");
-    let text = bench.bash("seq 1 100000; printf '\\377 end'").await;
+async fn long_output_keeps_both_ends_and_is_stored_in_a_file() {
+    let fixture = ToolFixture::jailed();
+    fixture.toolbox.set_jail(false).unwrap();
+    let text = fixture.bash("seq 1 100000; printf '\\377 end'").await;
     assert!(text.len() < 32 << 10, "{}", text.len());
     assert!(text.starts_with("1\n2\n3\n"));
     assert!(text.ends_with("99999\n100000\n\u{fffd} end"));
-    let (_, rest) = text.split_once("the full output is in ").expect("a path");
-    let (path, _) = rest.split_once(" …]").expect("its end");
-    let kept = fs::read(path).expect("kept");
+    let (_, rest) = text.split_once("the full output is in ").unwrap();
+    let (path, _) = rest.split_once(" …]").unwrap();
+    let kept = fs::read(path).unwrap();
     let mut all: Vec<u8> = (1..=100_000)
         .flat_map(|n| format!("{n}\n").into_bytes())
         .collect();
     all.extend(b"\xff end");
     assert!(kept == all);
-    // It can be read in the jail too, and not written.
-    bench.toolbox.set_jail(true).expect("closed");
-    let part = bench
+    // The jail allows reading the file, but not writing it.
+    fixture.toolbox.set_jail(true).unwrap();
+    let part = fixture
         .ok("read", json!({"path": path, "offset": 50_000, "limit": 1}))
         .await;
     has(&part, " 50000\t50000\n");
-    let refused = bench
+    let refused = fixture
         .err("write", json!({"path": path, "content": ""}))
         .await;
     has(&refused, "is read-only in the jail");
-    let mode =
-        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).expect("a file").permissions());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_replaced_and_control_characters_kept() {
-    let bench = Bench::new();
-    let text = bench
+async fn invalid_utf8_is_replaced_and_control_characters_are_kept() {
+    let fixture = ToolFixture::new();
+    let text = fixture
         .bash("printf 'a\\377b\\033[31mred\\033[0m\\rx\\007'")
         .await;
     assert_eq!(text, "a\u{fffd}b\u{1b}[31mred\u{1b}[0m\rx\u{7}");
 }
 
 #[tokio::test]
-async fn what_no_shell_can_be_given_is_refused() {
-    let bench = Bench::new();
+async fn commands_that_cannot_be_started_are_errors() {
+    let fixture = ToolFixture::new();
     has(
-        &bench.err("bash", json!({"command": "a\0b"})).await,
+        &fixture.err("bash", json!({"command": "a\0b"})).await,
         "NUL byte",
     );
     let long = format!("true {}", "x".repeat(200_000));
     has(
-        &bench.err("bash", json!({"command": long})).await,
+        &fixture.err("bash", json!({"command": long})).await,
         "write it to a file",
     );
-    fs::remove_dir(bench.toolbox.cwd()).expect("removed");
+    fs::remove_dir(fixture.toolbox.cwd()).unwrap();
     has(
-        &bench.err("bash", json!({"command": "true"})).await,
+        &fixture.err("bash", json!({"command": "true"})).await,
         "cannot enter the working directory",
     );
 }
 
 #[tokio::test]
-async fn secrets_are_not_in_its_environment() {
+async fn secrets_are_not_in_the_commands_environment() {
     const CANARY: &str = "canary-7f3a";
     let test = path_of(&|| {});
-    if is_played(test) {
-        let bench = Bench::set_up(|config| config.secrets = vec!["SOME_API_KEY".into()]);
-        let shown = bench.bash("env; cat /proc/$$/environ").await;
+    if is_helper_process(test) {
+        let fixture = ToolFixture::set_up(|config| config.secrets = vec!["SOME_API_KEY".into()]);
+        let shown = fixture.bash("env; cat /proc/$$/environ").await;
         has(&shown, "HARMLESS=yes");
         assert!(!shown.contains(CANARY), "{shown}");
         return;
@@ -180,10 +179,10 @@ async fn secrets_are_not_in_its_environment() {
     copy.env("SOME_API_KEY", CANARY)
         .env("ZOTCORE_RPC_TOKEN", CANARY)
         .env("HARMLESS", "yes");
-    let output = copy.output().expect("runs");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output = copy.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}"
+        output.status.success() && stdout.contains("1 passed"),
+        "{stdout}"
     );
 }

@@ -5,25 +5,25 @@ use zot_host::{context_files, home::Home};
 use super::has;
 
 #[test]
-fn the_outermost_comes_first_and_the_closest_last() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn context_files_are_ordered_from_outermost_to_closest() {
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path().join("home"));
     let repository = folder.path().join("repository");
     let cwd = repository.join("a/b");
-    fs::create_dir_all(&cwd).expect("made");
-    fs::create_dir(home.path()).expect("made");
+    fs::create_dir_all(&cwd).unwrap();
+    fs::create_dir(home.path()).unwrap();
     let files = [
         home.path().join("SYSTEM.md"),
         repository.join("AGENTS.md"),
         cwd.join("AGENTS.md"),
     ];
     for (number, file) in files.iter().enumerate() {
-        fs::write(file, format!("{number}")).expect("written");
+        fs::write(file, format!("{number}")).unwrap();
     }
-    fs::write(folder.path().join("AGENTS.md"), "somebody else's").expect("written");
-    fs::write(repository.join("a/AGENTS.md"), " \n").expect("written");
-    // In a worktree it is a file.
-    fs::write(repository.join(".git"), "gitdir: elsewhere").expect("written");
+    fs::write(folder.path().join("AGENTS.md"), "somebody else's").unwrap();
+    fs::write(repository.join("a/AGENTS.md"), " \n").unwrap();
+    // In a worktree, `.git` is a file.
+    fs::write(repository.join(".git"), "gitdir: elsewhere").unwrap();
     let found = context_files::find(&cwd, &home);
     assert_eq!(found.warnings, Vec::<String>::new());
     let seen: Vec<_> = found
@@ -35,40 +35,37 @@ fn the_outermost_comes_first_and_the_closest_last() {
     assert_eq!(seen, expected);
     assert_eq!(context_files::repository(&cwd), Some(repository.as_path()));
 
-    // Without a repository only where the user is.
-    fs::remove_file(repository.join(".git")).expect("removed");
+    // Without a repository, only the working directory is searched.
+    fs::remove_file(repository.join(".git")).unwrap();
     let found = context_files::find(&cwd, &home);
     let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
     assert_eq!(texts, ["0", "2"]);
 }
 
 #[test]
-fn what_is_too_long_leads_out_or_is_no_file_is_said() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn oversized_external_and_special_context_files_cause_warnings() {
+    let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path().join("home"));
     let cwd = folder.path().join("repository/a/b");
-    fs::create_dir_all(cwd.join("../../.git")).expect("made");
-    fs::write(folder.path().join("key"), "SECRET").expect("written");
-    symlink("../../../key", cwd.join("AGENTS.md")).expect("linked");
-    fs::write(cwd.join("../AGENTS.md"), "ä".repeat(40_000)).expect("written");
+    fs::create_dir_all(cwd.join("../../.git")).unwrap();
+    fs::write(folder.path().join("key"), "SECRET").unwrap();
+    symlink("../../../key", cwd.join("AGENTS.md")).unwrap();
+    fs::write(cwd.join("../AGENTS.md"), "ä".repeat(40_000)).unwrap();
     let fifo = cwd.join("../../AGENTS.md");
-    rustix::fs::mkfifoat(rustix::fs::CWD, fifo, 0o600.into()).expect("made");
+    rustix::fs::mkfifoat(rustix::fs::CWD, fifo, 0o600.into()).unwrap();
     let found = context_files::find(&cwd, &home);
     assert_eq!(found.files.len(), 1);
     assert!(found.files[0].text.len() < 66 << 10);
     has(&found.files[0].text, "ää\n[… truncated after 64 KiB]");
     let warnings = &found.warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    has(
-        &warnings[0],
-        "/repository/AGENTS.md`: not a regular file",
-    );
+    has(&warnings[0], "/repository/AGENTS.md`: not a regular file");
     has(&warnings[1], "longer than 64 KiB");
     has(&warnings[2], "leads out of the project");
 
-    // Within the repository a link is followed.
-    fs::remove_file(cwd.join("AGENTS.md")).expect("removed");
-    fs::write(cwd.join("../../CLAUDE.md"), "ours").expect("written");
-    symlink("../../CLAUDE.md", cwd.join("AGENTS.md")).expect("linked");
+    // A symlink within the repository is followed.
+    fs::remove_file(cwd.join("AGENTS.md")).unwrap();
+    fs::write(cwd.join("../../CLAUDE.md"), "ours").unwrap();
+    symlink("../../CLAUDE.md", cwd.join("AGENTS.md")).unwrap();
     assert_eq!(context_files::find(&cwd, &home).files[1].text, "ours");
 }

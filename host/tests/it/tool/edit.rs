@@ -2,29 +2,29 @@ use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Bench, has};
+use super::{ToolFixture, has};
 
 fn one(old: &str, new: &str) -> Value {
     json!({"path": "x", "edits": [{"old_text": old, "new_text": new}]})
 }
 
 #[tokio::test]
-async fn a_diff_shows_what_was_done() {
-    let bench = Bench::new();
-    bench.put("x", "one\ntwo\nthree\n");
-    let text = bench.ok("edit", one("two", "2")).await;
+async fn an_edit_returns_a_diff() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "one\ntwo\nthree\n");
+    let text = fixture.ok("edit", one("two", "2")).await;
     assert_eq!(
         text,
         "edited `x` (1 edit):\n--- x\n+++ x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
     );
-    assert_eq!(bench.get("x"), b"one\n2\nthree\n");
-    bench.nothing_left();
+    assert_eq!(fixture.get("x"), b"one\n2\nthree\n");
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
-async fn all_or_nothing() {
-    let bench = Bench::new();
-    bench.put("x", "a b c a\n");
+async fn a_failed_edit_changes_nothing() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "a b c a\n");
     for (edits, why) in [
         (
             json!([{"old_text": "b", "new_text": "B"}, {"old_text": "z", "new_text": ""}]),
@@ -40,24 +40,26 @@ async fn all_or_nothing() {
         ),
         (json!([]), "`edits` is empty"),
     ] {
-        let text = bench
+        let text = fixture
             .err("edit", json!({"path": "x", "edits": edits}))
             .await;
         has(&text, "did not change `x`: ");
         has(&text, why);
-        assert_eq!(bench.get("x"), b"a b c a\n");
+        assert_eq!(fixture.get("x"), b"a b c a\n");
     }
     let edits = json!([{"old_text": "b", "new_text": "B"}, {"old_text": "a", "new_text": "A", "replace_all": true}]);
-    bench.ok("edit", json!({"path": "x", "edits": edits})).await;
-    assert_eq!(bench.get("x"), b"A B c A\n");
-    bench.nothing_left();
+    fixture
+        .ok("edit", json!({"path": "x", "edits": edits}))
+        .await;
+    assert_eq!(fixture.get("x"), b"A B c A\n");
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_near_miss_is_shown() {
-    let bench = Bench::new();
-    bench.put("x", "fn f() {\n\tg(1);\n}\n");
-    let text = bench.err("edit", one("    g(1);\n", "")).await;
+async fn a_match_that_differs_in_white_space_is_shown() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "fn f() {\n\tg(1);\n}\n");
+    let text = fixture.err("edit", one("    g(1);\n", "")).await;
     has(
         &text,
         "only the whitespace differs, at line 2:\n     2\t\tg(1);",
@@ -65,8 +67,8 @@ async fn a_near_miss_is_shown() {
 }
 
 #[tokio::test]
-async fn line_ends_encoding_and_mode_are_kept() {
-    let bench = Bench::new();
+async fn line_endings_encoding_and_mode_are_kept() {
+    let fixture = ToolFixture::new();
     for (before, old, new, after) in [
         (
             &b"a\r\nb\r\n"[..],
@@ -79,63 +81,62 @@ async fn line_ends_encoding_and_mode_are_kept() {
         (b"caf\xe9 a\n", " a", " b", b"caf\xe9 b\n"),
         (b"a\r\nb\n", "b", "c", b"a\r\nc\n"),
     ] {
-        bench.put("x", before);
-        fs::set_permissions(bench.at("x"), fs::Permissions::from_mode(0o750)).expect("set");
-        let text = bench.ok("edit", one(old, new)).await;
-        assert_eq!(bench.get("x"), after, "{text}");
-        let mode = fs::metadata(bench.at("x"))
-            .expect("a file")
-            .permissions()
-            .mode();
+        fixture.put("x", before);
+        fs::set_permissions(fixture.at("x"), fs::Permissions::from_mode(0o750)).unwrap();
+        let text = fixture.ok("edit", one(old, new)).await;
+        assert_eq!(fixture.get("x"), after, "{text}");
+        let mode = fs::metadata(fixture.at("x")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o750);
     }
-    bench.put("x", "a\nb");
+    fixture.put("x", "a\nb");
     has(
-        &bench.ok("edit", one("b", "c")).await,
+        &fixture.ok("edit", one("b", "c")).await,
         "\\ No newline at end of file",
     );
-    bench.put("x", b"caf\xe9");
-    has(&bench.err("edit", one("caf", "thé")).await, "not UTF-8");
-    bench.put("x", b"a\0b");
-    has(&bench.err("edit", one("a", "b")).await, "binary");
+    fixture.put("x", b"caf\xe9");
+    has(&fixture.err("edit", one("caf", "thé")).await, "not UTF-8");
+    fixture.put("x", b"a\0b");
+    has(&fixture.err("edit", one("a", "b")).await, "binary");
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_no_file_is_refused() {
-    let bench = Bench::new();
+async fn missing_files_and_directories_are_errors() {
+    let fixture = ToolFixture::new();
     has(
-        &bench.err("edit", one("a", "b")).await,
+        &fixture.err("edit", one("a", "b")).await,
         "`x` does not exist",
     );
-    fs::create_dir(bench.at("x")).expect("made");
-    has(&bench.err("edit", one("a", "b")).await, "`x` is a folder");
+    fs::create_dir(fixture.at("x")).unwrap();
+    has(&fixture.err("edit", one("a", "b")).await, "`x` is a folder");
 }
 
 #[tokio::test]
-async fn a_long_diff_is_cut_and_says_that_all_was_done() {
-    let bench = Bench::new();
-    bench.put("x", "a\n".repeat(20_000));
+async fn a_long_diff_is_truncated_and_all_edits_are_made() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "a\n".repeat(20_000));
     let edits = json!([{"old_text": "a", "new_text": "b", "replace_all": true}]);
-    let text = bench.ok("edit", json!({"path": "x", "edits": edits})).await;
+    let text = fixture
+        .ok("edit", json!({"path": "x", "edits": edits}))
+        .await;
     assert!(text.len() < 20 << 10, "{}", text.len());
     has(&text, "all edits were made");
-    assert_eq!(bench.get("x"), "b\n".repeat(20_000).as_bytes());
+    assert_eq!(fixture.get("x"), "b\n".repeat(20_000).as_bytes());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn edits_side_by_side_lose_nothing() {
-    let bench = Arc::new(Bench::new());
+async fn concurrent_edits_lose_nothing() {
+    let fixture = Arc::new(ToolFixture::new());
     let lines: Vec<String> = (0..50).map(|n| format!("<{n}>\n")).collect();
-    bench.put("x", lines.concat());
+    fixture.put("x", lines.concat());
     let edits = (0..50).map(|n| {
-        let bench = Arc::clone(&bench);
+        let fixture = Arc::clone(&fixture);
         let edit = one(&format!("<{n}>"), &format!("[{n}]"));
-        tokio::spawn(async move { bench.ok("edit", edit).await })
+        tokio::spawn(async move { fixture.ok("edit", edit).await })
     });
     for edit in edits.collect::<Vec<_>>() {
         edit.await.expect("no panic");
     }
     let all: Vec<String> = (0..50).map(|n| format!("[{n}]\n")).collect();
-    assert_eq!(bench.get("x"), all.concat().as_bytes());
-    bench.nothing_left();
+    assert_eq!(fixture.get("x"), all.concat().as_bytes());
+    fixture.check_nothing_left();
 }

@@ -4,33 +4,31 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use zot_process::{Net, Support};
 
-use super::{Bench, has};
+use super::{ToolFixture, has};
 use crate::support::{args, is_alive, skipped, until, within};
 
 const SECRET: &str = "SECRET";
 
-/// With a secret beside it, and one in a folder whose name begins like its own.
-fn tempting() -> Bench {
-    let bench = Bench::jailed();
-    fs::write(bench.outside("secret"), SECRET).expect("written");
-    fs::create_dir(bench.outside("work-evil")).expect("made");
-    fs::write(bench.outside("work-evil/secret"), SECRET).expect("written");
-    bench.put("own", "own");
-    bench
+/// A jailed toolbox with a secret outside, and another one in a directory with a similar name.
+fn jailed_with_secrets() -> ToolFixture {
+    let fixture = ToolFixture::jailed();
+    fs::write(fixture.outside("secret"), SECRET).unwrap();
+    fs::create_dir(fixture.outside("work-evil")).unwrap();
+    fs::write(fixture.outside("work-evil/secret"), SECRET).unwrap();
+    fixture.put("own", "own");
+    fixture
 }
 
-fn untouched(bench: &Bench) {
+fn check_untouched(fixture: &ToolFixture) {
     for path in ["secret", "work-evil/secret"] {
-        let text = fs::read_to_string(bench.outside(path)).expect("still there");
+        let text = fs::read_to_string(fixture.outside(path)).unwrap();
         assert_eq!(text, SECRET);
     }
     for (folder, count) in [(".", 4), ("work-evil", 1)] {
-        let there = fs::read_dir(bench.outside(folder))
-            .expect("a folder")
-            .count();
+        let there = fs::read_dir(fixture.outside(folder)).unwrap().count();
         assert_eq!(there, count, "in {folder}");
     }
-    bench.nothing_left();
+    fixture.check_nothing_left();
 }
 
 fn calls(path: &str) -> [(&'static str, Value); 3] {
@@ -43,9 +41,9 @@ fn calls(path: &str) -> [(&'static str, Value); 3] {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_reached_by_any_name() {
-    let bench = tempting();
-    let outside = |path: &str| bench.outside(path).display().to_string();
+async fn files_outside_are_unreachable_by_any_path() {
+    let fixture = jailed_with_secrets();
+    let outside = |path: &str| fixture.outside(path).display().to_string();
     for (target, link) in [
         ("../secret", "relative"),
         ("..", "up"),
@@ -56,11 +54,11 @@ async fn nothing_outside_is_reached_by_any_name() {
         ("/proc/self/cwd", "proc_cwd"),
         ("relative", "chained"),
     ] {
-        symlink(target, bench.at(link)).expect("linked");
+        symlink(target, fixture.at(link)).unwrap();
     }
-    symlink(bench.outside("secret"), bench.at("absolute")).expect("linked");
-    symlink(bench.at("own"), bench.at("absolute_inside")).expect("linked");
-    fs::create_dir(bench.at("sub")).expect("made");
+    symlink(fixture.outside("secret"), fixture.at("absolute")).unwrap();
+    symlink(fixture.at("own"), fixture.at("absolute_inside")).unwrap();
+    fs::create_dir(fixture.at("sub")).unwrap();
     let out = "leads out of";
     let beyond = "is outside of";
     for (path, why) in [
@@ -95,72 +93,72 @@ async fn nothing_outside_is_reached_by_any_name() {
         ("/dev/zero", beyond),
     ] {
         for (tool, with) in calls(path) {
-            let text = bench.err(tool, with).await;
+            let text = fixture.err(tool, with).await;
             assert!(text.contains(why), "{tool} {path}: {text}");
             assert!(!text.contains(SECRET), "{tool} {path}: {text}");
         }
     }
-    untouched(&bench);
+    check_untouched(&fixture);
 }
 
 #[tokio::test]
-async fn what_is_inside_is_reached_by_all_its_names() {
-    let bench = tempting();
-    fs::create_dir_all(bench.at("a/b")).expect("made");
-    symlink("../own", bench.at("a/link")).expect("linked");
-    symlink("a/b", bench.at("b")).expect("linked");
-    let own = bench.at("own").display().to_string();
+async fn files_inside_are_reachable_by_any_path() {
+    let fixture = jailed_with_secrets();
+    fs::create_dir_all(fixture.at("a/b")).unwrap();
+    symlink("../own", fixture.at("a/link")).unwrap();
+    symlink("a/b", fixture.at("b")).unwrap();
+    let own = fixture.at("own").display().to_string();
     for path in ["own", "./own", "a/../own", "a/link", "b/../link", &own] {
-        has(&bench.read(path).await, "\town\n");
+        has(&fixture.read(path).await, "\town\n");
     }
-    // A dangling link within, and what is no file.
-    symlink("nowhere", bench.at("dangling")).expect("linked");
-    rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), 0o600.into()).expect("made");
+    // A dangling symlink inside the jail, and a FIFO.
+    symlink("nowhere", fixture.at("dangling")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, fixture.at("fifo"), 0o600.into()).unwrap();
     for (tool, with) in calls("dangling") {
         has(
-            &bench.err(tool, with).await,
+            &fixture.err(tool, with).await,
             "is a symlink to `nowhere`, which does not exist",
         );
     }
     for (tool, with) in calls("fifo") {
-        has(&bench.err(tool, with).await, "is a FIFO, not a file");
+        has(&fixture.err(tool, with).await, "is a FIFO, not a file");
     }
-    untouched(&bench);
+    check_untouched(&fixture);
 }
 
 #[tokio::test]
-async fn it_is_opened_and_closed_while_it_runs() {
-    let bench = tempting();
-    assert!(bench.toolbox.is_jailed());
+async fn the_jail_can_be_switched_off_and_on() {
+    let fixture = jailed_with_secrets();
+    assert!(fixture.toolbox.is_jailed());
     has(
-        &bench.err("read", json!({"path": "../secret"})).await,
+        &fixture.err("read", json!({"path": "../secret"})).await,
         "leads out",
     );
-    bench.toolbox.set_jail(false).expect("opened");
-    has(&bench.read("../secret").await, SECRET);
-    bench.toolbox.set_jail(true).expect("closed");
+    fixture.toolbox.set_jail(false).unwrap();
+    has(&fixture.read("../secret").await, SECRET);
+    fixture.toolbox.set_jail(true).unwrap();
     has(
-        &bench.err("read", json!({"path": "../secret"})).await,
+        &fixture.err("read", json!({"path": "../secret"})).await,
         "leads out",
     );
-    // Renamed, it is still the folder that was meant, and what takes its name is not.
-    fs::rename(bench.toolbox.cwd(), bench.outside("moved")).expect("moved");
-    fs::create_dir(bench.toolbox.cwd()).expect("made");
-    bench.put("own", SECRET);
+    // The jail follows the renamed directory, and not a new one with the old name.
+    fs::rename(fixture.toolbox.cwd(), fixture.outside("moved")).unwrap();
+    fs::create_dir(fixture.toolbox.cwd()).unwrap();
+    fixture.put("own", SECRET);
     assert_eq!(
-        bench.read("own").await.trim(),
+        fixture.read("own").await.trim(),
         "1\town\n\n(no newline at the end of the file)"
     );
 }
 
 #[tokio::test]
-async fn a_hard_link_is_not_written_through() {
-    let bench = tempting();
-    fs::hard_link(bench.outside("secret"), bench.at("hard")).expect("linked");
-    bench
+async fn writing_a_hard_link_does_not_change_its_target() {
+    let fixture = jailed_with_secrets();
+    fs::hard_link(fixture.outside("secret"), fixture.at("hard")).unwrap();
+    fixture
         .ok("write", json!({"path": "hard", "content": "x"}))
         .await;
-    untouched(&bench);
+    check_untouched(&fixture);
 }
 
 fn can_confine() -> bool {
@@ -173,14 +171,14 @@ fn can_confine() -> bool {
 }
 
 #[tokio::test]
-async fn commands_are_held_by_the_kernel() {
+async fn commands_are_confined_by_the_kernel() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    let port = listener.local_addr().expect("an address").port();
-    let outside = bench.outside("").display().to_string();
+    let fixture = jailed_with_secrets();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let outside = fixture.outside("").display().to_string();
     let command = format!(
         "echo new > inside && cat inside own; echo
         cat {outside}secret ../work-evil/secret && echo READ
@@ -195,7 +193,7 @@ async fn commands_are_held_by_the_kernel() {
         t=$(mktemp) && echo tmp > $t && cat $t",
         std::process::id()
     );
-    let text = bench.bash(&command).await;
+    let text = fixture.bash(&command).await;
     has(&text, "new\nown\n");
     has(&text, "tmp\n");
     for escaped in ["READ", SECRET, "WROTE", "TALKED"] {
@@ -205,42 +203,42 @@ async fn commands_are_held_by_the_kernel() {
         assert!(!text.contains("SIGNALLED"), "{text}");
     }
     assert!(is_alive(&std::process::id().to_string()));
-    assert_eq!(bench.get("inside"), b"new\n");
-    // It has put its temporary files into the scratch folder.
-    fs::remove_dir_all(bench.outside("scratch")).expect("removed");
-    fs::create_dir(bench.outside("scratch")).expect("made");
-    let text = fs::read_to_string(bench.outside("secret")).expect("still there");
+    assert_eq!(fixture.get("inside"), b"new\n");
+    // The command's temporary files are in the scratch directory.
+    fs::remove_dir_all(fixture.outside("scratch")).unwrap();
+    fs::create_dir(fixture.outside("scratch")).unwrap();
+    let text = fs::read_to_string(fixture.outside("secret")).unwrap();
     assert_eq!(text, SECRET);
-    bench.nothing_left();
-    // And is free again when the jail is open.
-    bench.toolbox.set_jail(false).expect("opened");
-    has(&bench.bash("cat ../secret").await, SECRET);
+    fixture.check_nothing_left();
+    // Without the jail the command is not confined.
+    fixture.toolbox.set_jail(false).unwrap();
+    has(&fixture.bash("cat ../secret").await, SECRET);
 }
 
-/// A file that `bash` put into the scratch folder leads `read` nowhere.
+/// A symlink that `bash` creates in the scratch directory must not let `read` escape.
 #[tokio::test]
-async fn the_scratch_folder_is_no_way_out() {
+async fn the_scratch_directory_does_not_allow_an_escape() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
-    // For as long as the command runs, which is as long as its temporary files are there.
+    let fixture = jailed_with_secrets();
+    // The temporary files exist only while the command runs.
     let cancel = CancellationToken::new();
     let command = "ln -s ../../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"; echo \"$TMPDIR\" > here; mv here there; sleep 600";
-    let running = bench
+    let running = fixture
         .toolbox
         .run("bash", args(json!({"command": command})), |_| {}, &cancel);
     let trying = async {
-        until("the files are there", || bench.at("there").exists()).await;
-        let folder = String::from_utf8(bench.get("there")).expect("a path");
+        until("the files exist", || fixture.at("there").exists()).await;
+        let folder = String::from_utf8(fixture.get("there")).unwrap();
         let at = |path: &str| format!("{}/{path}", folder.trim());
-        has(&bench.read(&at("file")).await, "\tx\n");
+        has(&fixture.read(&at("file")).await, "\tx\n");
         has(
-            &bench.err("read", json!({"path": at("link")})).await,
+            &fixture.err("read", json!({"path": at("link")})).await,
             "leads out",
         );
         has(
-            &bench
+            &fixture
                 .err("write", json!({"path": at("file"), "content": ""}))
                 .await,
             "read-only in the jail",
@@ -254,71 +252,71 @@ async fn the_scratch_folder_is_no_way_out() {
 }
 
 #[tokio::test]
-async fn another_sessions_outputs_cannot_be_read_once_it_has_begun() {
+async fn outputs_of_another_session_are_unreadable() {
     if !can_confine() {
         return;
     }
-    let bench = tempting();
-    bench.bash("seq 1 20000").await;
-    let outputs = fs::read_dir(bench.outside("scratch/output")).expect("a folder");
-    let path = outputs.last().expect("one").expect("an entry").path();
+    let fixture = jailed_with_secrets();
+    fixture.bash("seq 1 20000").await;
+    let outputs = fs::read_dir(fixture.outside("scratch/output")).unwrap();
+    let path = outputs.last().unwrap().unwrap().path();
     let with = json!({"path": path, "limit": 1});
-    bench.ok("read", with.clone()).await;
+    fixture.ok("read", with.clone()).await;
     let cat = format!("cat {} | wc -l", path.display());
-    has(&bench.bash(&cat).await, "20000");
+    has(&fixture.bash(&cat).await, "20000");
 
-    bench
+    fixture
         .toolbox
-        .set_scratch(bench.outside("another"))
-        .expect("set");
-    has(&bench.err("read", with.clone()).await, "is outside of");
-    assert!(!bench.bash(&cat).await.contains("20000"));
-    bench.bash("seq 1 20000").await;
-    assert!(bench.outside("another/output").exists());
+        .set_scratch(fixture.outside("another"))
+        .unwrap();
+    has(&fixture.err("read", with.clone()).await, "is outside of");
+    assert!(!fixture.bash(&cat).await.contains("20000"));
+    fixture.bash("seq 1 20000").await;
+    assert!(fixture.outside("another/output").exists());
 
-    bench
+    fixture
         .toolbox
-        .set_scratch(bench.outside("scratch"))
-        .expect("set");
-    bench.ok("read", with).await;
+        .set_scratch(fixture.outside("scratch"))
+        .unwrap();
+    fixture.ok("read", with).await;
 }
 
 #[tokio::test]
-async fn where_the_kernel_cannot_hold_it_a_command_is_refused() {
+async fn bash_fails_if_the_kernel_cannot_enforce_the_jail() {
     let probed = Support::probe();
     for support in [
         Support::none(),
         probed.without_seccomp(),
         probed.at_most_landlock(2),
     ] {
-        let bench = Bench::set_up(|config| {
+        let fixture = ToolFixture::set_up(|config| {
             config.jail = true;
             config.support = support;
         });
-        let text = bench.err("bash", json!({"command": "touch x"})).await;
+        let text = fixture.err("bash", json!({"command": "touch x"})).await;
         has(
             &text,
             "cannot run bash in the jail on this system (not enforced: ",
         );
         has(&text, "/unjail");
-        assert!(!bench.at("x").exists());
-        bench.toolbox.set_jail(false).expect("opened");
-        bench.bash("touch x").await;
+        assert!(!fixture.at("x").exists());
+        fixture.toolbox.set_jail(false).unwrap();
+        fixture.bash("touch x").await;
     }
 }
 
 #[tokio::test]
-async fn the_network_can_be_granted() {
+async fn network_access_can_be_granted() {
     if !can_confine() {
         return;
     }
-    let bench = Bench::set_up(|config| {
+    let fixture = ToolFixture::set_up(|config| {
         config.jail = true;
         config.jail_net = Net::All;
     });
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    let port = listener.local_addr().expect("an address").port();
-    let text = bench
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let text = fixture
         .bash(&format!(
             "(exec 3<> /dev/tcp/127.0.0.1/{port}) && echo TALKED"
         ))

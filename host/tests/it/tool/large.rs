@@ -4,42 +4,42 @@ use std::{fs::File, io::Write};
 
 use serde_json::json;
 
-use super::{Bench, has};
-use crate::support::{alone, resident_kib};
+use super::{ToolFixture, has};
+use crate::support::{resident_kib, run_in_own_process};
 
 const SIZE: u64 = 100 << 20;
 
 #[tokio::test]
-async fn a_text_of_100_mb_is_read_in_little_memory() {
-    alone!();
-    let bench = Bench::new();
-    let mut file = File::create(bench.at("text")).expect("made");
-    // 16 bytes each, so that a line's number says where it is.
-    let lines = usize::try_from(SIZE).expect("fits") / 16;
+async fn a_100_mb_text_is_read_in_bounded_memory() {
+    run_in_own_process!();
+    let fixture = ToolFixture::new();
+    let mut file = File::create(fixture.at("text")).unwrap();
+    // Lines of 16 bytes, so that a line number gives its offset.
+    let lines = usize::try_from(SIZE).unwrap() / 16;
     for block in 0..lines / 65_536 {
         let text: Vec<String> = (0..65_536)
             .map(|n| format!("line {:>10}\n", block * 65_536 + n + 1))
             .collect();
-        file.write_all(text.concat().as_bytes()).expect("written");
+        file.write_all(text.concat().as_bytes()).unwrap();
     }
-    file.write_all(b"the end").expect("written");
+    file.write_all(b"the end").unwrap();
     let before = resident_kib();
-    has(&bench.read("text").await, "continue with offset=2001");
+    has(&fixture.read("text").await, "continue with offset=2001");
     let far = 6_000_000;
-    let text = bench
+    let text = fixture
         .ok("read", json!({"path": "text", "offset": far, "limit": 1}))
         .await;
     has(&text, &format!("{far:>6}\tline {far:>10}\n"));
-    let text = bench
+    let text = fixture
         .ok("read", json!({"path": "text", "offset": lines + 1}))
         .await;
     has(&text, "the end\n\n(no newline at the end of the file)");
-    let text = bench
+    let text = fixture
         .err("read", json!({"path": "text", "offset": lines + 2}))
         .await;
     has(&text, "has only 6,553,601 lines");
     let edits = json!([{"old_text": "the end", "new_text": "x"}]);
-    let text = bench
+    let text = fixture
         .err("edit", json!({"path": "text", "edits": edits}))
         .await;
     has(&text, "has 104,857,607 bytes, and the limit is 16,777,216");
@@ -48,50 +48,52 @@ async fn a_text_of_100_mb_is_read_in_little_memory() {
 }
 
 #[tokio::test]
-async fn one_line_of_100_mb_and_a_binary_of_100_mb() {
-    alone!();
-    let bench = Bench::new();
-    let mut file = File::create(bench.at("line")).expect("made");
+async fn a_100_mb_line_and_a_100_mb_binary_are_read_in_bounded_memory() {
+    run_in_own_process!();
+    let fixture = ToolFixture::new();
+    let mut file = File::create(fixture.at("line")).unwrap();
     for _ in 0..100 {
-        file.write_all(&vec![b'x'; 1 << 20]).expect("written");
+        file.write_all(&vec![b'x'; 1 << 20]).unwrap();
     }
-    File::create(bench.at("hole"))
-        .expect("made")
+    File::create(fixture.at("hole"))
+        .unwrap()
         .set_len(SIZE)
-        .expect("grown");
+        .unwrap();
     let before = resident_kib();
-    let text = bench.read("line").await;
+    let text = fixture.read("line").await;
     has(&text, "line 1 is truncated after 2000 of 104,857,600 bytes");
     has(&text, "no newline at the end");
-    let text = bench.err("read", json!({"path": "hole"})).await;
+    let text = fixture.err("read", json!({"path": "hole"})).await;
     has(&text, "NUL bytes (104,857,600 bytes)");
     let grown = resident_kib() - before;
     assert!(grown < 16 << 10, "{grown} KiB");
 }
 
 #[tokio::test]
-async fn the_largest_file_that_is_edited() {
-    let bench = Bench::new();
+async fn a_file_of_the_maximum_size_can_be_edited() {
+    let fixture = ToolFixture::new();
     let text = "a line of text\n".repeat((16 << 20) / 15);
-    bench.put("x", format!("first\n{}", &text[..text.len() - 15]));
+    fixture.put("x", format!("first\n{}", &text[..text.len() - 15]));
     let edits = json!([{"old_text": "first", "new_text": "1st"}]);
-    let shown = bench.ok("edit", json!({"path": "x", "edits": edits})).await;
+    let shown = fixture
+        .ok("edit", json!({"path": "x", "edits": edits}))
+        .await;
     has(&shown, "-first\n+1st\n a line of text\n");
-    assert!(bench.get("x").starts_with(b"1st\na line"));
+    assert!(fixture.get("x").starts_with(b"1st\na line"));
 }
 
-/// An output of 100 MB goes through in little memory, and not all of it is kept.
+/// Only the first 64 MiB are stored.
 #[tokio::test]
-async fn an_output_of_100_mb() {
-    alone!();
-    let bench = Bench::new();
+async fn a_100_mb_output_is_read_in_bounded_memory() {
+    run_in_own_process!();
+    let fixture = ToolFixture::new();
     let before = resident_kib();
-    let text = bench
+    let text = fixture
         .bash("yes 123456789012345 | head -c 104857600; echo end")
         .await;
     has(&text, "the first 67108864 bytes are in");
     has(&text, "end\n");
     let grown = resident_kib() - before;
     assert!(grown < 16 << 10, "{grown} KiB");
-    bench.nothing_left();
+    fixture.check_nothing_left();
 }

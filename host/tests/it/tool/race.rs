@@ -1,4 +1,4 @@
-//! Links that are swapped in while the tools work.
+//! Symlinks that are swapped in while the tools run.
 
 use std::{
     fs,
@@ -16,66 +16,67 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Bench, no_temporary_in, said};
-use crate::support::soak;
+use super::{ToolFixture, check_no_temporary_files, text_of};
+use crate::support::soak_factor;
 
 const SECRET: &str = "SECRET old";
 
-/// In memory where that is possible: what is raced against is the kernel, not a disk.
+/// A directory in memory if possible, so that disk access does not slow down the race.
 fn fast_folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok());
     made.flatten()
-        .unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
+        .unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
-/// Exchanges what two names stand for, pair after pair, over and over.
+/// Exchanges the two paths of each pair in a loop, until `over` is set.
 fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !over.load(Ordering::Relaxed) {
         for (a, b) in pairs {
-            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("exchanged");
+            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
             swaps += 1;
         }
-        // As fast as it can it would hold up every other process that looks up a path, not only this race.
+        // Without a pause this would block path lookups of all other processes.
         thread::sleep(Duration::from_micros(1));
     }
     swaps
 }
 
-fn untouched(outside: &Path) {
-    let text = fs::read_to_string(outside.join("file")).expect("still there");
+fn check_untouched(outside: &Path) {
+    let text = fs::read_to_string(outside.join("file")).unwrap();
     assert_eq!(text, SECRET);
     let names: Vec<_> = fs::read_dir(outside)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(names, ["file"]);
 }
 
-/// Five thousand rounds of each tool; `ZOT_SOAK=20` makes it a hundred thousand.
+/// 12,500 rounds. `ZOT_SOAK` multiplies this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_that_is_swapped_in_never_leads_out() {
-    let bench = Bench::set_up_in(fast_folder(), |config| config.jail = true);
-    let outside = bench.outside("outside");
-    fs::create_dir(&outside).expect("made");
-    fs::write(outside.join("file"), SECRET).expect("written");
-    // A folder and a link to the one outside, a file and a link to the one outside.
-    fs::create_dir(bench.at("folder")).expect("made");
-    bench.put("folder/file", "own old");
-    symlink("../outside", bench.at("folder.link")).expect("linked");
-    bench.put("file", "own old");
-    symlink(outside.join("file"), bench.at("file.link")).expect("linked");
+async fn a_swapped_symlink_never_leads_out_of_the_jail() {
+    let fixture = ToolFixture::set_up_in(fast_folder(), |config| config.jail = true);
+    let outside = fixture.outside("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("file"), SECRET).unwrap();
+    // A directory and a file, each with a symlink to its counterpart outside.
+    fs::create_dir(fixture.at("folder")).unwrap();
+    fixture.put("folder/file", "own old");
+    symlink("../outside", fixture.at("folder.link")).unwrap();
+    fixture.put("file", "own old");
+    symlink(outside.join("file"), fixture.at("file.link")).unwrap();
 
     let over = Arc::new(AtomicBool::new(false));
-    let pairs = ["folder", "file"].map(|name| (bench.at(name), bench.at(&format!("{name}.link"))));
+    let pairs =
+        ["folder", "file"].map(|name| (fixture.at(name), fixture.at(&format!("{name}.link"))));
     let swapper = thread::spawn({
         let over = Arc::clone(&over);
         move || swap(&pairs, &over)
     });
     let paths = ["folder/file", "file", "folder/../folder/file"];
     let (mut done, mut refused) = ([0; 3], [0; 3]);
-    for round in 0..12_500 * soak() {
+    for round in 0..12_500 * soak_factor() {
         let path = paths[round % paths.len()];
         let new = if path == "folder/file" && round % 2 == 0 {
             "folder/new"
@@ -89,8 +90,8 @@ async fn a_link_that_is_swapped_in_never_leads_out() {
             ("edit", json!({"path": path, "edits": edits})),
         ];
         for (index, (tool, with)) in calls.into_iter().enumerate() {
-            let outcome = bench.run(tool, with).await;
-            let text = said(&outcome);
+            let outcome = fixture.run(tool, with).await;
+            let text = text_of(&outcome);
             assert!(!text.contains("SECRET"), "{tool} {path}: {text}");
             if outcome.is_error {
                 refused[index] += 1;
@@ -99,14 +100,14 @@ async fn a_link_that_is_swapped_in_never_leads_out() {
             }
         }
         if round % 100 == 0 {
-            untouched(&outside);
+            check_untouched(&outside);
         }
     }
     over.store(true, Ordering::Relaxed);
     let swaps = swapper.join().expect("no panic");
-    untouched(&outside);
-    no_temporary_in(bench.folder.path());
-    // It was a race.
+    check_untouched(&outside);
+    check_no_temporary_files(fixture.folder.path());
+    // Both outcomes must occur, or there was no race.
     eprintln!("{swaps} swaps; read, write, edit: done {done:?}, refused {refused:?}");
     assert!(swaps > 1000, "{swaps}");
     assert!(

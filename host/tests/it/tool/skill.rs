@@ -4,12 +4,12 @@ use serde_json::json;
 use tempfile::TempDir;
 use zot_host::{home::Home, tool::Skills};
 
-use super::{Bench, has};
+use super::{ToolFixture, has};
 
 fn put(folder: &Path, name: &str, text: &str) {
     let folder = folder.join(name);
-    fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join("SKILL.md"), text).expect("written");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), text).unwrap();
 }
 
 fn skill(name: &str, description: &str, body: &str) -> String {
@@ -23,9 +23,9 @@ struct Places {
 
 impl Places {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
-        fs::create_dir(folder.path().join("project")).expect("made");
+        fs::create_dir(folder.path().join("project")).unwrap();
         Self { folder, home }
     }
 
@@ -39,31 +39,28 @@ impl Places {
 }
 
 #[tokio::test]
-async fn the_built_in_one_is_there() {
-    let bench = Bench::new();
-    let names: Vec<_> = bench
+async fn the_built_in_skill_is_available() {
+    let fixture = ToolFixture::new();
+    let names: Vec<_> = fixture
         .toolbox
         .skills()
         .iter()
         .map(|it| it.name.clone())
         .collect();
     assert_eq!(names, ["write-zot-extension"]);
-    let prompt = bench.toolbox.skills().prompt();
+    let prompt = fixture.toolbox.skills().prompt();
     has(&prompt, "\n- write-zot-extension: ");
-    let body = bench
+    let body = fixture
         .ok("skill", json!({"name": "write-zot-extension"}))
         .await;
     has(&body, "register_tool");
     assert!(
         body.starts_with("# Write a zot extension"),
-        "the body alone"
+        "only the body is returned"
     );
-    let text = bench.err("skill", json!({"name": "cook"})).await;
-    assert_eq!(
-        text,
-        "unknown skill `cook`; available: write-zot-extension"
-    );
-    let spec = bench.toolbox.specs().pop().expect("the last");
+    let text = fixture.err("skill", json!({"name": "cook"})).await;
+    assert_eq!(text, "unknown skill `cook`; available: write-zot-extension");
+    let spec = fixture.toolbox.specs().pop().unwrap();
     assert_eq!(
         spec.schema["properties"]["name"]["enum"],
         json!(["write-zot-extension"])
@@ -71,7 +68,7 @@ async fn the_built_in_one_is_there() {
 }
 
 #[tokio::test]
-async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
+async fn the_first_skill_of_a_name_wins_and_can_replace_a_built_in_one() {
     let places = Places::new();
     let project = places.project();
     let folders = [
@@ -81,7 +78,7 @@ async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
         project.join(".agents/skills"),
     ];
     for (index, folder) in folders.iter().enumerate() {
-        // Each has those that the ones after it have.
+        // Each folder also has the skills of all later ones.
         for name in index..folders.len() {
             let name = format!("skill-{name}");
             put(
@@ -99,22 +96,19 @@ async fn the_first_of_a_name_counts_and_a_built_in_one_can_be_replaced() {
     let skills = places.find();
     assert_eq!(skills.warnings(), Vec::<String>::new());
     for name in 0..folders.len() {
-        let found = skills.get(&format!("skill-{name}")).expect("found");
+        let found = skills.get(&format!("skill-{name}")).unwrap();
         assert_eq!(found.description, "from 0");
         assert_eq!(found.folder(), Some(folders[0].join(&found.name)));
     }
     assert_eq!(
-        skills
-            .get("write-zot-extension")
-            .expect("found")
-            .description,
+        skills.get("write-zot-extension").unwrap().description,
         "ours"
     );
     assert_eq!(skills.iter().count(), 5);
 }
 
 #[tokio::test]
-async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
+async fn a_skill_is_read_on_demand_and_names_its_directory() {
     let places = Places::new();
     let folder = places.home.path().join("skills");
     put(
@@ -122,18 +116,15 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
         "tea",
         &skill("tea", ">\n  How to\n  make tea", "Boil water."),
     );
-    fs::write(folder.join("tea/pot.txt"), "pot").expect("written");
+    fs::write(folder.join("tea/pot.txt"), "pot").unwrap();
     let skills = places.find();
-    assert_eq!(
-        skills.get("tea").expect("found").description,
-        "How to make tea"
-    );
-    let bench = Bench::set_up(|config| {
+    assert_eq!(skills.get("tea").unwrap().description, "How to make tea");
+    let fixture = ToolFixture::set_up(|config| {
         config.skills = skills;
         config.jail = true;
     });
     let folder = folder.join("tea");
-    let body = bench.ok("skill", json!({"name": "tea"})).await;
+    let body = fixture.ok("skill", json!({"name": "tea"})).await;
     assert_eq!(
         body,
         format!(
@@ -141,27 +132,27 @@ async fn a_body_is_read_when_it_is_asked_for_and_says_where_its_files_are() {
             folder.display()
         )
     );
-    // In the jail too.
+    // The directory is readable in the jail too.
     let pot = folder.join("pot.txt").display().to_string();
-    has(&bench.read(&pot).await, "pot");
+    has(&fixture.read(&pot).await, "pot");
     put(
-        folder.parent().expect("a folder"),
+        folder.parent().unwrap(),
         "tea",
         &skill("tea", "x", "Boil milk."),
     );
     has(
-        &bench.ok("skill", json!({"name": "tea"})).await,
+        &fixture.ok("skill", json!({"name": "tea"})).await,
         "Boil milk.",
     );
-    fs::remove_file(folder.join("SKILL.md")).expect("removed");
+    fs::remove_file(folder.join("SKILL.md")).unwrap();
     has(
-        &bench.err("skill", json!({"name": "tea"})).await,
+        &fixture.err("skill", json!({"name": "tea"})).await,
         "cannot read skill `tea`: ",
     );
 }
 
 #[tokio::test]
-async fn what_is_no_skill_is_named_and_the_rest_counts() {
+async fn invalid_skills_are_reported_and_the_others_load() {
     let places = Places::new();
     let folder = places.project().join(".zot/skills");
     put(&folder, "good", &skill("good", "good", ""));
@@ -176,18 +167,17 @@ async fn what_is_no_skill_is_named_and_the_rest_counts() {
         "large",
         &skill("large", "x", &"x".repeat(70 << 10)),
     );
-    fs::create_dir(folder.join("empty")).expect("made");
-    fs::write(folder.join("README.md"), "").expect("written");
+    fs::create_dir(folder.join("empty")).unwrap();
+    fs::write(folder.join("README.md"), "").unwrap();
     fs::write(
         places.folder.path().join("secret"),
         skill("secret", "x", "x"),
     )
-    .expect("written");
-    fs::create_dir(folder.join("link")).expect("made");
-    symlink("../../../../secret", folder.join("link/SKILL.md")).expect("linked");
-    fs::create_dir(folder.join("fifo")).expect("made");
-    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("fifo/SKILL.md"), 0o600.into())
-        .expect("made");
+    .unwrap();
+    fs::create_dir(folder.join("link")).unwrap();
+    symlink("../../../../secret", folder.join("link/SKILL.md")).unwrap();
+    fs::create_dir(folder.join("fifo")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("fifo/SKILL.md"), 0o600.into()).unwrap();
     let skills = places.find();
     let names: Vec<_> = skills.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["good", "write-zot-extension"]);
@@ -204,10 +194,7 @@ async fn what_is_no_skill_is_named_and_the_rest_counts() {
         ("wordless", "missing `description`"),
         ("wordy", "longer than 1024 characters"),
     ]) {
-        has(
-            warning,
-            &format!("/.zot/skills/{name}/SKILL.md`: "),
-        );
+        has(warning, &format!("/.zot/skills/{name}/SKILL.md`: "));
         has(warning, why);
     }
     assert_eq!(warnings.len(), 10, "{warnings:?}");

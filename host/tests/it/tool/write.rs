@@ -5,93 +5,96 @@ use std::{
 
 use serde_json::json;
 
-use super::{Bench, has};
+use super::{ToolFixture, has};
 
 fn with(path: &str, content: &str) -> serde_json::Value {
     json!({"path": path, "content": content})
 }
 
 #[tokio::test]
-async fn a_file_is_made_with_what_is_above_it_and_replaced() {
+async fn write_creates_parent_directories_and_replaces_files() {
     for jail in [false, true] {
-        let bench = Bench::set_up(|config| config.jail = jail);
-        let text = bench.ok("write", with("a/b/c", "one\ntwo\n")).await;
+        let fixture = ToolFixture::set_up(|config| config.jail = jail);
+        let text = fixture.ok("write", with("a/b/c", "one\ntwo\n")).await;
         assert_eq!(text, "created `a/b/c`: 2 lines, 8 bytes");
-        let text = bench.ok("write", with("a/b/c", "x\r\ny")).await;
-        assert_eq!(text, "replaced `a/b/c`: 2 lines, 4 bytes (previously 8 bytes)");
-        assert_eq!(bench.get("a/b/c"), b"x\r\ny");
-        let absolute = bench.at("d/e").display().to_string();
-        bench.ok("write", with(&absolute, "")).await;
-        assert_eq!(bench.get("d/e"), b"");
-        bench.nothing_left();
+        let text = fixture.ok("write", with("a/b/c", "x\r\ny")).await;
+        assert_eq!(
+            text,
+            "replaced `a/b/c`: 2 lines, 4 bytes (previously 8 bytes)"
+        );
+        assert_eq!(fixture.get("a/b/c"), b"x\r\ny");
+        let absolute = fixture.at("d/e").display().to_string();
+        fixture.ok("write", with(&absolute, "")).await;
+        assert_eq!(fixture.get("d/e"), b"");
+        fixture.check_nothing_left();
     }
 }
 
 #[tokio::test]
-async fn the_mode_stays_and_a_new_file_has_the_usual_one() {
-    let bench = Bench::new();
+async fn write_keeps_the_file_mode_and_new_files_get_the_default() {
+    let fixture = ToolFixture::new();
     let mode = |path: &str| {
-        let found = fs::metadata(bench.at(path)).expect("a file");
+        let found = fs::metadata(fixture.at(path)).unwrap();
         found.permissions().mode() & 0o7777
     };
-    bench
+    fixture
         .bash(
             "umask 022; touch usual; printf x > run; chmod 751 run; printf x > own; chmod 600 own",
         )
         .await;
     for path in ["new", "run", "own"] {
-        bench.ok("write", with(path, "y")).await;
+        fixture.ok("write", with(path, "y")).await;
     }
     assert_eq!((mode("run"), mode("own")), (0o751, 0o600));
-    // Whatever the mask of whoever runs this is.
-    fs::write(bench.at("as_usual"), "").expect("written");
+    // Compare with a new file, so that the test works with any umask.
+    fs::write(fixture.at("as_usual"), "").unwrap();
     assert_eq!(mode("new"), mode("as_usual"));
 }
 
 #[tokio::test]
-async fn it_is_another_file_under_the_name_and_never_half_of_one() {
-    let bench = Bench::new();
-    bench.put("x", "old");
-    fs::hard_link(bench.at("x"), bench.at("y")).expect("linked");
-    let before = fs::metadata(bench.at("x")).expect("a file").ino();
-    bench.ok("write", with("x", "new")).await;
-    assert_ne!(fs::metadata(bench.at("x")).expect("a file").ino(), before);
+async fn write_replaces_the_file_atomically() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "old");
+    fs::hard_link(fixture.at("x"), fixture.at("y")).unwrap();
+    let before = fs::metadata(fixture.at("x")).unwrap().ino();
+    fixture.ok("write", with("x", "new")).await;
+    assert_ne!(fs::metadata(fixture.at("x")).unwrap().ino(), before);
     assert_eq!(
-        (bench.get("x"), bench.get("y")),
+        (fixture.get("x"), fixture.get("y")),
         (b"new".to_vec(), b"old".to_vec())
     );
-    bench.nothing_left();
+    fixture.check_nothing_left();
 }
 
 #[tokio::test]
-async fn a_link_is_followed_and_stays() {
+async fn write_follows_symlinks_and_keeps_them() {
     for jail in [false, true] {
-        let bench = Bench::set_up(|config| config.jail = jail);
-        fs::create_dir(bench.at("real")).expect("made");
-        bench.put("real/file", "old");
-        symlink("real", bench.at("folder")).expect("linked");
-        symlink("../folder/file", bench.at("real/link")).expect("linked");
-        symlink("folder/link", bench.at("chain")).expect("linked");
-        bench.ok("write", with("chain", "new")).await;
-        assert_eq!(bench.get("real/file"), b"new");
+        let fixture = ToolFixture::set_up(|config| config.jail = jail);
+        fs::create_dir(fixture.at("real")).unwrap();
+        fixture.put("real/file", "old");
+        symlink("real", fixture.at("folder")).unwrap();
+        symlink("../folder/file", fixture.at("real/link")).unwrap();
+        symlink("folder/link", fixture.at("chain")).unwrap();
+        fixture.ok("write", with("chain", "new")).await;
+        assert_eq!(fixture.get("real/file"), b"new");
         for link in ["folder", "real/link", "chain"] {
-            assert!(bench.at(link).is_symlink(), "{link}");
+            assert!(fixture.at(link).is_symlink(), "{link}");
         }
-        symlink("nowhere", bench.at("dangling")).expect("linked");
-        let text = bench.err("write", with("dangling", "x")).await;
+        symlink("nowhere", fixture.at("dangling")).unwrap();
+        let text = fixture.err("write", with("dangling", "x")).await;
         has(
             &text,
             "`dangling` is a symlink to `nowhere`, which does not exist",
         );
-        assert!(!bench.at("nowhere").exists());
-        bench.nothing_left();
+        assert!(!fixture.at("nowhere").exists());
+        fixture.check_nothing_left();
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_stays() {
-    let bench = Bench::new();
-    bench
+async fn unwritable_paths_are_errors_and_stay_unchanged() {
+    let fixture = ToolFixture::new();
+    fixture
         .bash("mkfifo fifo; mkdir folder; echo x > file; ln -s loop loop")
         .await;
     for (path, why) in [
@@ -106,8 +109,8 @@ async fn what_cannot_be_written_is_refused_and_stays() {
         ("", "path is empty"),
         (&"x".repeat(300), "File name too long"),
     ] {
-        has(&bench.err("write", with(path, "x")).await, why);
+        has(&fixture.err("write", with(path, "x")).await, why);
     }
-    assert_eq!(bench.get("file"), b"x\n");
-    bench.nothing_left();
+    assert_eq!(fixture.get("file"), b"x\n");
+    fixture.check_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! The true limits, on in-memory pipes and paused time.
+//! The protocol's real limits, on in-memory pipes and paused time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,46 +14,49 @@ use zot_protocol::{
     Intercept, InterceptName, OnFailure, ToolCallIntercept, UserMessageIntercept, limits,
 };
 
-use crate::support::{no_args, played::Played};
+use crate::support::{in_memory::InMemoryExtension, no_args};
 
 fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_at_59_9_seconds_counts() {
-    let mut played = Played::ready().await;
-    let (result, _) = tokio::join!(played.tool(), played.answer_tool(seconds(59.9)));
+async fn a_tool_answer_after_59_9_seconds_counts() {
+    let mut extension = InMemoryExtension::ready().await;
+    let (result, _) = tokio::join!(extension.tool(), extension.answer_tool(seconds(59.9)));
     assert_eq!(result, Ok(0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_at_60_1_seconds_does_not_and_is_told() {
-    let mut played = Played::ready().await;
-    let (result, call) = tokio::join!(played.tool(), played.answer_tool(seconds(60.1)));
+async fn a_tool_times_out_after_60_seconds_and_is_cancelled() {
+    let mut extension = InMemoryExtension::ready().await;
+    let (result, call) = tokio::join!(extension.tool(), extension.answer_tool(seconds(60.1)));
     assert_eq!(result, Err(RequestError::Timeout(limits::TOOL)));
-    let cancel = played.hear().await;
+    let cancel = extension.hear().await;
     assert_eq!(cancel["type"], "tool_cancel");
     assert_eq!(cancel["id"], call["id"]);
-    played.say(json!({"type": "tea_time"})).await;
-    while !played.told.has("tea_time") {
+    extension.say(json!({"type": "tea_time"})).await;
+    while !extension.log.has("tea_time") {
         sleep(seconds(0.01)).await;
     }
-    assert!(played.told.has("nobody waits for it"), "its late result");
+    assert!(
+        extension.log.has("nobody waits for it"),
+        "the late result is logged"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_starts_the_clock_again_but_not_for_ever() {
-    let mut played = Played::ready().await;
+async fn progress_extends_the_deadline_up_to_the_total_limit() {
+    let mut extension = InMemoryExtension::ready().await;
     let start = Instant::now();
-    let calling = tokio::spawn(played.tool());
-    let call = played.hear().await;
+    let calling = tokio::spawn(extension.tool());
+    let call = extension.hear().await;
     while !calling.is_finished() {
         sleep(seconds(50.0)).await;
-        played
+        extension
             .say(json!({"type": "tool_progress", "id": call["id"], "text": "on and on"}))
             .await;
-        assert!(start.elapsed() < seconds(700.0), "it never ends");
+        assert!(start.elapsed() < seconds(700.0), "the call never times out");
     }
     let result = calling.await.expect("no panic");
     assert_eq!(result, Err(RequestError::Timeout(limits::TOOL_TOTAL)));
@@ -61,177 +64,185 @@ async fn progress_starts_the_clock_again_but_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_with_progress_may_take_longer_than_its_deadline() {
-    let mut played = Played::ready().await;
-    let calling = tokio::spawn(played.tool());
-    let call = played.hear().await;
+async fn a_tool_with_progress_may_exceed_its_deadline() {
+    let mut extension = InMemoryExtension::ready().await;
+    let calling = tokio::spawn(extension.tool());
+    let call = extension.hear().await;
     for _ in 0..5 {
         sleep(seconds(59.9)).await;
-        played
+        extension
             .say(json!({"type": "tool_progress", "id": call["id"], "text": "still there"}))
             .await;
     }
     sleep(seconds(59.9)).await;
-    played
+    extension
         .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
         .await;
     assert_eq!(calling.await.expect("no panic"), Ok(5));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interactive_tool_has_no_clock() {
-    let mut played = Played::ready().await;
-    let connection = Arc::clone(&played.connection);
+async fn an_interactive_tool_has_no_deadline() {
+    let mut extension = InMemoryExtension::ready().await;
+    let connection = Arc::clone(&extension.connection);
     let chain = CallChain::new("ask_the_user");
     let (result, _) = tokio::join!(
         connection.tool(&chain, no_args(), None, |_| {}),
-        played.answer_tool(Duration::from_secs(24 * 60 * 60)),
+        extension.answer_tool(Duration::from_secs(24 * 60 * 60)),
     );
     assert!(result.is_ok(), "{result:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_has_a_minute() {
-    let played = Played::ready().await;
+async fn a_command_times_out_after_60_seconds() {
+    let extension = InMemoryExtension::ready().await;
     let start = Instant::now();
-    let answer = played.connection.command("say", "hi").await;
+    let answer = extension.connection.command("say", "hi").await;
     assert_eq!(answer, Err(RequestError::Timeout(limits::COMMAND)));
     assert_eq!(start.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hello_is_asked_after_at_5_seconds_and_waited_for_30() {
-    let played = Played::start();
+async fn a_missing_hello_is_noted_after_5_seconds_and_fatal_after_30() {
+    let extension = InMemoryExtension::start();
     let start = Instant::now();
     sleep(seconds(4.9)).await;
-    assert!(!played.told.has("has not said hello"));
+    assert!(!extension.log.has("has not said hello"));
     sleep(seconds(0.2)).await;
-    assert!(played.told.has("Info: has not said hello for 5s"));
-    let why = played.ended().await;
+    assert!(extension.log.has("Info: has not said hello for 5s"));
+    let why = extension.ended().await;
     assert_eq!(why, "was ended: no hello within 30s");
     assert_eq!(start.elapsed().as_secs(), 30);
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_taken_for_ready_after_250_ms_without_a_frame() {
-    let mut played = Played::start();
-    played.say(json!({"type": "hello", "name": "played"})).await;
+async fn an_extension_becomes_ready_after_250_ms_without_a_frame() {
+    let mut extension = InMemoryExtension::start();
+    extension
+        .say(json!({"type": "hello", "name": "played"}))
+        .await;
     for name in ["a", "b", "c"] {
         sleep(seconds(0.24)).await;
         let register = json!({"type": "register_command", "name": name});
-        played.say(register).await;
+        extension.say(register).await;
     }
     sleep(seconds(0.24)).await;
-    assert_eq!(*played.connection.stage().borrow(), Stage::Registering);
+    assert_eq!(*extension.connection.stage().borrow(), Stage::Registering);
     sleep(seconds(0.02)).await;
-    assert_eq!(*played.connection.stage().borrow(), Stage::Ready);
-    assert_eq!(played.connection.registered().commands.len(), 3);
+    assert_eq!(*extension.connection.stage().borrow(), Stage::Ready);
+    assert_eq!(extension.connection.registered().commands.len(), 3);
 }
 
-/// Half as large as a frame may be: many times what a pipe holds.
-fn large() -> Intercept {
+/// An event of half the maximum frame size, which is many times the size of a pipe buffer.
+fn large_event() -> Intercept {
     UserMessageIntercept::new("x".repeat(limits::FRAME_BYTES / 2)).into()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_may_stall_for_5_seconds_and_not_longer() {
-    let played = Played::ready().await;
+async fn a_write_stalled_for_5_seconds_disconnects() {
+    let extension = InMemoryExtension::ready().await;
     let start = Instant::now();
-    // Given up at once, so that nothing is pending.
-    let asked = played.connection.intercept(&large(), start).await;
+    // Cancelled at once, so that no request is pending.
+    let asked = extension.connection.intercept(&large_event(), start).await;
     assert!(matches!(asked, Err(Failure::Timeout(_))));
-    let why = played.ended().await;
+    let why = extension.ended().await;
     assert_eq!(why, "was disconnected: it read nothing for 5s");
     assert_eq!(start.elapsed().as_secs(), 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stall_does_not_count_while_a_request_is_pending() {
-    let mut played = Played::ready().await;
-    let calling = tokio::spawn(played.tool());
-    let call = played.hear().await;
+async fn a_write_may_stall_while_a_request_is_pending() {
+    let mut extension = InMemoryExtension::ready().await;
+    let calling = tokio::spawn(extension.tool());
+    let call = extension.hear().await;
     let start = Instant::now();
-    let asked = played.connection.intercept(&large(), start).await;
+    let asked = extension.connection.intercept(&large_event(), start).await;
     assert!(asked.is_err());
     sleep(seconds(50.0)).await;
-    assert!(!played.connection.has_ended(), "busy with the call");
-    played
+    assert!(!extension.connection.has_ended(), "busy with the call");
+    extension
         .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
         .await;
     assert_eq!(calling.await.expect("no panic"), Ok(0));
     let answered = Instant::now();
-    let why = played.ended().await;
+    let why = extension.ended().await;
     assert_eq!(
         answered.elapsed().as_secs(),
         5,
-        "all of it after the answer"
+        "the stall timer starts with the answer"
     );
     assert_eq!(why, "was disconnected: it read nothing for 5s");
 }
 
-/// Asks without waiting for the answer, which never comes.
-async fn keep_asking(played: &Played, event: Intercept) {
-    let connection = Arc::clone(&played.connection);
+/// Sends a request that is never answered, without waiting for it.
+async fn queue_request(extension: &InMemoryExtension, event: Intercept) {
+    let connection = Arc::clone(&extension.connection);
     let far = Instant::now() + seconds(600.0);
     tokio::spawn(async move { connection.intercept(&event, far).await });
     tokio::task::yield_now().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_of_256_frames_is_the_most() {
-    let played = Played::ready().await;
-    // The first stands half in the pipe, and the rest behind it.
-    keep_asking(&played, large()).await;
+async fn the_queue_holds_at_most_256_frames() {
+    let extension = InMemoryExtension::ready().await;
+    // The first frame is partly in the pipe; the others queue behind it.
+    queue_request(&extension, large_event()).await;
     for _ in 1..256 {
-        keep_asking(&played, bash()).await;
+        queue_request(&extension, bash()).await;
     }
-    let asked = played.connection.intercept(&bash(), Instant::now()).await;
+    let asked = extension
+        .connection
+        .intercept(&bash(), Instant::now())
+        .await;
     assert_eq!(asked, Err(Failure::QueueFull));
-    let why = played.ended().await;
+    let why = extension.ended().await;
     assert_eq!(why, "was disconnected: it does not read what it is sent");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_of_16_mib_is_the_most() {
-    let played = Played::ready().await;
+async fn the_queue_holds_at_most_16_mib() {
+    let extension = InMemoryExtension::ready().await;
     for _ in 0..7 {
-        keep_asking(&played, large()).await;
+        queue_request(&extension, large_event()).await;
     }
-    assert!(!played.connection.has_ended(), "less than 16 MiB");
-    let asked = played.connection.intercept(&large(), Instant::now()).await;
+    assert!(!extension.connection.has_ended(), "less than 16 MiB");
+    let asked = extension
+        .connection
+        .intercept(&large_event(), Instant::now())
+        .await;
     assert_eq!(asked, Err(Failure::QueueFull));
-    let why = played.ended().await;
+    let why = extension.ended().await;
     assert!(why.ends_with("it does not read what it is sent"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_requests_leave_the_queue() {
-    let played = Played::ready().await;
-    keep_asking(&played, large()).await;
+    let extension = InMemoryExtension::ready().await;
+    queue_request(&extension, large_event()).await;
     for _ in 0..1_000 {
         let now = Instant::now();
-        let asked = played.connection.intercept(&bash(), now).await;
+        let asked = extension.connection.intercept(&bash(), now).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
     }
-    assert!(!played.connection.has_ended(), "nothing piled up");
+    assert!(!extension.connection.has_ended(), "the queue is empty");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
-    let mut played = Played::ready().await;
+async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
+    let mut extension = InMemoryExtension::ready().await;
     let around = json!({
         "type": "event_intercept", "id": "1", "event": "user_message", "text": "",
     });
     let room = limits::FRAME_BYTES - around.to_string().len();
     let event = |bytes: usize| UserMessageIntercept::new("x".repeat(bytes)).into();
     let far = Instant::now() + seconds(5.0);
-    let connection = Arc::clone(&played.connection);
+    let connection = Arc::clone(&extension.connection);
     let at_limit = event(room);
     let (answer, heard) = tokio::join!(connection.intercept(&at_limit, far), async {
-        let heard = played.stdin.next_line().await.expect("written");
-        let heard = heard.expect("a line");
-        let frame: Value = serde_json::from_str(&heard).expect("JSON");
-        played
+        let heard = extension.stdin.next_line().await.unwrap();
+        let heard = heard.unwrap();
+        let frame: Value = serde_json::from_str(&heard).unwrap();
+        extension
             .say(json!({"type": "event_intercept_response", "id": frame["id"]}))
             .await;
         heard.len()
@@ -239,13 +250,16 @@ async fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
     assert!(answer.is_ok(), "{answer:?}");
     assert_eq!(heard, limits::FRAME_BYTES);
     let over = event(room + 1);
-    let refused = played.connection.intercept(&over, far).await;
+    let refused = extension.connection.intercept(&over, far).await;
     let bytes = limits::FRAME_BYTES + 1;
     assert_eq!(refused, Err(Failure::TooLarge { bytes }));
-    assert!(!played.connection.has_ended(), "only that one is refused");
+    assert!(
+        !extension.connection.has_ended(),
+        "only the oversized frame is rejected"
+    );
 }
 
-/// A played extension as a link of a chain.
+/// An in-memory extension as a link of a chain.
 struct Link<'p>(&'p Connection, OnFailure);
 
 impl Ask for Link<'_> {
@@ -271,17 +285,17 @@ fn bash() -> Intercept {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interceptor_at_4_9_seconds_counts_and_at_5_1_does_not() {
+async fn an_interceptor_answer_counts_at_4_9_seconds_but_not_at_5_1() {
     for (after, counts) in [(4.9, true), (5.1, false)] {
-        let mut played = Played::ready().await;
-        let connection = Arc::clone(&played.connection);
+        let mut extension = InMemoryExtension::ready().await;
+        let connection = Arc::clone(&extension.connection);
         let link = Link(&connection, OnFailure::Allow);
         let answering = async {
-            let asked = played.hear().await;
+            let asked = extension.hear().await;
             sleep(seconds(after)).await;
             let answer =
                 json!({"type": "event_intercept_response", "id": asked["id"], "block": true});
-            played.say(answer).await;
+            extension.say(answer).await;
         };
         let chain = run([link], bash(), limits::CHAIN);
         let (outcome, ()) = tokio::join!(chain, answering);
@@ -290,16 +304,16 @@ async fn an_interceptor_at_4_9_seconds_counts_and_at_5_1_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
+async fn ten_silent_interceptors_end_the_chain_at_its_deadline() {
     for on_failure in [OnFailure::Allow, OnFailure::Block] {
         let mut silent = Vec::new();
         for _ in 0..10 {
-            silent.push(Played::ready().await);
+            silent.push(InMemoryExtension::ready().await);
         }
         let start = Instant::now();
         let links = silent
             .iter()
-            .map(|played| Link(&played.connection, on_failure));
+            .map(|extension| Link(&extension.connection, on_failure));
         let outcome = run(links, bash(), limits::CHAIN).await;
         let took = start.elapsed().as_secs();
         if on_failure == OnFailure::Block {
@@ -318,70 +332,70 @@ async fn ten_silent_ones_cost_the_chain_15_seconds_under_either_policy() {
     }
 }
 
-/// Says something nobody knows, and waits until that is told: all before it has been handled.
-async fn settle(played: &mut Played, word: &str) {
-    played.say(json!({"type": word})).await;
-    while !played.told.has(word) {
+/// Sends an unknown frame and waits until it is logged, so that all earlier frames are handled.
+async fn wait_until_handled(extension: &mut InMemoryExtension, word: &str) {
+    extension.say(json!({"type": word})).await;
+    while !extension.log.has(word) {
         sleep(seconds(0.01)).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_commands_and_tools_are_the_most() {
-    let mut played = Played::ready().await;
+async fn an_extension_registers_at_most_1000_commands_and_tools() {
+    let mut extension = InMemoryExtension::ready().await;
     for n in 0..=limits::REGISTRATIONS {
         let name = format!("name{n}");
-        played
+        extension
             .say(json!({"type": "register_command", "name": name}))
             .await;
-        played
+        extension
             .say(json!({"type": "register_tool", "name": name, "schema": {}}))
             .await;
     }
-    // One of those that are there may still be said anew.
-    played
-        .say(json!({"type": "register_command", "name": "name7", "description": "anew"}))
+    // An existing command may still be registered again.
+    extension
+        .say(json!({"type": "register_command", "name": "name7", "description": "again"}))
         .await;
-    settle(&mut played, "tea_time").await;
-    let registered = played.connection.registered();
+    wait_until_handled(&mut extension, "tea_time").await;
+    let registered = extension.connection.registered();
     assert_eq!(registered.commands.len(), limits::REGISTRATIONS);
     assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
-    assert_eq!(registered.commands[7].description, "anew");
+    assert_eq!(registered.commands[7].description, "again");
     for kind in ["register_command", "register_tool"] {
         let refused = format!("{kind}: name1000: there are 1000 already, and may be no more");
-        assert!(played.told.has(&refused), "{refused}");
+        assert!(extension.log.has(&refused), "{refused}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_that_is_registered_is_no_larger_than_a_frame() {
-    let mut played = Played::ready().await;
+async fn the_registrations_of_an_extension_fit_into_one_frame() {
+    let mut extension = InMemoryExtension::ready().await;
     for n in 0..6 {
         let description = "x".repeat(1 << 20);
         let name = format!("name{n}");
         let command = json!({"type": "register_command", "name": name, "description": description});
-        played.say(command).await;
+        extension.say(command).await;
         let tool = json!({"type": "register_tool", "name": name, "schema": {}, "description": description});
-        played.say(tool).await;
+        extension.say(tool).await;
     }
-    settle(&mut played, "tea_time").await;
-    let registered = played.connection.registered();
+    wait_until_handled(&mut extension, "tea_time").await;
+    let registered = extension.connection.registered();
     assert_eq!(registered.commands.len() + registered.tools.len(), 3);
     assert!(
-        played
-            .told
+        extension
+            .log
             .has("name5: all that it registers would be larger than 4194304 bytes")
     );
-    // Said anew, and smaller, it makes room.
+    // Registering the same names with smaller frames makes room.
     for kind in ["register_command", "register_tool"] {
         let small = json!({"type": kind, "name": "name0", "schema": {}});
-        played.say(small).await;
+        extension.say(small).await;
     }
-    played
+    extension
         .say(json!({"type": "register_tool", "name": "late", "schema": {}, "description": "x".repeat(1 << 20)}))
         .await;
-    settle(&mut played, "supper_time").await;
-    let registered = played.connection.registered();
+    wait_until_handled(&mut extension, "supper_time").await;
+    let registered = extension.connection.registered();
     assert!(
         registered
             .tools
@@ -391,39 +405,41 @@ async fn all_that_is_registered_is_no_larger_than_a_frame() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_tool_that_is_malformed_fails_no_request_of_the_host() {
-    let mut played = Played::ready().await;
-    let calling = tokio::spawn(played.tool());
-    let call = played.hear().await;
-    // Each side counts for itself, and both begin with 1.
+async fn a_malformed_call_tool_does_not_fail_a_pending_request() {
+    let mut extension = InMemoryExtension::ready().await;
+    let calling = tokio::spawn(extension.tool());
+    let call = extension.hear().await;
+    // Each side numbers its own requests from 1, so the ids collide.
     for kind in ["call_tool", "call_tool_cancel"] {
         let malformed = json!({"type": kind, "id": call["id"], "name": 5, "args": []});
-        played.say(malformed).await;
+        extension.say(malformed).await;
     }
-    settle(&mut played, "tea_time").await;
-    played
+    wait_until_handled(&mut extension, "tea_time").await;
+    extension
         .say(json!({"type": "tool_result", "id": call["id"], "content": []}))
         .await;
     assert_eq!(calling.await.expect("no panic"), Ok(0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_errors_hears_of_every_refusal() {
-    let mut played = Played::start();
+async fn the_errors_capability_reports_every_rejected_frame() {
+    let mut extension = InMemoryExtension::start();
     let capabilities = ["errors"];
-    played
+    extension
         .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
         .await;
     let bad = json!({"properties": 5});
-    played
+    extension
         .say(json!({"type": "register_tool", "name": "bad", "schema": bad}))
         .await;
-    played.say(json!({"type": "notify", "level": "loud"})).await;
-    played.say(json!("x".repeat(limits::FRAME_BYTES))).await;
-    assert_eq!(played.hear().await["type"], "hello_ack");
+    extension
+        .say(json!({"type": "notify", "level": "loud"}))
+        .await;
+    extension.say(json!("x".repeat(limits::FRAME_BYTES))).await;
+    assert_eq!(extension.hear().await["type"], "hello_ack");
     let refused = [("register_tool", "/schema"), ("notify", "/level"), ("", "")];
     for (frame_type, pointer) in refused {
-        let error = played.hear().await;
+        let error = extension.hear().await;
         assert_eq!(error["type"], "error", "{error}");
         assert_eq!(error["frame_type"].as_str().unwrap_or_default(), frame_type);
         assert_eq!(error["pointer"].as_str().unwrap_or_default(), pointer);

@@ -1,4 +1,4 @@
-//! An agent with extensions that leave their marks.
+//! Test agents with extensions that mark what they intercept.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -11,34 +11,34 @@ use zot_host::{
 };
 use zot_protocol::{Tagged, rpc::Event};
 
-/// A home, a project, and what is to be started in it.
-pub(crate) struct Stage {
+/// A home, a project, and the extensions to start.
+pub(crate) struct AgentFixture {
     pub(crate) folder: TempDir,
     explicit: Vec<std::path::PathBuf>,
 }
 
-impl Stage {
+impl AgentFixture {
     pub(crate) fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().expect("a folder"),
+            folder: tempfile::tempdir().unwrap(),
             explicit: Vec::new(),
         }
     }
 
-    /// With an extension that marks, or refuses, what it is asked about.
-    pub(crate) fn with(mut self, name: &str, events: &str, manner: &str) -> Self {
+    /// Adds an extension that marks or blocks the events it intercepts.
+    pub(crate) fn with(mut self, name: &str, events: &str, mode: &str) -> Self {
         let dir = self.folder.path().join(name);
-        fs::create_dir(&dir).expect("a folder");
+        fs::create_dir(&dir).unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mark.py");
         let guarded: serde_json::Map<_, _> = events
             .split(',')
-            .filter(|event| !event.is_empty() && manner == "crash")
+            .filter(|event| !event.is_empty() && mode == "crash")
             .map(|event| (event.to_owned(), json!({"on_failure": "block"})))
             .collect();
         let manifest = json!({
-            "name": name, "exec": "python3", "args": [script, name, events, manner], "intercept": guarded,
+            "name": name, "exec": "python3", "args": [script, name, events, mode], "intercept": guarded,
         });
-        fs::write(dir.join("extension.json"), manifest.to_string()).expect("a manifest");
+        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
         self.explicit.push(dir);
         self
     }
@@ -48,14 +48,14 @@ impl Stage {
         let provider = Box::new(provider);
         let home = Home::at(self.folder.path().join("home"));
         let project = self.folder.path().join("project");
-        fs::create_dir_all(&project).expect("a folder");
+        fs::create_dir_all(&project).unwrap();
         let mut config = RuntimeConfig::new(home, project, Resolved { provider, model });
         config.explicit.clone_from(&self.explicit);
         config
     }
 
     pub(crate) fn start(&self, provider: impl Provider + 'static) -> Runtime {
-        Runtime::new(self.config(provider)).expect("an agent")
+        Runtime::new(self.config(provider)).unwrap()
     }
 
     pub(crate) fn demo(&self) -> Runtime {
@@ -63,25 +63,25 @@ impl Stage {
     }
 }
 
-/// A demo that plays these turns.
-pub(crate) fn played(turns: &str) -> Demo {
-    Demo::with_script(Script::parse(turns).expect("a script"))
+/// A demo provider that plays this script.
+pub(crate) fn scripted(turns: &str) -> Demo {
+    Demo::with_script(Script::parse(turns).unwrap())
 }
 
-/// What happened for a prompt.
-pub(crate) struct Told(pub(crate) Vec<Event>);
+/// The events of one prompt.
+pub(crate) struct PromptEvents(pub(crate) Vec<Event>);
 
-impl Told {
+impl PromptEvents {
     pub(crate) async fn of(runtime: &Runtime, prompt: &str) -> Self {
         let mut events = runtime.prompt(Prompt::text(prompt)).expect("idle");
-        let mut told = Vec::new();
+        let mut published = Vec::new();
         while let Some(event) = events.next().await {
-            told.push(event);
+            published.push(event);
         }
-        Self(told)
+        Self(published)
     }
 
-    /// The types, one after the other; pieces of one thing count once.
+    /// The event types in order. Consecutive deltas count once.
     pub(crate) fn types(&self) -> Vec<&str> {
         let mut types: Vec<&str> = self.0.iter().map(Tagged::name).collect();
         types.dedup_by(|next, before| {
@@ -90,7 +90,7 @@ impl Told {
         types
     }
 
-    /// What the user saw of the model's text.
+    /// The model's text as the user saw it.
     pub(crate) fn text(&self) -> String {
         let pieces = self.0.iter().filter_map(|event| match event {
             Event::TextDelta(piece) => Some(piece.delta.as_str()),
@@ -99,11 +99,11 @@ impl Told {
         pieces.collect()
     }
 
-    /// The text of each tool's result, and its status.
+    /// The text and status of each tool result.
     pub(crate) fn results(&self) -> Vec<(String, String)> {
         let results = self.0.iter().filter_map(|event| match event {
             Event::ToolResult(result) => {
-                let value = serde_json::to_value(result).expect("JSON");
+                let value = serde_json::to_value(result).unwrap();
                 let text = value["content"][0]["text"].as_str().unwrap_or_default();
                 let status = value["status"].as_str().unwrap_or_default();
                 Some((text.to_owned(), status.to_owned()))
@@ -114,27 +114,25 @@ impl Told {
     }
 
     pub(crate) fn all(&self) -> String {
-        serde_json::to_string(&self.0).expect("JSON")
+        serde_json::to_string(&self.0).unwrap()
     }
 }
 
-/// What an extension was told and asked.
-pub(crate) async fn came(runtime: &Runtime, extension: &str) -> Vec<String> {
-    let answer = runtime
-        .host()
-        .command(extension, "")
-        .await
-        .expect("an answer");
-    serde_json::from_str(&answer.display.unwrap_or_default()).expect("a list")
+/// The events and interceptions that an extension has received.
+pub(crate) async fn received(runtime: &Runtime, extension: &str) -> Vec<String> {
+    let answer = runtime.host().command(extension, "").await.unwrap();
+    serde_json::from_str(&answer.display.unwrap_or_default()).unwrap()
 }
 
-/// A provider that keeps what it was asked, and answers in a word.
+/// A provider that records its requests and always answers `yes`.
 #[derive(Clone, Default)]
-pub(crate) struct Asked(pub(crate) Arc<std::sync::Mutex<Vec<zot_host::provider::Request>>>);
+pub(crate) struct RecordingProvider(
+    pub(crate) Arc<std::sync::Mutex<Vec<zot_host::provider::Request>>>,
+);
 
-impl Provider for Asked {
+impl Provider for RecordingProvider {
     fn name(&self) -> &'static str {
-        "asked"
+        "recording"
     }
 
     fn stream(&self, request: zot_host::provider::Request) -> zot_host::provider::Deltas {

@@ -1,4 +1,4 @@
-//! What a program outside the workspace gets when it depends on this crate.
+//! Using this crate from a program outside the workspace.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     host.parent().expect("in the workspace").to_owned()
 }
 
-/// The program in the documentation of the crate, with the lines that are hidden there.
+/// Returns the example in the crate documentation, including its hidden lines.
 fn program() -> String {
     let source = include_str!("../../src/lib.rs");
     let documentation = source.lines().filter_map(|line| line.strip_prefix("//!"));
@@ -26,7 +26,7 @@ fn program() -> String {
 }
 
 #[test]
-fn the_documented_program_has_twenty_lines_and_runs_without_the_agent() {
+fn the_documented_example_is_short_and_runs_without_the_agent_feature() {
     let source = include_str!("../../src/lib.rs");
     let shown = source
         .lines()
@@ -34,9 +34,9 @@ fn the_documented_program_has_twenty_lines_and_runs_without_the_agent() {
         .skip(1)
         .take_while(|line| *line != "//! ```")
         .filter(|line| !line.starts_with("//! #") && *line != "//!");
-    assert!(shown.count() <= 20, "more than a glance");
+    assert!(shown.count() <= 20, "longer than 20 lines");
 
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = tempfile::tempdir().unwrap();
     let root = root();
     let manifest = format!(
         "[package]\nname = \"outside\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
@@ -45,11 +45,11 @@ fn the_documented_program_has_twenty_lines_and_runs_without_the_agent() {
         root.join("host"),
         root.join("protocol"),
     );
-    fs::create_dir(folder.path().join("src")).expect("made");
-    fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
-    fs::write(folder.path().join("src/main.rs"), program()).expect("written");
-    // The workspace's versions are on this machine already.
-    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("copied");
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    fs::write(folder.path().join("src/main.rs"), program()).unwrap();
+    // `--offline` needs the versions that are already downloaded.
+    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
     let output = Command::new(env!("CARGO"))
         .args(["run", "--offline", "--quiet"])
@@ -57,6 +57,6 @@ fn the_documented_program_has_twenty_lines_and_runs_without_the_agent() {
         .env("CARGO_TARGET_DIR", root.join("target/outside"))
         .output()
         .expect("cargo starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 }

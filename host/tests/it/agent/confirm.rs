@@ -1,4 +1,4 @@
-//! Where the user is asked before each call.
+//! Confirming each tool call with the user.
 
 use std::{
     pin::Pin,
@@ -8,22 +8,22 @@ use std::{
 use zot_host::{Confirmed, Hooks, Prompt, provider::Demo};
 use zot_protocol::{Object, Tagged};
 
-use super::stage::{Stage, Told};
+use super::fixture::{AgentFixture, PromptEvents};
 
-/// Somebody who answers the same to everything, or never.
-struct User {
+/// Hooks that give the same answer to every question, or never answer.
+struct ScriptedUser {
     answer: Option<Confirmed>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Hooks for User {
+impl Hooks for ScriptedUser {
     fn confirm<'h>(
         &'h self,
         _: Option<&'h str>,
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        let args = serde_json::to_string(args).expect("JSON");
+        let args = serde_json::to_string(args).unwrap();
         self.asked
             .lock()
             .expect("not poisoned")
@@ -35,57 +35,61 @@ impl Hooks for User {
     }
 }
 
-fn with(stage: &Stage, answer: Option<Confirmed>) -> (zot_host::Runtime, Arc<User>) {
-    let user = Arc::new(User {
+fn with(
+    fixture: &AgentFixture,
+    answer: Option<Confirmed>,
+) -> (zot_host::Runtime, Arc<ScriptedUser>) {
+    let user = Arc::new(ScriptedUser {
         answer,
         asked: Mutex::default(),
     });
-    let mut config = stage.config(Demo::new());
+    let mut config = fixture.config(Demo::new());
     config.hooks = user.clone();
-    (zot_host::Runtime::new(config).expect("an agent"), user)
+    (zot_host::Runtime::new(config).unwrap(), user)
 }
 
 const CALLS: &str = "/call bash {\"command\": \"echo ran > ran\"}\n/call say-a {}";
 
 #[tokio::test]
-async fn a_call_that_is_declined_does_not_run_and_the_model_is_told() {
-    let stage = Stage::new().with("a", "tool_call", "mark");
-    let (runtime, user) = with(&stage, Some(Confirmed::No));
-    let told = Told::of(&runtime, CALLS).await;
+async fn a_declined_call_does_not_run_and_the_model_gets_the_reason() {
+    let fixture = AgentFixture::new().with("a", "tool_call", "mark");
+    let (runtime, user) = with(&fixture, Some(Confirmed::No));
+    let published = PromptEvents::of(&runtime, CALLS).await;
     let declined = |tool: &str| {
         (
             format!("the user declined this call of `{tool}`"),
             "blocked".to_owned(),
         )
     };
-    assert_eq!(told.results(), [declined("bash"), declined("say-a")]);
-    assert!(!stage.folder.path().join("project/ran").exists());
-    // After the interceptors, with what they made of it.
+    assert_eq!(published.results(), [declined("bash"), declined("say-a")]);
+    assert!(!fixture.folder.path().join("project/ran").exists());
+    // The user is asked after the interceptors, about the rewritten arguments.
     let asked = user.asked.lock().expect("not poisoned").clone();
     assert!(asked[1] == r#"say-a {"text":"a"}"#, "{asked:?}");
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_call_that_is_agreed_to_runs() {
-    let stage = Stage::new().with("a", "", "mark");
-    let (runtime, _) = with(&stage, Some(Confirmed::Yes));
-    let told = Told::of(&runtime, CALLS).await;
+async fn a_confirmed_call_runs() {
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let (runtime, _) = with(&fixture, Some(Confirmed::Yes));
+    let published = PromptEvents::of(&runtime, CALLS).await;
     assert!(
-        told.results()
+        published
+            .results()
             .iter()
             .all(|(_, status)| status == "completed"),
         "{:?}",
-        told.results()
+        published.results()
     );
-    assert!(stage.folder.path().join("project/ran").exists());
+    assert!(fixture.folder.path().join("project/ran").exists());
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_question_that_is_not_answered_holds_up_no_abort() {
-    let stage = Stage::new().with("a", "", "mark");
-    let (runtime, user) = with(&stage, None);
+async fn an_unanswered_confirmation_does_not_block_an_abort() {
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let (runtime, user) = with(&fixture, None);
     let mut events = runtime.prompt(Prompt::text(CALLS)).expect("idle");
     let mut statuses = Vec::new();
     loop {
@@ -99,8 +103,8 @@ async fn a_question_that_is_not_answered_holds_up_no_abort() {
         };
         let Some(event) = event else { break };
         if event.name() == "tool_result" {
-            let event = serde_json::to_value(&event).expect("JSON");
-            statuses.push(event["status"].as_str().expect("one").to_owned());
+            let event = serde_json::to_value(&event).unwrap();
+            statuses.push(event["status"].as_str().unwrap().to_owned());
         }
     }
     assert_eq!(statuses, ["cancelled", "cancelled"]);

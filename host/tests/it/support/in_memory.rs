@@ -1,4 +1,4 @@
-//! An extension that the test itself plays, on in-memory pipes.
+//! An extension simulated by the test itself, on in-memory pipes.
 
 use std::{
     sync::{Arc, Mutex},
@@ -21,14 +21,14 @@ use zot_protocol::{
 
 use super::no_args;
 
-/// What the connection told.
+/// Log lines and notes of the connection.
 #[derive(Default)]
-pub(crate) struct Told(Mutex<Vec<String>>);
+pub(crate) struct ConnectionLog(Mutex<Vec<String>>);
 
-impl Told {
+impl ConnectionLog {
     pub(crate) fn has(&self, words: &str) -> bool {
-        let told = self.0.lock().expect("not poisoned");
-        told.iter().any(|line| line.contains(words))
+        let log = self.0.lock().expect("not poisoned");
+        log.iter().any(|line| line.contains(words))
     }
 
     fn push(&self, line: String) {
@@ -36,7 +36,7 @@ impl Told {
     }
 }
 
-impl Listener for Told {
+impl Listener for ConnectionLog {
     fn frame(&self, _: FromExtension) {}
     fn changed(&self) {}
 
@@ -49,49 +49,48 @@ impl Listener for Told {
     }
 }
 
-/// An extension that the test plays.
-pub(crate) struct Played {
+pub(crate) struct InMemoryExtension {
     pub(crate) connection: Arc<Connection>,
-    pub(crate) told: Arc<Told>,
+    pub(crate) log: Arc<ConnectionLog>,
     pub(crate) stdin: Lines<BufReader<DuplexStream>>,
     pub(crate) stdout: DuplexStream,
 }
 
-impl Played {
+impl InMemoryExtension {
     pub(crate) fn start() -> Self {
-        let told = Arc::new(Told::default());
-        let listener = Arc::<Told>::clone(&told);
+        let log = Arc::new(ConnectionLog::default());
+        let listener = Arc::<ConnectionLog>::clone(&log);
         let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/");
         let (connection, peer) = Connection::memory("played", Limits::default(), ack, listener);
         Self {
             connection,
-            told,
+            log,
             stdin: BufReader::new(peer.stdin).lines(),
             stdout: peer.stdout,
         }
     }
 
     pub(crate) async fn ready() -> Self {
-        let mut played = Self::start();
+        let mut extension = Self::start();
         let capabilities = ["tool_cancel"];
-        played
+        extension
             .say(json!({"type": "hello", "name": "played", "capabilities": capabilities}))
             .await;
-        played.say(json!({"type": "ready"})).await;
-        assert_eq!(played.hear().await["type"], "hello_ack");
-        played.until(|stage| *stage == Stage::Ready).await;
-        played
+        extension.say(json!({"type": "ready"})).await;
+        assert_eq!(extension.hear().await["type"], "hello_ack");
+        extension.until(|stage| *stage == Stage::Ready).await;
+        extension
     }
 
     pub(crate) async fn until(&self, is_so: impl FnMut(&Stage) -> bool) {
         let mut stage = self.connection.stage();
-        stage.wait_for(is_so).await.expect("a connection");
+        stage.wait_for(is_so).await.unwrap();
     }
 
     pub(crate) async fn ended(&self) -> String {
         let mut stage = self.connection.stage();
         let ended = stage.wait_for(|stage| matches!(stage, Stage::Ended(_)));
-        match &*ended.await.expect("a connection") {
+        match &*ended.await.unwrap() {
             Stage::Ended(why) => why.to_string(),
             _ => unreachable!("waited for"),
         }
@@ -99,15 +98,15 @@ impl Played {
 
     pub(crate) async fn say(&mut self, frame: Value) {
         let line = format!("{frame}\n");
-        self.stdout.write_all(line.as_bytes()).await.expect("read");
+        self.stdout.write_all(line.as_bytes()).await.unwrap();
     }
 
     pub(crate) async fn hear(&mut self) -> Value {
-        let line = self.stdin.next_line().await.expect("written");
-        serde_json::from_str(&line.expect("a line")).expect("JSON")
+        let line = self.stdin.next_line().await.unwrap();
+        serde_json::from_str(&line.unwrap()).unwrap()
     }
 
-    /// Answers the next tool call after a while.
+    /// Answers the next tool call after a delay.
     pub(crate) async fn answer_tool(&mut self, after: Duration) -> Value {
         let start = Instant::now();
         let call = self.hear().await;
@@ -117,7 +116,7 @@ impl Played {
         call
     }
 
-    /// A tool call with the protocol's deadline.
+    /// Calls a tool with the default deadline. Returns the number of progress lines.
     pub(crate) fn tool(&self) -> impl Future<Output = Result<usize, RequestError>> + use<> {
         let connection = Arc::clone(&self.connection);
         async move {

@@ -1,4 +1,4 @@
-//! What can be changed while nothing is being done: the model, the transcript, the session.
+//! Changes to an idle agent: the model, the transcript, the session.
 
 use zot_host::{
     Busy, Prompt, SetModelError,
@@ -6,49 +6,49 @@ use zot_host::{
     session::{Choice, messages},
 };
 
-use super::stage::{Asked, Stage, Told, came, played};
+use super::fixture::{AgentFixture, PromptEvents, RecordingProvider, received, scripted};
 
 #[tokio::test]
-async fn another_model_answers_and_the_interceptors_are_told() {
-    let stage = Stage::new().with("a", "before_agent_start", "mark");
-    let asked = Asked::default();
-    let mut config = stage.config(asked.clone());
+async fn changing_the_model_reaches_the_provider_and_the_interceptors() {
+    let fixture = AgentFixture::new().with("a", "before_agent_start", "mark");
+    let recorder = RecordingProvider::default();
+    let mut config = fixture.config(recorder.clone());
     config.session = Choice::New;
-    let runtime = zot_host::Runtime::new(config).expect("an agent");
-    Told::of(&runtime, "one").await;
+    let runtime = zot_host::Runtime::new(config).unwrap();
+    PromptEvents::of(&runtime, "one").await;
     let resolved = Resolved {
-        provider: Box::new(asked.clone()),
+        provider: Box::new(recorder.clone()),
         model: Catalogue::built_in().model("anthropic", "claude-sonnet-5-5"),
     };
     runtime.set_provider(resolved).await.expect("idle");
-    runtime.set_model("claude-opus-5-5").await.expect("known");
-    Told::of(&runtime, "two").await;
+    runtime.set_model("claude-opus-5-5").await.unwrap();
+    PromptEvents::of(&runtime, "two").await;
 
-    let requests = asked.0.lock().expect("not poisoned").clone();
+    let requests = recorder.0.lock().expect("not poisoned").clone();
     let models: Vec<&str> = requests.iter().map(|it| it.model.as_str()).collect();
     assert_eq!(models, ["demo", "claude-opus-5-5"]);
-    let told = came(&runtime, "a").await;
-    let prompts = told.iter().filter(|it| *it == "? before_agent_start");
-    assert_eq!(prompts.count(), 2, "{told:?}");
+    let received = received(&runtime, "a").await;
+    let prompts = received.iter().filter(|it| *it == "? before_agent_start");
+    assert_eq!(prompts.count(), 2, "{received:?}");
     let now = runtime.state().await;
     assert_eq!((&*now.model, now.message_count), ("claude-opus-5-5", 4));
-    let (path, _) = runtime.session().await.expect("kept");
-    let file = std::fs::read_to_string(path).expect("a session");
+    let (path, _) = runtime.session().await.unwrap();
+    let file = std::fs::read_to_string(path).unwrap();
     assert!(
-        file.contains(r#""type":"model","provider":"asked","model":"claude-opus-5-5""#),
+        file.contains(r#""type":"model","provider":"recording","model":"claude-opus-5-5""#),
         "{file}"
     );
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn a_model_that_is_not_known_is_refused_with_those_that_are() {
-    let stage = Stage::new();
-    let runtime = stage.demo();
+async fn an_unknown_model_is_rejected_and_the_error_lists_known_ones() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.demo();
     let error = runtime
         .set_model("gpt-5.2")
         .await
-        .expect_err("another provider's");
+        .expect_err("belongs to another provider");
     assert_eq!(
         error.to_string(),
         "demo has no model `gpt-5.2`\nhint: known models: demo"
@@ -61,9 +61,9 @@ async fn a_model_that_is_not_known_is_refused_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn nothing_changes_while_it_is_busy() {
-    let stage = Stage::new();
-    let runtime = stage.start(played(r#"[{"delay_ms": 60000}]"#));
+async fn a_busy_agent_rejects_changes() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(r#"[{"delay_ms": 60000}]"#));
     let events = runtime.prompt(Prompt::text("go")).expect("idle");
     assert_eq!(runtime.clear().await, Err(Busy));
     assert_eq!(runtime.set_reasoning(None).await, Err(Busy));
@@ -81,50 +81,47 @@ async fn nothing_changes_while_it_is_busy() {
 }
 
 #[tokio::test]
-async fn to_clear_begins_a_new_session_and_the_old_one_stays() {
-    let stage = Stage::new().with("a", "", "mark");
-    let mut config = stage.config(Demo::new());
+async fn clear_starts_a_new_session_and_keeps_the_old_one() {
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let mut config = fixture.config(Demo::new());
     config.session = Choice::New;
-    let runtime = zot_host::Runtime::new(config).expect("an agent");
-    Told::of(&runtime, "one").await;
-    let (first, _) = runtime.session().await.expect("kept");
+    let runtime = zot_host::Runtime::new(config).unwrap();
+    PromptEvents::of(&runtime, "one").await;
+    let (first, _) = runtime.session().await.unwrap();
     runtime.clear().await.expect("idle");
     assert_eq!(runtime.state().await.message_count, 0);
-    Told::of(&runtime, "two").await;
-    let (second, _) = runtime.session().await.expect("kept");
+    PromptEvents::of(&runtime, "two").await;
+    let (second, _) = runtime.session().await.unwrap();
     assert_ne!(first, second);
     assert_eq!(runtime.sessions().list().sessions.len(), 2);
-    let told = came(&runtime, "a").await;
-    let sessions: Vec<&String> = told
+    let received = received(&runtime, "a").await;
+    let sessions: Vec<&String> = received
         .iter()
         .filter(|it| it.starts_with("session_"))
         .collect();
     assert_eq!(sessions, ["session_start", "session_end", "session_start"]);
 
-    // And back to the first.
-    let opened = runtime
-        .sessions()
-        .open(&first, "demo", "demo")
-        .expect("there");
+    // Reopen the first session.
+    let opened = runtime.sessions().open(&first, "demo", "demo").unwrap();
     runtime.adopt(opened).await.expect("idle");
     let transcript = runtime.messages().await;
-    assert_eq!(transcript.first().expect("one").text(), "one");
+    assert_eq!(transcript.first().unwrap().text(), "one");
     runtime.close().await;
 }
 
 #[tokio::test]
-async fn to_clear_a_file_that_was_chosen_keeps_it() {
-    let stage = Stage::new();
-    let path = stage.folder.path().join("own.jsonl");
+async fn clear_keeps_writing_to_an_explicit_session_file() {
+    let fixture = AgentFixture::new();
+    let path = fixture.folder.path().join("own.jsonl");
     let start = |prompt: &'static str, clear: bool| {
-        let mut config = stage.config(Demo::new());
+        let mut config = fixture.config(Demo::new());
         config.session = Choice::File(path.clone());
         async move {
-            let runtime = zot_host::Runtime::new(config).expect("an agent");
+            let runtime = zot_host::Runtime::new(config).unwrap();
             if clear {
                 runtime.clear().await.expect("idle");
             }
-            Told::of(&runtime, prompt).await;
+            PromptEvents::of(&runtime, prompt).await;
             let messages = runtime.messages().await;
             runtime.close().await;
             messages
@@ -134,11 +131,11 @@ async fn to_clear_a_file_that_was_chosen_keeps_it() {
     let after = start("two", true).await;
     assert_eq!(after.len(), 2);
     let again = start("three", false).await;
-    let first = again.first().expect("one").text();
+    let first = again.first().unwrap().text();
     assert_eq!((first.as_str(), again.len()), ("two", 4));
     assert_eq!(
-        messages(&path).expect("readable").len(),
+        messages(&path).unwrap().len(),
         6,
-        "nothing is lost"
+        "the file keeps the cleared messages"
     );
 }

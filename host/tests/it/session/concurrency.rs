@@ -1,4 +1,4 @@
-//! Two at one file.
+//! Concurrent access to one session file.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -9,18 +9,16 @@ use std::{
 use zot_host::session::{Choice, SessionError, export};
 
 use super::*;
-use crate::support::{is_played, rerun};
+use crate::support::{is_helper_process, rerun};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
-/// Holds the session until its stdin ends.
+/// Keeps the session open until stdin is closed.
 #[test]
-#[ignore = "played by another process"]
-fn holder() {
-    if !is_played("session::two::holder") {
+#[ignore = "a helper process of another test"]
+fn helper_holder() {
+    if !is_helper_process("session::concurrency::helper_holder") {
         return;
     }
-    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let dir = helper_dir();
     let mut opened = sessions_in(&dir).create("demo", "demo");
     let _ = opened.session.append(&user("mine")).unwrap();
     println!("\nheld {}", opened.session.path().unwrap().display());
@@ -29,10 +27,10 @@ fn holder() {
 }
 
 #[test]
-fn the_second_writer_is_told_who_the_first_is() {
-    let world = World::new();
-    let mut holder = rerun("session::two::holder")
-        .env(DIR, world.dir.path())
+fn a_second_writer_gets_the_pid_of_the_first() {
+    let fixture = SessionFixture::new();
+    let mut holder = rerun("session::concurrency::helper_holder")
+        .env(DIR, fixture.dir.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -43,77 +41,77 @@ fn the_second_writer_is_told_who_the_first_is() {
         .unwrap();
 
     for choice in [Choice::Continue, Choice::File(path.clone())] {
-        let error = world.sessions.begin(&choice, "demo", "demo").unwrap_err();
+        let error = fixture.sessions.begin(&choice, "demo", "demo").unwrap_err();
         let SessionError::Busy { path: busy, pid } = &error else {
             panic!("{error}")
         };
         assert_eq!(*busy, path);
         assert_eq!(*pid, Some(holder.id()));
-        let (said, pid) = (error.to_string(), holder.id());
+        let (message, pid) = (error.to_string(), holder.id());
         assert!(
-            said.contains(&format!("is in use by process {pid}\nhint: ")),
-            "{said}"
+            message.contains(&format!("is in use by process {pid}\nhint: ")),
+            "{message}"
         );
     }
 
-    // Reading needs no lock, and neither does a new session.
-    assert_eq!(world.sessions.list().sessions[0].messages, 1);
-    export(&path, &world.path("out.md")).unwrap();
+    // Reading and creating sessions need no lock.
+    assert_eq!(fixture.sessions.list().sessions[0].messages, 1);
+    export(&path, &fixture.path("out.md")).unwrap();
     assert_eq!(
-        world.sessions.fork(&path, 1).unwrap().transcript,
+        fixture.sessions.fork(&path, 1).unwrap().transcript,
         [user("mine")]
     );
-    world.create();
+    fixture.create();
 
     drop(holder.stdin.take());
     assert!(holder.wait().unwrap().success());
-    let opened = quiet(world.sessions.open(&path, "demo", "demo").unwrap());
+    let opened = without_notices(fixture.sessions.open(&path, "demo", "demo").unwrap());
     assert_eq!(opened.transcript, [user("mine"), assistant("still mine")]);
 }
 
 #[test]
-fn in_one_process_too() {
-    let world = World::new();
-    let path = world.written(&turn());
-    let held = world.resume();
-    let error = world.sessions.open(&path, "demo", "demo").unwrap_err();
+fn a_session_is_locked_within_one_process_too() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let held = fixture.resume();
+    let error = fixture.sessions.open(&path, "demo", "demo").unwrap_err();
     assert!(
         error.to_string().contains("is in use by this process"),
         "{error}"
     );
     drop(held);
-    world.sessions.open(&path, "demo", "demo").unwrap();
+    fixture.sessions.open(&path, "demo", "demo").unwrap();
 }
 
-/// Many that open a damaged file at once: one has it, repaired once.
+/// Several threads open a damaged file at once. One of them gets it, and repairs it once.
 #[test]
-fn a_repair_is_one_writers_too() {
+fn only_one_writer_repairs_a_damaged_file() {
     for _ in 0..20 {
-        let world = World::new();
-        let path = world.written(&turn());
+        let fixture = SessionFixture::new();
+        let path = fixture.write_session(&turn());
         let damaged = fs::read_to_string(&path)
             .unwrap()
             .replacen("title", "\0", 1);
         fs::write(&path, damaged).unwrap();
         let opened: Vec<_> = std::thread::scope(|scope| {
-            let open = || world.sessions.open(&path, "demo", "demo");
+            let open = || fixture.sessions.open(&path, "demo", "demo");
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
             let results = threads.into_iter().map(|thread| thread.join().unwrap());
             results.filter_map(Result::ok).collect()
         });
         let [one] = &opened[..] else {
-            panic!("one writer, not {}", opened.len())
+            panic!("expected one writer, not {}", opened.len())
         };
         assert_eq!(one.transcript, turn());
-        assert_eq!(world.asides().len(), 1);
+        assert_eq!(fixture.backup_files().len(), 1);
     }
 }
 
-/// A process that is being started has a copy of every open file for a moment, and must not keep the lock with it.
+/// A forked child briefly has a copy of every open file, and must not keep the lock.
 #[test]
-fn the_lock_is_given_back_at_once_though_processes_are_started_meanwhile() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn the_lock_is_released_at_once_while_processes_start() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -124,7 +122,7 @@ fn the_lock_is_given_back_at_once_though_processes_are_started_meanwhile() {
             });
         }
         let opened: Vec<_> = (0..300)
-            .map(|_| world.sessions.open(&path, "demo", "demo").map(drop))
+            .map(|_| fixture.sessions.open(&path, "demo", "demo").map(drop))
             .collect();
         over.store(true, Ordering::Relaxed);
         for result in opened {

@@ -1,20 +1,19 @@
-//! A full disk, and one that cannot be written: a small file system of the test's own.
+//! Full and read-only disks, each simulated with a tmpfs mount.
 
 use std::process::Command;
 
 use zot_host::session::{Choice, SessionError};
 
 use super::*;
-use crate::support::{is_played, rerun, skipped};
+use crate::support::{is_helper_process, rerun, skipped};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
-/// Runs a part of this file on a file system that is mounted for it alone; `mount` is in its folder.
-fn on_a_disk_of_its_own(part: &str, mount: &str) {
-    let mut trial = Command::new("unshare");
-    trial.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
-    if !trial.output().is_ok_and(|done| done.status.success()) {
-        skipped("no file system can be mounted here");
+/// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
+/// up.
+fn run_in_mount_namespace(part: &str, mount: &str) {
+    let mut test = Command::new("unshare");
+    test.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
+    if !test.output().is_ok_and(|done| done.status.success()) {
+        skipped("mounting a tmpfs is not permitted");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -34,42 +33,38 @@ fn on_a_disk_of_its_own(part: &str, mount: &str) {
         command.env(name, value.unwrap());
     }
     let output = command.env(DIR, dir.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("1 passed"), "{said}{errors}");
-}
-
-fn dir() -> PathBuf {
-    PathBuf::from(std::env::var_os(DIR).unwrap())
+    assert!(stdout.contains("1 passed"), "{stdout}{errors}");
 }
 
 #[test]
-fn a_full_disk_is_told_of_once_and_caught_up_with() {
-    on_a_disk_of_its_own(
-        "session::full::filled",
+fn a_full_disk_is_reported_once_and_pending_messages_are_written_later() {
+    run_in_mount_namespace(
+        "session::disk_errors::helper_full_disk",
         "mkdir home project; mount -t tmpfs -o size=256k x home",
     );
 }
 
 #[test]
-#[ignore = "played by another process"]
-fn filled() {
-    if !is_played("session::full::filled") {
+#[ignore = "a helper process of another test"]
+fn helper_full_disk() {
+    if !is_helper_process("session::disk_errors::helper_full_disk") {
         return;
     }
-    let dir = dir();
+    let dir = helper_dir();
     let sessions = sessions_in(&dir);
     let filler = dir.join("home/filler");
     let fill = || {
         let mut zeros = fs::File::create(&filler).unwrap();
         let _ = std::io::copy(&mut std::io::repeat(0), &mut zeros);
     };
-    let mut opened = quiet(sessions.create("demo", "demo"));
+    let mut opened = without_notices(sessions.create("demo", "demo"));
     let session = &mut opened.session;
     let path = session.path().unwrap().to_owned();
     let message = |number: usize| user(&format!("{number} {}", "x".repeat(3000)));
 
-    // The first message of all, and one in the middle of a page.
+    // The disk fills up before the first message and in the middle of a page.
     let mut number = 0;
     for round in 0..3 {
         fill();
@@ -88,7 +83,7 @@ fn filled() {
             number += 1;
         }
         assert_eq!(session.sync().unwrap(), Written::Later);
-        // Whoever reads it meanwhile finds whole lines.
+        // A concurrent reader must only see complete lines.
         let there = fs::read(&path).unwrap_or_default();
         assert!(there.is_empty() || there.ends_with(b"\n"), "round {round}");
 
@@ -104,12 +99,12 @@ fn filled() {
         assert_eq!(wrote, 2 + number, "head, title, messages");
     }
     drop(opened);
-    let opened = quiet(sessions.continue_latest("demo", "demo").unwrap());
+    let opened = without_notices(sessions.continue_latest("demo", "demo").unwrap());
     let all: Vec<_> = (0..number).map(message).collect();
     assert!(opened.transcript == all);
     drop(opened);
 
-    // No room to repair it either: what can be read is there, and nothing is changed.
+    // A damaged file cannot be repaired on a full disk. It stays readable and unchanged.
     let torn = fs::read_to_string(&path).unwrap() + "{\"torn";
     fs::write(&path, &torn).unwrap();
     fill();
@@ -121,20 +116,20 @@ fn filled() {
 }
 
 #[test]
-fn a_read_only_home_turns_sessions_off_aloud() {
-    on_a_disk_of_its_own(
-        "session::full::read_only",
+fn a_read_only_home_disables_sessions_with_a_notice() {
+    run_in_mount_namespace(
+        "session::disk_errors::helper_read_only_disk",
         "mkdir home project; mount -t tmpfs x home",
     );
 }
 
 #[test]
-#[ignore = "played by another process"]
-fn read_only() {
-    if !is_played("session::full::read_only") {
+#[ignore = "a helper process of another test"]
+fn helper_read_only_disk() {
+    if !is_helper_process("session::disk_errors::helper_read_only_disk") {
         return;
     }
-    let dir = dir();
+    let dir = helper_dir();
     let sessions = sessions_in(&dir);
     let mut opened = sessions.create("demo", "demo");
     let _ = opened.session.append(&user("hello")).unwrap();
@@ -151,9 +146,12 @@ fn read_only() {
         (Choice::Continue, vec![user("hello")]),
     ] {
         let mut opened = sessions.begin(&choice, "demo", "demo").unwrap();
-        let said = notice(&opened).to_string();
-        assert!(said.starts_with("this session is not saved: cannot write `"), "{said}");
-        assert!(said.contains("Read-only file system"), "{said}");
+        let message = notice(&opened).to_string();
+        assert!(
+            message.starts_with("this session is not saved: cannot write `"),
+            "{message}"
+        );
+        assert!(message.contains("Read-only file system"), "{message}");
         assert_eq!(opened.transcript, transcript);
         assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
     }

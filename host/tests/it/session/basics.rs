@@ -1,4 +1,4 @@
-//! A session that all goes well for.
+//! Sessions in normal use.
 
 use std::{
     os::unix::fs::PermissionsExt,
@@ -10,10 +10,10 @@ use zot_host::session::Choice;
 use super::*;
 
 #[test]
-fn what_was_said_is_there_again() {
-    let world = World::new();
-    world.written(&turn());
-    let opened = quiet(world.resume());
+fn a_resumed_session_has_all_messages() {
+    let fixture = SessionFixture::new();
+    fixture.write_session(&turn());
+    let opened = without_notices(fixture.resume());
     assert_eq!(opened.transcript, turn());
     assert_eq!(opened.earlier, []);
     assert_eq!(
@@ -25,9 +25,9 @@ fn what_was_said_is_there_again() {
 }
 
 #[test]
-fn the_lines_are_as_documented() {
-    let world = World::new();
-    let mut opened = world.create();
+fn the_file_format_is_as_documented() {
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let session = &mut opened.session;
     let _ = session.append(&user("\n  look\tat it \nnow")).unwrap();
     let _ = session.set_model("openai", "gpt").unwrap();
@@ -46,7 +46,7 @@ fn the_lines_are_as_documented() {
         name.ends_with(&format!("-{}.jsonl", session.id())),
         "{name}"
     );
-    let project = fs::canonicalize(world.path("project")).unwrap();
+    let project = fs::canonicalize(fixture.path("project")).unwrap();
     assert_eq!(head["cwd"], project.to_str().unwrap());
     assert_eq!(
         lines[1],
@@ -65,15 +65,15 @@ fn the_lines_are_as_documented() {
 }
 
 #[test]
-fn a_compaction_begins_the_transcript_anew_and_keeps_what_was() {
-    let world = World::new();
-    let path = world.written(&turn());
-    let mut opened = quiet(world.resume());
+fn a_compaction_restarts_the_transcript_and_keeps_earlier_messages() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
+    let mut opened = without_notices(fixture.resume());
     let _ = opened.session.compact(&user("summary")).unwrap();
     let _ = opened.session.append(&assistant("on")).unwrap();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     drop(opened);
-    let opened = quiet(world.resume());
+    let opened = without_notices(fixture.resume());
     assert_eq!(opened.transcript, [user("summary"), assistant("on")]);
     assert_eq!(opened.earlier, turn());
     assert_eq!(
@@ -88,9 +88,9 @@ fn a_compaction_begins_the_transcript_anew_and_keeps_what_was() {
 }
 
 #[test]
-fn nothing_said_leaves_no_file_and_the_model_chosen_meanwhile_is_in_the_head() {
-    let world = World::new();
-    let mut opened = world.create();
+fn a_session_file_is_created_with_the_first_message() {
+    let fixture = SessionFixture::new();
+    let mut opened = fixture.create();
     let _ = opened.session.set_model("openai", "gpt").unwrap();
     let _ = opened.session.sync().unwrap();
     assert!(!opened.session.path().unwrap().exists());
@@ -99,90 +99,95 @@ fn nothing_said_leaves_no_file_and_the_model_chosen_meanwhile_is_in_the_head() {
 }
 
 #[test]
-fn nobody_else_can_read_them() {
-    let world = World::new();
-    let path = world.written(&turn());
+fn session_files_are_private() {
+    let fixture = SessionFixture::new();
+    let path = fixture.write_session(&turn());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&path), 0o600);
-    assert_eq!(mode(world.sessions.dir()), 0o700);
-    assert_eq!(mode(&world.path("home/sessions")), 0o700);
-    assert_eq!(mode(&world.path("home")), 0o700);
+    assert_eq!(mode(fixture.sessions.dir()), 0o700);
+    assert_eq!(mode(&fixture.path("home/sessions")), 0o700);
+    assert_eq!(mode(&fixture.path("home")), 0o700);
 }
 
 #[test]
-fn every_directory_has_its_own() {
-    let world = World::new();
-    world.written(&turn());
-    let other = Sessions::of(&Home::at(world.path("home")), world.dir.path());
-    assert_ne!(other.dir(), world.sessions.dir());
+fn each_directory_has_its_own_sessions() {
+    let fixture = SessionFixture::new();
+    fixture.write_session(&turn());
+    let other = Sessions::of(&Home::at(fixture.path("home")), fixture.dir.path());
+    assert_ne!(other.dir(), fixture.sessions.dir());
     let opened = other.continue_latest("demo", "demo").unwrap();
     assert_eq!(*notice(&opened), Notice::NoneYet);
     assert_eq!(opened.transcript, []);
-    // By another way it is the same one.
-    std::os::unix::fs::symlink(world.path("project"), world.path("link")).unwrap();
-    let link = Sessions::of(&Home::at(world.path("home")), &world.path("link"));
-    assert_eq!(link.dir(), world.sessions.dir());
+    // A symlink to the directory leads to the same sessions.
+    std::os::unix::fs::symlink(fixture.path("project"), fixture.path("link")).unwrap();
+    let link = Sessions::of(&Home::at(fixture.path("home")), &fixture.path("link"));
+    assert_eq!(link.dir(), fixture.sessions.dir());
 }
 
 #[test]
-fn the_last_written_is_continued_and_not_the_last_begun() {
-    let world = World::new();
-    let first = world.written(&[user("first")]);
-    let second = world.written(&[user("second")]);
-    assert_eq!(world.resume().transcript, [user("second")]);
-    // The system's clock for files ticks a few milliseconds.
+fn continue_opens_the_most_recently_written_session() {
+    let fixture = SessionFixture::new();
+    let first = fixture.write_session(&[user("first")]);
+    let second = fixture.write_session(&[user("second")]);
+    assert_eq!(fixture.resume().transcript, [user("second")]);
+    // File timestamps have a resolution of a few milliseconds.
     let file = fs::File::options().append(true).open(second).unwrap();
     let earlier = SystemTime::now() - Duration::from_secs(1);
     file.set_modified(earlier).unwrap();
-    let mut opened = world.sessions.open(&first, "demo", "demo").unwrap();
+    let mut opened = fixture.sessions.open(&first, "demo", "demo").unwrap();
     let _ = opened.session.append(&assistant("again")).unwrap();
     drop(opened);
-    assert_eq!(world.resume().session.path(), Some(first.as_path()));
+    assert_eq!(fixture.resume().session.path(), Some(first.as_path()));
 }
 
 #[test]
-fn a_file_of_the_users_choice_is_made_at_once_and_opened_again() {
-    let world = World::new();
-    let path = world.path("mine.jsonl");
+fn an_explicit_session_file_is_created_at_once_and_reopened() {
+    let fixture = SessionFixture::new();
+    let path = fixture.path("mine.jsonl");
     let choice = Choice::File(path.clone());
-    let begin = || world.sessions.begin(&choice, "demo", "demo").unwrap();
-    let mut opened = quiet(begin());
+    let begin = || fixture.sessions.begin(&choice, "demo", "demo").unwrap();
+    let mut opened = without_notices(begin());
     assert_eq!(types(&path), "session");
     let _ = opened.session.append(&user("hello")).unwrap();
     drop(opened);
-    assert_eq!(quiet(begin()).transcript, [user("hello")]);
-    assert!(world.sessions.list().sessions.is_empty());
+    assert_eq!(without_notices(begin()).transcript, [user("hello")]);
+    assert!(fixture.sessions.list().sessions.is_empty());
 }
 
 #[test]
-fn without_a_session_nothing_is_kept() {
-    let world = World::new();
-    let mut opened = quiet(world.sessions.begin(&Choice::Off, "demo", "demo").unwrap());
+fn without_a_session_nothing_is_written() {
+    let fixture = SessionFixture::new();
+    let mut opened = without_notices(
+        fixture
+            .sessions
+            .begin(&Choice::Off, "demo", "demo")
+            .unwrap(),
+    );
     assert!(opened.session.is_off());
     assert_eq!(opened.session.append(&user("x")).unwrap(), Written::Off);
     assert_eq!(opened.session.sync().unwrap(), Written::Off);
-    assert!(!world.path("home").exists());
+    assert!(!fixture.path("home").exists());
 }
 
 #[test]
-fn a_home_that_cannot_be_made_turns_sessions_off_aloud() {
+fn a_home_that_cannot_be_created_disables_sessions_with_a_notice() {
     for home in ["/proc/none/zot", "/dev/null/zot"] {
         let sessions = Sessions::of(&Home::at(home), Path::new("/"));
         for choice in [Choice::New, Choice::Continue] {
             let opened = sessions.begin(&choice, "demo", "demo").unwrap();
             assert!(opened.session.is_off());
-            let said = opened.notices[0].to_string();
+            let message = opened.notices[0].to_string();
             assert!(
-                said.starts_with(&format!("this session is not saved: cannot write `{home}")),
-                "{said}"
+                message.starts_with(&format!("this session is not saved: cannot write `{home}")),
+                "{message}"
             );
         }
     }
 }
 
 #[test]
-fn arguments_that_nest_deeper_than_a_line_can_are_kept_as_text() {
-    let world = World::new();
+fn deeply_nested_arguments_are_stored_as_text() {
+    let fixture = SessionFixture::new();
     for depth in [10, 99, 101, 120, 126] {
         let mut value = json!(1);
         for _ in 0..depth {
@@ -193,8 +198,8 @@ fn arguments_that_nest_deeper_than_a_line_can_are_kept_as_text() {
             message(Role::Assistant, vec![Block::ToolCall { id, name, args }])
         };
         let deep = args(json!({ "x": value }));
-        world.written(&[user("x"), call(deep.clone()), result("c")]);
-        let opened = quiet(world.resume());
+        fixture.write_session(&[user("x"), call(deep.clone()), result("c")]);
+        let opened = without_notices(fixture.resume());
         let text = Value::Object(deep.clone()).to_string();
         let kept = if depth <= 100 {
             deep

@@ -1,4 +1,4 @@
-//! A writer that is killed with -9, again and again, at any point.
+//! A writer that is repeatedly killed with SIGKILL at random times.
 
 use std::{
     collections::hash_map::RandomState,
@@ -9,11 +9,9 @@ use std::{
 };
 
 use super::*;
-use crate::support::{is_played, rerun, soak};
+use crate::support::{is_helper_process, rerun, soak_factor};
 
-const DIR: &str = "ZOT_HOST_TEST_DIR";
-
-/// The message of this number: whole turns, now and then a large one, which a kill can cut in the middle.
+/// The message with this number. Some are large, so that a kill can cut them off.
 fn nth(number: u64) -> Message {
     let id = number.to_string();
     match number % 4 {
@@ -25,14 +23,14 @@ fn nth(number: u64) -> Message {
     }
 }
 
-/// Goes on with the session for ever, and says each message that is written.
+/// Appends to the session forever, and prints the number of each message after writing it.
 #[test]
-#[ignore = "played by another process"]
-fn writer() {
-    if !is_played("session::killed::writer") {
+#[ignore = "a helper process of another test"]
+fn helper_writer() {
+    if !is_helper_process("session::sigkill::helper_writer") {
         return;
     }
-    let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
+    let dir = helper_dir();
     let opened = sessions_in(&dir).continue_latest("demo", "demo").unwrap();
     let mut session = opened.session;
     let mut out = stdout().lock();
@@ -48,15 +46,15 @@ fn writer() {
 }
 
 #[test]
-fn every_message_that_was_acknowledged_is_there() {
-    let world = World::new();
+fn every_acknowledged_message_survives_a_kill() {
+    let fixture = SessionFixture::new();
     let seed = RandomState::new().hash_one(());
     println!("seed {seed}");
     let mut random = seed | 1;
     let mut torn = 0;
-    for round in 0..25 * soak() {
-        let mut child = rerun("session::killed::writer")
-            .env(DIR, world.dir.path())
+    for round in 0..25 * soak_factor() {
+        let mut child = rerun("session::sigkill::helper_writer")
+            .env(DIR, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -64,7 +62,7 @@ fn every_message_that_was_acknowledged_is_there() {
         let number = |line: &str| line.strip_prefix("written ")?.parse::<u64>().ok();
         let mut acknowledged = lines.find_map(|line| number(&line.unwrap()));
         assert!(acknowledged.is_some(), "round {round}");
-        // Xorshift: any point will do.
+        // Xorshift is random enough to choose a time.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -75,12 +73,13 @@ fn every_message_that_was_acknowledged_is_there() {
             acknowledged = number(&line.unwrap()).or(acknowledged);
         }
 
-        let opened = world.resume();
+        let opened = fixture.resume();
         let there = opened.session.messages();
         assert!(Some(there) > acknowledged, "{there} of {acknowledged:?}");
         let expected: Vec<_> = (0..there).map(nth).collect();
         let kept = usize::try_from(there).unwrap();
-        // Only the calls of the last round wait for results: the writer goes on where it was.
+        // The writer continues where the last one stopped, so at most the last call has no
+        // result.
         assert!(opened.transcript[..kept] == expected[..], "round {round}");
         for notice in &opened.notices {
             match notice {
@@ -91,7 +90,7 @@ fn every_message_that_was_acknowledged_is_there() {
         }
     }
     println!(
-        "{torn} ends were torn, {} messages",
-        world.resume().session.messages()
+        "{torn} torn lines, {} messages",
+        fixture.resume().session.messages()
     );
 }
