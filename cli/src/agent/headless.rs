@@ -16,7 +16,7 @@ use crate::{
     clean,
     exit::Exit,
     output::{self, Style},
-    waiting::patiently,
+    spinner::with_spinner,
 };
 
 pub(crate) use notes::{Note, Notes};
@@ -87,7 +87,7 @@ impl Headless {
                 reaper.sweep(limits::TERM_GRACE).await;
             }
         };
-        let ending = patiently(|| "ending the extensions".to_owned(), ending);
+        let ending = with_spinner(|| "ending the extensions".to_owned(), ending);
         tokio::select! {
             biased;
             () = ending => {}

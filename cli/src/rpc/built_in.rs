@@ -39,7 +39,7 @@ pub(super) fn is(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::COMMANDS;
-    use crate::running::BUILT_IN_COMMANDS;
+    use crate::short_lived_host::BUILT_IN_COMMANDS;
 
     #[test]
     fn they_are_those_that_extensions_cannot_take() {

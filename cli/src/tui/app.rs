@@ -37,7 +37,7 @@ use super::{
 use crate::{
     agent::{Record, Signals, Start, headless::leave},
     exit::Exit,
-    waiting::patiently,
+    spinner::with_spinner,
 };
 
 /// Sixty frames a second.
@@ -436,7 +436,7 @@ impl App {
         };
         tokio::select! {
             biased;
-            () = patiently(|| "ending the extensions".to_owned(), ending) => {}
+            () = with_spinner(|| "ending the extensions".to_owned(), ending) => {}
             code = signals.next() => leave(reaper.as_ref(), code).await,
         }
         if let Some(record) = record {

@@ -50,7 +50,7 @@ impl Theme {
     /// The theme of the configuration, else what fits the terminal; without colours where the user wants none. A name
     /// that is none of [`Theme::NAMES`] is for the caller to report.
     pub(crate) fn of_environment(configured: Option<&str>) -> Self {
-        if !crate::output::may_colour() {
+        if !crate::output::colour_is_allowed() {
             return Self::plain();
         }
         let background = env::var("COLORFGBG").ok();

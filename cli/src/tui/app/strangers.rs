@@ -8,7 +8,7 @@ use zot_protocol::Trust;
 
 use super::App;
 use crate::{
-    package::may,
+    package::permission_summary,
     tui::{
         message::{Message, Then},
         state::{Level, Stranger},
@@ -66,7 +66,7 @@ fn strangers(search: &Search) -> Vec<Stranger> {
         }
         let seen = untrusted.seen.as_ref()?;
         let manifest = &extension.manifest;
-        let may: Vec<String> = may::lines(manifest)
+        let may: Vec<String> = permission_summary::lines(manifest)
             .into_iter()
             .map(|(kind, what)| match kind {
                 "may" => what,

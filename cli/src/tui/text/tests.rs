@@ -77,7 +77,7 @@ fn is_fit(lines: &[Line<'_>], columns: u16) -> Result<(), TestCaseError> {
             prop_assert!(
                 !span
                     .content
-                    .contains(|it: char| it.is_control() || clean::is_unseen(it)),
+                    .contains(|it: char| it.is_control() || clean::is_invisible(it)),
                 "{span:?}"
             );
         }
