@@ -243,7 +243,7 @@ fn who_is_well_is_well_and_nobody_is_nobody() {
     let world = World::new();
     let ran = world.ext(&["doctor"]);
     assert!(
-        ran.out.starts_with("no extensions are installed\nhint:"),
+        ran.out.starts_with("no extensions installed\nhint:"),
         "{}",
         ran.out
     );

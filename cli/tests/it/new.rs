@@ -161,19 +161,19 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
     for (args, why) in [
         (
             &["there", "--lang", "bash"][..],
-            "is there already, and is not overwritten",
+            "already exists",
         ),
         (
             &["../x", "--lang", "bash"],
-            "cannot be the name of an extension",
+            "is not a valid extension name",
         ),
         (
             &["a b", "--lang", "bash"],
-            "cannot be the name of an extension",
+            "is not a valid extension name",
         ),
         (
             &[".x", "--lang", "python"],
-            "cannot be the name of an extension",
+            "is not a valid extension name",
         ),
         (
             &["x", "--lang", "bash", "--sdk", "."],
@@ -185,7 +185,7 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
         ),
         (
             &["x", "--lang", "rust", "--sdk", "."],
-            "is not the crate `zot-sdk`",
+            "is not the `zot-sdk` crate",
         ),
     ] {
         let err = world.refused(&[&["new"], args].concat());

@@ -47,7 +47,7 @@ fn while_a_server_is_silent_it_ends_at_once() {
         );
         assert_eq!(ran.code, Some(130), "{ran:?}");
         assert!(
-            ran.err.ends_with("interrupted; everything is as it was\n"),
+            ran.err.ends_with("interrupted; nothing was changed\n"),
             "{}",
             ran.err
         );

@@ -34,7 +34,7 @@ fn data_survives_removal() {
     assert_eq!(
         out,
         format!(
-            "✓ removed guard (global)\n  what it had kept is still in {} (--purge takes it too)\n",
+            "✓ removed guard (global)\n  kept its data in {} (use --purge to delete it)\n",
             world.path("zot/extension-data/guard").display()
         )
     );

@@ -72,7 +72,7 @@ fn what_the_package_says_holds_until_then() {
     package::write_with(&world.work().join("guard"), &manifest);
     let out = world.ext(&["install", "guard"]).out;
     assert!(
-        out.ends_with("  it is disabled; `zot ext enable guard` switches it on\n"),
+        out.ends_with("  disabled; run `zot ext enable guard` to enable it\n"),
         "{out}"
     );
 }
@@ -130,7 +130,7 @@ fn a_broken_one_can_be_removed_but_not_switched() {
     let error = world.refused(&["enable", "wether"]);
     assert!(error.ends_with("hint: did you mean weather?\n"), "{error}");
     let error = world.refused(&["enable", "weather", "--project"]);
-    assert!(error.ends_with("hint: there is a global one\n"), "{error}");
+    assert!(error.ends_with("hint: there is one in the global scope\n"), "{error}");
     let error = world.refused(&["enable", "nothing"]);
     assert!(
         error.contains("no extension is called `nothing`"),

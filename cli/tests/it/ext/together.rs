@@ -34,7 +34,7 @@ fn a_second_one_waits_and_says_for_whom() {
     assert_eq!(
         said,
         format!(
-            "waiting for another zot that changes `{}`, pid {}\n",
+            "waiting for another zot process to finish with `{}`, pid {}\n",
             world.path("zot/extensions").display(),
             first.id()
         )
