@@ -224,7 +224,7 @@ fn what_is_missing_on_the_machine_is_said() {
     let ran = Ran::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(
-        ran.err.contains("! `jq` is not on your PATH"),
+        ran.err.contains("! `jq` is required but is not on your PATH"),
         "{}",
         ran.err
     );

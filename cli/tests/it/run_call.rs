@@ -137,7 +137,7 @@ fn arguments_come_from_standard_input_too() {
     drop(stdin);
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.out, "{\"a\":1}\n");
-    for (wrong, why) in [("{", "are not JSON"), ("[]", "but no object")] {
+    for (wrong, why) in [("{", "are not valid JSON"), ("[]", "must be a JSON object")] {
         let ran = call(&world, &["echo", wrong]);
         assert_eq!(ran.code, Some(1));
         assert!(
@@ -179,7 +179,7 @@ fn what_is_not_there_is_said_with_what_is() {
     let ran = world.zot(&["ext", "run", "kitt", "show"]);
     assert_eq!(
         ran.err,
-        "error: no extension is called `kitt`\nhint: did you mean kit?\n"
+        "error: no extension named `kitt`\nhint: did you mean kit?\n"
     );
 }
 

@@ -128,7 +128,7 @@ fn branches_tags_and_commits_come_over_every_transport() {
             } else if is_at_ref {
                 assert!(how.ends_with(", shallow: 1 commit"), "{how}");
             } else {
-                assert!(how.contains(", whole: 4 commits, since "), "{how}");
+                assert!(how.contains(", full history: 4 commits, because "), "{how}");
             }
             assert_eq!(world.listed("guard")["changed"], false);
             assert!(!world.installed("guard").join(".git").exists());
@@ -158,7 +158,7 @@ fn a_server_that_gives_no_part_is_asked_for_all_and_that_is_said() {
     repository.release("guard", "2");
     let http = Server::start(Manner::ServeWhole(world.path("repositories")));
     let ran = world.ext(&["install", &http.url("guard/.git")]);
-    let said = ", whole: 2 commits, since the server does not give a part of it\n";
+    let said = ", full history: 2 commits, because the server does not support shallow fetches\n";
     assert!(ran.out.contains(said), "{}", ran.out);
     assert_eq!(version(&world, "guard"), "2");
 }

@@ -383,7 +383,7 @@ fn a_package_within_the_store_or_the_store_within_it() {
     world.ext(&["install", "."]);
     let error = world.refused(&["install", text(&world.installed("guard"))]);
     assert!(
-        error.contains("among the installed extensions already"),
+        error.contains("already an installed extension"),
         "{error}"
     );
     let error = world.refused(&["install", "./run.sh"]);

@@ -26,7 +26,7 @@ fn disabling_changes_one_value_and_is_no_change_of_the_copy() {
     assert_eq!(fs::read_to_string(&manifest).unwrap(), expected);
     assert_eq!(
         world.ext(&["disable", "guard"]).out,
-        "✓ guard is disabled already (global)\n"
+        "✓ guard is already disabled (global)\n"
     );
     world.ext(&["enable", "guard"]);
     assert_eq!(world.listed("guard")["state"], "enabled");
@@ -96,7 +96,7 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
     for verb in ["disable", "enable", "remove", "update"] {
         let error = world.refused(&[verb, "guard"]);
         assert!(
-            error.contains("`guard` means more than one extension:"),
+            error.contains("`guard` is ambiguous:"),
             "{error}"
         );
         assert!(
@@ -133,7 +133,7 @@ fn a_broken_one_can_be_removed_but_not_switched() {
     assert!(error.ends_with("hint: there is one in the global scope\n"), "{error}");
     let error = world.refused(&["enable", "nothing"]);
     assert!(
-        error.contains("no extension is called `nothing`"),
+        error.contains("no extension named `nothing`"),
         "{error}"
     );
 }
