@@ -159,22 +159,10 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
     let world = World::new();
     fs::create_dir(world.work().join("there")).expect("made");
     for (args, why) in [
-        (
-            &["there", "--lang", "bash"][..],
-            "already exists",
-        ),
-        (
-            &["../x", "--lang", "bash"],
-            "is not a valid extension name",
-        ),
-        (
-            &["a b", "--lang", "bash"],
-            "is not a valid extension name",
-        ),
-        (
-            &[".x", "--lang", "python"],
-            "is not a valid extension name",
-        ),
+        (&["there", "--lang", "bash"][..], "already exists"),
+        (&["../x", "--lang", "bash"], "is not a valid extension name"),
+        (&["a b", "--lang", "bash"], "is not a valid extension name"),
+        (&[".x", "--lang", "python"], "is not a valid extension name"),
         (
             &["x", "--lang", "bash", "--sdk", "."],
             "--sdk is for --lang rust",
@@ -224,7 +212,8 @@ fn what_is_missing_on_the_machine_is_said() {
     let ran = Ran::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(
-        ran.err.contains("! `jq` is required but is not on your PATH"),
+        ran.err
+            .contains("! `jq` is required but is not on your PATH"),
         "{}",
         ran.err
     );

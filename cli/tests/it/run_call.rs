@@ -47,11 +47,7 @@ fn every_action_is_printed() {
     for (args, out, err) in [
         (&["show", "a  b", "-c"][..], "a  b -c\n", ""),
         (&["/show", "x"], "x\n", ""),
-        (
-            &["prompt"],
-            "Greet Ada.\n",
-            "would submit this prompt:\n",
-        ),
+        (&["prompt"], "Greet Ada.\n", "would submit this prompt:\n"),
         (
             &["insert"],
             "git status\n",
@@ -206,8 +202,9 @@ fn names_and_directories() {
     kit(&world.work().join("kit"));
     let ran = run(&world, &["quiet"]);
     assert!(
-        ran.err
-            .starts_with("using the installed extension; use `./kit` for the one in this directory\n"),
+        ran.err.starts_with(
+            "using the installed extension; use `./kit` for the one in this directory\n"
+        ),
         "{}",
         ran.err
     );

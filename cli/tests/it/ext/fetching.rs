@@ -236,11 +236,7 @@ fn nothing_of_the_package_or_of_git_s_configuration_runs() {
     let refusing = Server::start(Manner::Refuse);
     for url in [repository.file_url(), http.url("guard/.git")] {
         let ran = world.ext(&["install", &url, "--force"]);
-        assert!(
-            ran.err.contains("skipped submodule `sub`"),
-            "{}",
-            ran.err
-        );
+        assert!(ran.err.contains("skipped submodule `sub`"), "{}", ran.err);
         assert_eq!(version(&world, "guard"), "$Id$\n1");
         assert!(!world.installed("guard").join("sub").exists());
     }

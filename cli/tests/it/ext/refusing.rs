@@ -237,7 +237,10 @@ fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
     repository.git(&["repack", "-a", "-d", "-q"]);
     let http = Server::start(Manner::Serve(world.path("repositories")));
     let error = world.refused(&["install", &http.url("guard/.git")]);
-    assert!(error.contains("repository has more than 20016 objects"), "{error}");
+    assert!(
+        error.contains("repository has more than 20016 objects"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -382,10 +385,7 @@ fn a_package_within_the_store_or_the_store_within_it() {
     );
     world.ext(&["install", "."]);
     let error = world.refused(&["install", text(&world.installed("guard"))]);
-    assert!(
-        error.contains("already an installed extension"),
-        "{error}"
-    );
+    assert!(error.contains("already an installed extension"), "{error}");
     let error = world.refused(&["install", "./run.sh"]);
     assert!(error.contains("is not a directory"), "{error}");
     let error = world.refused(&["install", ".#v1"]);

@@ -72,10 +72,7 @@ fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
     let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
     for url in [server.url("guard"), with_password] {
         let error = world.refused(&["install", &url]);
-        assert!(
-            error.contains("authentication failed\nhint: "),
-            "{error}"
-        );
+        assert!(error.contains("authentication failed\nhint: "), "{error}");
         assert!(!error.contains("canary"), "{error}");
     }
     assert!(server.requests().len() < 10, "{:?}", server.requests());

@@ -95,10 +95,7 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
     world.ext(&["install", "../guard", "--project"]);
     for verb in ["disable", "enable", "remove", "update"] {
         let error = world.refused(&[verb, "guard"]);
-        assert!(
-            error.contains("`guard` is ambiguous:"),
-            "{error}"
-        );
+        assert!(error.contains("`guard` is ambiguous:"), "{error}");
         assert!(
             error.contains("work/.zot/extensions/guard (project)\n"),
             "{error}"
@@ -130,10 +127,10 @@ fn a_broken_one_can_be_removed_but_not_switched() {
     let error = world.refused(&["enable", "wether"]);
     assert!(error.ends_with("hint: did you mean weather?\n"), "{error}");
     let error = world.refused(&["enable", "weather", "--project"]);
-    assert!(error.ends_with("hint: there is one in the global scope\n"), "{error}");
-    let error = world.refused(&["enable", "nothing"]);
     assert!(
-        error.contains("no extension named `nothing`"),
+        error.ends_with("hint: there is one in the global scope\n"),
         "{error}"
     );
+    let error = world.refused(&["enable", "nothing"]);
+    assert!(error.contains("no extension named `nothing`"), "{error}");
 }

@@ -156,8 +156,7 @@ fn a_changed_copy_is_noticed_and_not_thrown_away() {
     ] {
         let error = world.refused(&args);
         assert!(
-            error
-                .contains("has local changes\nhint: use --force to discard them"),
+            error.contains("has local changes\nhint: use --force to discard them"),
             "{error}"
         );
     }
