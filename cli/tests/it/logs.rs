@@ -94,7 +94,7 @@ fn which_logs_there_are() {
     );
     let err = World::new().refused(&["logs", "../guard"]);
     assert!(
-        err.contains("hint: an extension has one from its first start on"),
+        err.contains("hint: a log is created when an extension first starts"),
         "{err}"
     );
 }

@@ -71,7 +71,8 @@ fn a_key_that_is_not_accepted_is_not_kept() {
     let ran = set(&world, &["openai", "--base-url", &url], KEY);
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));
     assert!(
-        ran.err.starts_with("error: API key not saved: ") && ran.err.contains("\nhint: --no-check"),
+        ran.err.starts_with("error: API key not saved: ")
+            && ran.err.contains("\nhint: use --no-check"),
         "{}",
         ran.err
     );

@@ -47,7 +47,7 @@ fn names_that_are_no_directory_s() {
         ("", "an extension's name"),
         (".staging", "an extension's name"),
         ("guard.", "ends with a dot"),
-        ("NUL", "that of a device"),
+        ("NUL", "a device name"),
         (&"a".repeat(300), "an extension's name"),
     ] {
         let world = World::new();
@@ -67,7 +67,7 @@ fn names_that_are_no_directory_s() {
 fn manifests_that_are_none() {
     let manifest =
         |text: &'static str| move |dir: &Path| fs::write(dir.join("extension.json"), text).unwrap();
-    refused_with("it has no extension.json", true, |dir| {
+    refused_with("extension.json not found", true, |dir| {
         fs::remove_file(dir.join("extension.json")).unwrap();
     });
     refused_with("extension.json: ", true, manifest(""));
@@ -134,11 +134,11 @@ fn files_that_are_none() {
 
 #[test]
 fn names_that_are_one_where_case_does_not_count() {
-    refused_with("are the same file where case does not count", true, |dir| {
+    refused_with("differ only in case", true, |dir| {
         fs::write(dir.join("README"), "").unwrap();
         fs::write(dir.join("readme"), "").unwrap();
     });
-    refused_with("are the same file where case does not count", true, |dir| {
+    refused_with("differ only in case", true, |dir| {
         fs::create_dir(dir.join("Lib")).unwrap();
         fs::write(dir.join("Lib/other"), "").unwrap();
     });
@@ -247,8 +247,8 @@ fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
 fn urls_that_could_run_something() {
     let world = World::new();
     for (args, said) in [
-        (vec!["ext::sh -c touch% canary"], "names a program to run"),
-        (vec!["fd::17"], "names a program to run"),
+        (vec!["ext::sh -c touch% canary"], "run a helper program"),
+        (vec!["fd::17"], "run a helper program"),
         (vec!["--", "-x"], "begins with `-`"),
         (vec!["--", "--upload-pack=touch canary"], "begins with `-`"),
         (vec!["ftp://example.org/x"], "`ftp` is not a way"),

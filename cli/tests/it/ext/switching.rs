@@ -101,7 +101,7 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
             "{error}"
         );
         assert!(error.contains("zot/extensions/guard (global)\n"), "{error}");
-        assert!(error.contains("hint: say --project or --global"), "{error}");
+        assert!(error.contains("hint: use --project or --global"), "{error}");
     }
     world.ext(&["disable", "guard", "--global"]);
     world.ext(&["disable", ".zot/extensions/guard"]);

@@ -76,7 +76,7 @@ fn failures_beside_each_other_are_their_own() {
             assert_eq!(ran.code, Some(expected), "{ran:?}");
             assert_eq!(
                 index == 5,
-                !ran.err.contains("it has no extension.json"),
+                !ran.err.contains("extension.json not found"),
                 "{ran:?}"
             );
         }

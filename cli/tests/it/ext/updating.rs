@@ -134,7 +134,7 @@ fn more_rights_need_consent() {
     );
     repository.commit("no permissions");
     let error = world.refused(&["update"]);
-    assert!(error.contains("touch more than before"), "{error}");
+    assert!(error.contains("needs more permissions"), "{error}");
     let out = world.ext(&["update", "--yes"]).out;
     assert!(out.contains("  + unrestricted"), "{out}");
 }
