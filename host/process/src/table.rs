@@ -114,7 +114,8 @@ impl Row {
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        // The name is in parentheses and may contain parentheses and spaces, so count from the last.
+        // The name is in parentheses and may contain parentheses and spaces, so count from the
+        // last one.
         let open = text.iter().position(|&b| b == b'(')?;
         let close = text.iter().rposition(|&b| b == b')')?;
         let pid = std::str::from_utf8(&text[..open]).ok()?.trim();
@@ -205,7 +206,8 @@ impl Scanner {
         };
         if first {
             let scanner = Arc::clone(self);
-            // Runs in its own task: the first caller may be cancelled, and the others would wait for ever.
+            // Runs in its own task: the first caller may be cancelled, and the others would wait
+            // for ever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(

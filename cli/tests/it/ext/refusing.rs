@@ -249,13 +249,13 @@ fn urls_that_could_run_something() {
     for (args, said) in [
         (vec!["ext::sh -c touch% canary"], "run a helper program"),
         (vec!["fd::17"], "run a helper program"),
-        (vec!["--", "-x"], "begins with `-`"),
-        (vec!["--", "--upload-pack=touch canary"], "begins with `-`"),
-        (vec!["ftp://example.org/x"], "`ftp` is not a way"),
-        (vec!["ssh://-oProxyCommand=touch/x"], "host is not a name"),
+        (vec!["--", "-x"], "start with `-`"),
+        (vec!["--", "--upload-pack=touch canary"], "start with `-`"),
+        (vec!["ftp://example.org/x"], "scheme `ftp`"),
+        (vec!["ssh://-oProxyCommand=touch/x"], "host is invalid"),
         (vec!["-oProxyCommand=x@example.org:y"], ""),
-        (vec!["file:///x", "--ref=-x"], "not the name of a branch"),
-        (vec!["file:///x#-x"], "not the name of a branch"),
+        (vec!["file:///x", "--ref=-x"], "not a valid branch"),
+        (vec!["file:///x#-x"], "not a valid branch"),
     ] {
         let args: Vec<&str> = ["ext", "install"].into_iter().chain(args).collect();
         let before = snapshot::of(world.root());
@@ -335,7 +335,7 @@ fn links_at_the_paths_of_our_own_files() {
     symlink(&victim, root.join("extensions/.staging")).unwrap();
     symlink(&victim, root.join("extensions/guard")).unwrap();
     let error = world.zot(&["ext", "install", "../guard", "--project"]).err;
-    assert!(error.contains("--force replaces it"), "{error}");
+    assert!(error.contains("--force to replace it"), "{error}");
     world.ext(&["install", "../guard", "--project", "--force"]);
     snapshot::assert_same(&before, &snapshot::of(&victim));
     assert!(!root.join("extensions/guard").is_symlink());
