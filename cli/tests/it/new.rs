@@ -165,7 +165,7 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
         (&[".x", "--lang", "python"], "is not a valid extension name"),
         (
             &["x", "--lang", "bash", "--sdk", "."],
-            "--sdk is for --lang rust",
+            "--sdk can only be used with --lang rust",
         ),
         (
             &["x", "--lang", "rust", "--sdk", "nowhere"],
