@@ -38,45 +38,46 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the agent for another program: commands on standard input, answers and events on standard output.
+    /// Run the agent for another program, with JSON commands on stdin and events on stdout.
     ///
-    /// One JSON object per line, in both directions (docs/rpc.md). Nothing is kept unless --session says where.
+    /// Reads and writes one JSON object per line (see docs/rpc.md). The session is not saved unless
+    /// `--session` names a file.
     #[command(after_help = "\
 Example:
   echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"hello\"}' | zot rpc --provider demo")]
     Rpc(Box<Flags>),
-    /// Install, list, switch, update, write and try extensions.
+    /// Manage extensions: install, update, create and debug them.
     #[command(subcommand, arg_required_else_help = true)]
     Ext(Ext),
-    /// Keep, list and forget the keys of providers.
+    /// Manage API keys.
     #[command(subcommand, arg_required_else_help = true)]
     Auth(Auth),
     /// Print the JSON Schemas of the protocol, the manifest and the configuration.
     ///
-    /// Without a name: the names there are.
+    /// Without a name, lists the available schemas.
     #[command(after_help = "Example:\n  zot schema manifest > extension.schema.json")]
     Schema {
-        /// Which one, such as `from-extension/hello`, `from-host` or `manifest`.
+        /// The schema to print, such as `from-extension/hello`, `from-host` or `manifest`.
         name: Option<String>,
-        /// Write files into this directory instead: the named one, or all.
+        /// Write the schema to a file in this directory, or all schemas if none is named.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Print what makes a shell complete zot's commands and the names of extensions.
+    /// Generate shell completions for commands and extension names.
     #[command(after_help = "\
 Examples:
   echo 'source <(zot completions bash)' >> ~/.bashrc
   echo 'source <(zot completions zsh)' >> ~/.zshrc
   echo 'zot completions fish | source' >> ~/.config/fish/config.fish")]
     Completions {
-        /// The shell.
+        /// The shell to generate completions for.
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
     },
-    /// Write the manual pages into a directory. For whoever packages zot.
+    /// Write the manual pages to a directory.
     #[command(hide = true)]
     Man {
-        /// The directory; it is made.
+        /// The directory to write to; created if it does not exist.
         #[arg(value_hint = clap::ValueHint::DirPath)]
         dir: PathBuf,
     },

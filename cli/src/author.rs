@@ -1,4 +1,5 @@
-//! For authors of extensions: a new one to begin with, and one question to one of them without an agent around it.
+//! Tools for extension authors: create an extension, and send it a single request without an
+//! agent.
 
 pub(crate) mod answer;
 pub(crate) mod new;

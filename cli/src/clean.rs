@@ -1,5 +1,5 @@
-//! Text of an extension's making, fit for a terminal: nothing in it moves the cursor, renames the window or turns the
-//! reading direction around.
+//! Sanitises text from extensions and models for the terminal: removes everything that moves the
+//! cursor, sets the window title or changes the text direction.
 
 use std::{borrow::Cow, io};
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use unicode_width::UnicodeWidthChar;
 
-/// More marks than this on one character are no writing: they hide what is around them, and a terminal keeps them all
-/// in one cell.
-const MOST_MARKS: usize = 16;
+/// The maximum number of combining marks per character. No real text has more, and a terminal
+/// would draw them all in one cell, over the text around it.
+const MAX_MARKS: usize = 16;
 
-/// Several lines: their colours and other control sequences are gone, line breaks and tabs stay.
+/// Sanitises multi-line text: removes colours and other control sequences, keeps newlines and tabs.
 pub(crate) fn text(text: &str) -> String {
-    // Nearly all that is read is of this kind.
+    // Fast path: nearly all text is plain ASCII.
     if text
         .bytes()
         .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
@@ -28,22 +28,22 @@ pub(crate) fn text(text: &str) -> String {
             '\n' | '\t' => clean.push(char),
             '\x1b' => match chars.next_if(|next| !matches!(next, '\n' | '\x1b')) {
                 Some('[') => skip_control_sequence(&mut chars),
-                // A text for the terminal: its title, the clipboard.
+                // A string for the terminal, such as a title or clipboard contents.
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
-                Some(' '..='/') => skip_choice(&mut chars),
+                Some(' '..='/') => skip_intermediates(&mut chars),
                 _ => {}
             },
             '\u{9b}' => skip_control_sequence(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
-            char if char.is_control() || is_unseen(char) => {}
-            char if marks.are_too_many_with(char) => {}
+            char if char.is_control() || is_invisible(char) => {}
+            char if marks.exceeded_by(char) => {}
             char => clean.push(char),
         }
     }
     clean
 }
 
-/// The marks on the character before: accents, joiners and what they join.
+/// Counts the marks on the current character: accents, joiners and joined characters.
 #[derive(Default)]
 struct Marks {
     count: usize,
@@ -51,7 +51,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn are_too_many_with(&mut self, char: char) -> bool {
+    fn exceeded_by(&mut self, char: char) -> bool {
         if char.width() != Some(0) {
             if !std::mem::take(&mut self.joins) {
                 self.count = 0;
@@ -59,13 +59,13 @@ impl Marks {
             return false;
         }
         self.count += 1;
-        let too_many = self.count > MOST_MARKS;
+        let too_many = self.count > MAX_MARKS;
         self.joins = char == '\u{200d}' && !too_many;
         too_many
     }
 }
 
-/// One line: what would begin another is a space.
+/// Sanitises a single line: newlines and tabs become spaces.
 pub(crate) fn line(line: &str) -> String {
     let clean = text(line);
     if clean.contains(['\n', '\t']) {
@@ -76,7 +76,7 @@ pub(crate) fn line(line: &str) -> String {
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
-/// Up to its last character; a line's end is not part of it.
+/// Skips to the final byte. Stops at the end of the line.
 fn skip_control_sequence(chars: &mut Chars<'_>) {
     while let Some(char) = chars.next_if(|char| (' '..='~').contains(char)) {
         if ('@'..='~').contains(&char) {
@@ -85,8 +85,8 @@ fn skip_control_sequence(chars: &mut Chars<'_>) {
     }
 }
 
-/// The rest of a choice, of a character set for example: up to its last character.
-fn skip_choice(chars: &mut Chars<'_>) {
+/// Skips an escape sequence with intermediate bytes, such as a character set selection.
+fn skip_intermediates(chars: &mut Chars<'_>) {
     while let Some(char) = chars.next_if(|char| (' '..='~').contains(char)) {
         if ('0'..='~').contains(&char) {
             return;
@@ -94,7 +94,8 @@ fn skip_choice(chars: &mut Chars<'_>) {
     }
 }
 
-/// Up to its terminator; one that never comes ends with the line, or where another sequence begins.
+/// Skips to the terminator. An unterminated string stops at the end of the line or at the next
+/// escape sequence.
 fn skip_string(chars: &mut Chars<'_>) {
     loop {
         match chars.peek() {
@@ -118,8 +119,9 @@ fn skip_string(chars: &mut Chars<'_>) {
     }
 }
 
-/// Turns the direction, or looks like nothing: a reader would not know that it is there. Joiners stay: emoji need them.
-pub(crate) fn is_unseen(char: char) -> bool {
+/// Reports whether a character changes the text direction or is invisible. Joiners are allowed
+/// because emoji need them.
+pub(crate) fn is_invisible(char: char) -> bool {
     matches!(
         char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
@@ -128,16 +130,16 @@ pub(crate) fn is_unseen(char: char) -> bool {
     )
 }
 
-/// A value as JSON on one line, fit for a terminal.
+/// Formats a value as one line of JSON that is safe to print on a terminal.
 pub(crate) fn json(value: &serde_json::Value) -> String {
     escape_json(&value.to_string()).into_owned()
 }
 
-/// JSON that means the same and is fit for a terminal: what that would act upon, or not show, is escaped. Line breaks stay:
-/// in JSON they are layout.
+/// Escapes characters in JSON that a terminal would act on or not show. The value stays the same.
+/// Newlines are kept: in JSON they are only layout.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    let is_unsafe = |char: char| char != '\n' && (char.is_control() || is_unseen(char));
-    // Nearly all that is written is of this kind.
+    let is_unsafe = |char: char| char != '\n' && (char.is_control() || is_invisible(char));
+    // Fast path: nearly all JSON is plain ASCII.
     let plain = json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
     if plain || !json.contains(is_unsafe) {
         return Cow::Borrowed(json);
@@ -145,7 +147,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     let mut clean = String::with_capacity(json.len() + 16);
     for char in json.chars() {
         if is_unsafe(char) {
-            // It stands in a string: outside, JSON is ASCII.
+            // It must be inside a string: everything else in JSON is ASCII.
             for unit in char.encode_utf16(&mut [0; 2]) {
                 clean.push_str(&format!("\\u{unit:04x}"));
             }
@@ -156,7 +158,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Writes a value as JSON on one line, as [`json`] does.
+/// Writes a value as one line of JSON, like [`json`].
 pub(crate) fn write_json(to: impl io::Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(to, Escaping))
 }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_controls_is_gone_and_what_is_read_stays() {
+    fn control_sequences_are_removed_and_text_is_kept() {
         for (dirty, clean) in [
             ("\x1b[1;31mError\x1b[0m: no\r\n\tat x", "Error: no\n\tat x"),
             ("\x1b]0;owned\x07a\x1b]52;c;eA==\x1b\\b", "ab"),
@@ -205,34 +207,34 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_kept_as_long_as_somebody_writes_them() {
+    fn combining_marks_are_kept_up_to_the_limit() {
         for kept in ["e\u{301}\u{323}", "👨‍👩‍👧‍👦", "क्ष्म्य", "שָׁלוֹם", "🏳️‍🌈", "สวัสดี"]
         {
             assert_eq!(text(kept), kept);
         }
         let zalgo = format!("a{}b", "\u{301}".repeat(5000));
-        assert_eq!(text(&zalgo).chars().count(), MOST_MARKS + 2);
+        assert_eq!(text(&zalgo).chars().count(), MAX_MARKS + 2);
         let chain = "👩\u{200d}".repeat(100);
-        assert!(!text(&chain).contains(&"👩\u{200d}".repeat(MOST_MARKS + 1)));
+        assert!(!text(&chain).contains(&"👩\u{200d}".repeat(MAX_MARKS + 1)));
     }
 
     proptest::proptest! {
         #[test]
-        fn nothing_that_controls_or_hides_is_left(dirty in "[\\x00-\\x7f\\u{80}-\\u{9f}\\u{2028}-\\u{202e}\\u{2066}-\\u{2069}a-zü👩 ]{0,60}") {
+        fn no_control_or_invisible_characters_remain(dirty in "[\\x00-\\x7f\\u{80}-\\u{9f}\\u{2028}-\\u{202e}\\u{2066}-\\u{2069}a-zü👩 ]{0,60}") {
             for clean in [text(&dirty).replace(['\n', '\t'], ""), line(&dirty), json(&dirty.as_str().into())] {
-                proptest::prop_assert!(!clean.contains(|it: char| it.is_control() || is_unseen(it)), "{clean:?}");
+                proptest::prop_assert!(!clean.contains(|it: char| it.is_control() || is_invisible(it)), "{clean:?}");
             }
         }
 
         #[test]
-        fn what_is_clean_stays_as_it_is(dirty in "\\PC{0,40}") {
+        fn clean_text_is_unchanged(dirty in "\\PC{0,40}") {
             let clean = text(&dirty);
             proptest::prop_assert_eq!(text(&clean), clean);
         }
     }
 
     #[test]
-    fn json_stays_what_it_is() {
+    fn escaped_json_parses_to_the_same_value() {
         let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}\u{202e}\u{e0041} ü"});
         let shown = json(&value);
         assert_eq!(shown, r#"{"a":"\u001b[2J\u009b\u202e\udb40\udc41 ü"}"#);

@@ -1,4 +1,4 @@
-//! How each extension fares: it is started as `zot` would, and what there is to say is said.
+//! `zot ext doctor`: starts each extension as `zot` would and reports problems.
 
 mod clock;
 mod diagnosis;

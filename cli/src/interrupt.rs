@@ -1,4 +1,4 @@
-//! Ctrl-C: a flag that the work looks at between two steps, so that it can put everything back itself.
+//! Ctrl-C sets a flag. Long operations check it between steps, so that they can roll back.
 
 use std::{
     io,
@@ -10,17 +10,17 @@ use std::{
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// The exit code of a program that was interrupted.
+/// The exit code after an interrupt.
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// The user has had enough, and everything is as it was.
+/// The user pressed Ctrl-C, and the operation was rolled back.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("interrupted; everything is as it was")]
+#[error("interrupted; nothing was changed")]
 pub(crate) struct Interrupted;
 
-/// From now on a signal to end is a flag. The work that follows looks at it with [`check`].
+/// Turns SIGINT and SIGTERM into a flag. The caller must then poll it with [`check`].
 pub(crate) fn watch() -> io::Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&FLAG))?;
@@ -28,7 +28,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether to go on.
+/// Fails if an interrupt was received.
 pub(crate) fn check() -> Result<(), Interrupted> {
     if FLAG.load(Ordering::Relaxed) {
         Err(Interrupted)

@@ -1,7 +1,7 @@
-//! The logs of extensions, read while others write and rotate them.
+//! Reads the logs of extensions while zot writes and rotates them.
 //!
-//! A log is `NAME.log` and, once that was full, the one before as `NAME.log.1`. Whoever rotates renames; a file that is
-//! open stays readable to its end, so nothing is missed and nothing is read twice.
+//! A log is `NAME.log`; rotation renames a full log to `NAME.log.1`. An open file stays readable
+//! after a rename, so no line is lost or read twice.
 
 mod file;
 pub(crate) mod find;

@@ -1,4 +1,4 @@
-//! The program `zot`: the agent, and the package manager of its extensions.
+//! The `zot` program: the agent, and the package manager for its extensions.
 
 mod agent;
 mod args;
@@ -12,12 +12,12 @@ mod logs;
 mod memory;
 mod output;
 mod package;
-mod registers;
+mod registration_summary;
 mod rpc;
-mod running;
 mod secrets;
+mod short_lived_host;
+mod spinner;
 mod tui;
-mod waiting;
 
 use std::process::ExitCode;
 

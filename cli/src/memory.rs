@@ -1,13 +1,15 @@
-//! Gives memory back to the system: a flood of large frames must not leave its mark on a program that runs for days.
+//! Returns freed memory to the system, so that a burst of large frames does not leave a
+//! long-running process large.
 //!
-//! glibc keeps what is freed. Large blocks are returned at once when their bound does not move; of small ones, which a
-//! frame of many values is made of, whole pages are returned when somebody asks for it. That is done beside the program,
-//! a moment after it has done something, and never while it does nothing.
+//! glibc keeps freed memory. It returns large blocks at once if the mmap threshold is fixed. Small
+//! blocks, such as those of a frame with many values, need an explicit `malloc_trim`. A background
+//! thread calls it shortly after activity, and never while the program is idle.
 
 use tokio::runtime::Builder;
 
-/// Has blocks from 256 KiB on returned when they are freed. glibc would raise that bound to the largest block it has seen,
-/// up to 32 MiB. Must be called before there are threads.
+/// Makes glibc return blocks of 256 KiB and more as soon as they are freed. By default, glibc
+/// raises that threshold to the largest block it has seen, up to 32 MiB. Must be called before
+/// any thread starts.
 pub(crate) fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: no other thread is running yet.
@@ -16,9 +18,9 @@ pub(crate) fn return_large_blocks() {
     }
 }
 
-/// Has the rest returned while the runtime that is built is at work.
+/// Starts a thread that trims the heap after the runtime has been active.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn return_the_rest(builder: &mut Builder) -> &mut Builder {
+pub(crate) fn trim_after_activity(builder: &mut Builder) -> &mut Builder {
     use std::{
         sync::{
             Arc,
@@ -28,13 +30,13 @@ pub(crate) fn return_the_rest(builder: &mut Builder) -> &mut Builder {
         time::Duration,
     };
 
-    /// How long after something was done.
-    const LATER: Duration = Duration::from_secs(1);
-    /// Less is not worth it.
-    const WORTH: u64 = 4 << 20;
+    /// How long after activity the heap is trimmed.
+    const TRIM_DELAY: Duration = Duration::from_secs(1);
+    /// The growth that is worth a trim, in bytes.
+    const MIN_GROWTH: u64 = 4 << 20;
 
-    let at_work = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&at_work);
+    let active = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&active);
     let trimming = thread::Builder::new().name("zot-memory".to_owned());
     let trimming = trimming.spawn(move || {
         let mut small = resident();
@@ -42,11 +44,11 @@ pub(crate) fn return_the_rest(builder: &mut Builder) -> &mut Builder {
             while !seen.load(Ordering::Relaxed) {
                 thread::park();
             }
-            thread::sleep(LATER);
+            thread::sleep(TRIM_DELAY);
             seen.store(false, Ordering::Relaxed);
             let now = resident();
-            if now > small + WORTH {
-                // SAFETY: it takes the allocator's own locks.
+            if now > small + MIN_GROWTH {
+                // SAFETY: `malloc_trim` takes the allocator's locks itself.
                 unsafe { libc::malloc_trim(0) };
                 small = resident();
             } else {
@@ -58,18 +60,18 @@ pub(crate) fn return_the_rest(builder: &mut Builder) -> &mut Builder {
         return builder;
     };
     builder.on_thread_unpark(move || {
-        if !at_work.load(Ordering::Relaxed) && !at_work.swap(true, Ordering::Relaxed) {
+        if !active.load(Ordering::Relaxed) && !active.swap(true, Ordering::Relaxed) {
             trimming.thread().unpark();
         }
     })
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn return_the_rest(builder: &mut Builder) -> &mut Builder {
+pub(crate) fn trim_after_activity(builder: &mut Builder) -> &mut Builder {
     builder
 }
 
-/// How much of the program is in memory.
+/// Returns the resident set size in bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();

@@ -1,4 +1,4 @@
-//! What people read: plain where it is piped, with a little colour on a terminal.
+//! Terminal output: coloured on a terminal, plain when piped.
 
 use std::{
     env,
@@ -15,7 +15,8 @@ use rustix::{
 
 use crate::interrupt;
 
-/// Writes a text to standard output. A reader that closes the pipe early, such as `head`, has what it wanted.
+/// Writes text to standard output. A reader that closes the pipe early, such as `head`, is not an
+/// error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout
@@ -32,43 +33,43 @@ pub(crate) fn line(text: impl Display) -> anyhow::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// Says something beside the result, on standard error. That nobody listens is no reason to stop.
+/// Writes a line to standard error. Ignores write errors: a closed stderr must not stop the work.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// What a text is, in colours. Colour is never the only sign of it.
+/// Colours text if the stream is a terminal. Colour is never the only sign of a meaning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,
 }
 
 impl Style {
-    /// For standard output as it is now.
+    /// The style for standard output.
     pub(crate) fn of_stdout() -> Self {
         Self {
-            coloured: io::stdout().is_terminal() && may_colour(),
+            coloured: io::stdout().is_terminal() && colour_is_allowed(),
         }
     }
 
-    /// For standard error as it is now.
+    /// The style for standard error.
     pub(crate) fn of_stderr() -> Self {
         Self {
-            coloured: io::stderr().is_terminal() && may_colour(),
+            coloured: io::stderr().is_terminal() && colour_is_allowed(),
         }
     }
 
-    /// Headings and what is beside the point.
+    /// Headings and secondary text.
     pub(crate) fn muted(self, text: impl Display) -> String {
         self.with("2", text)
     }
 
-    /// What it is about.
+    /// Names and other text to highlight.
     pub(crate) fn accent(self, text: impl Display) -> String {
         self.with("36", text)
     }
 
-    /// What is wrong.
+    /// Errors.
     pub(crate) fn error(self, text: impl Display) -> String {
         self.with("31", text)
     }
@@ -82,13 +83,13 @@ impl Style {
     }
 }
 
-/// <https://no-color.org>: any value that is not empty.
-pub(crate) fn may_colour() -> bool {
+/// Reports whether colour is allowed; see <https://no-color.org>.
+pub(crate) fn colour_is_allowed() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// The columns of the terminal that standard output is; `None` where it is none.
+/// The width of the terminal, or `None` if standard output is not a terminal.
 pub(crate) fn columns() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
@@ -102,18 +103,18 @@ pub(crate) fn columns() -> Option<usize> {
     })
 }
 
-/// Whether there is somebody to ask.
+/// Reports whether the user can be asked a question.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks a question that is answered with yes or no; anything but a yes is a no.
+/// Asks a yes/no question. The default is no.
 pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     let answer = ask(&format!("{question} [y/N] "))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Asks a question, and gives the line that it is answered with. Ctrl-C is looked for, see [`interrupt::watch`].
+/// Asks a question and returns the answer. Stops on Ctrl-C, see [`interrupt::watch`].
 pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}").and_then(|()| stderr.flush())?;
@@ -121,9 +122,7 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     loop {
         interrupt::check().inspect_err(|_| note(""))?;
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        let tick = Duration::from_millis(50)
-            .try_into()
-            .expect("a short time fits");
+        let tick = Duration::from_millis(50).try_into().expect("50 ms fits");
         match poll(&mut ready, Some(&tick)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => break,

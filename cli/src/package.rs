@@ -1,12 +1,13 @@
-//! The package store: what was named is fetched, looked through, staged beside its place, and swapped in whole.
+//! The package manager: fetch a package, check it, stage it next to its destination, swap it in.
 //!
 //! ```text
 //! source ─► fetch ─► contents ─► stage ─► swap ─► lock_file
 //! ```
 //!
-//! **Nothing of a package runs**: files are written from the objects or copied byte by byte, never checked out, and no
-//! configuration of git's is read. **What is at an extension's place is one version, whole**: a tree is complete and on
-//! disk before one rename puts it there, and a [`journal`] lets the next run finish what a killed one began.
+//! **No code from a package runs**: files are written from git objects or copied byte by byte,
+//! never checked out, and no git configuration is read. **An extension's directory always holds
+//! one complete version**: a tree is complete and on disk before a rename puts it there, and a
+//! [`journal`] lets the next run finish what a killed run started.
 
 pub(crate) mod contents;
 pub(crate) mod fetch;
@@ -18,7 +19,7 @@ pub(crate) mod journal;
 mod links;
 pub(crate) mod lock_file;
 pub(crate) mod manifest_edit;
-pub(crate) mod may;
+pub(crate) mod permission_summary;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod store;

@@ -1,18 +1,19 @@
-//! What others can see of this program: `ps` shows its arguments, `/proc/PID/environ` the variables it was started with,
-//! and a command that the model runs can look at both. Keys are taken out of there before anything else is done.
+//! Hides API keys from other processes. `ps` shows a process's arguments and `/proc/PID/environ`
+//! its initial environment, and a command that the model runs can read both. So `main` overwrites
+//! the keys in both before it does anything else.
 
 use std::{env, ffi::OsString, fs, os::unix::ffi::OsStrExt};
 
 use zot_host::{extension::RPC_TOKEN, provider::credentials};
 
-/// The flag whose value is a key.
+/// The flag that takes a key.
 const FLAG: &str = "--api-key";
 
-/// The program's arguments, after nobody else can read the keys in them or in the environment. For the first line of `main`:
-/// there must be no other thread.
+/// Overwrites the keys in the process's arguments and environment, and returns the original
+/// arguments. Must be called first in `main`, before any other thread starts.
 pub(crate) fn hide() -> Vec<OsString> {
     let args: Vec<OsString> = env::args_os().collect();
-    let mut secrets: Vec<OsString> = given(&args);
+    let mut secrets: Vec<OsString> = keys_in(&args);
     let names = credentials::variables().chain([RPC_TOKEN]);
     let variables: Vec<(&str, OsString)> = names
         .filter_map(|name| Some((name, env::var_os(name)?)))
@@ -22,21 +23,21 @@ pub(crate) fn hide() -> Vec<OsString> {
     if secrets.is_empty() {
         return args;
     }
-    if let Some(seen) = seen() {
+    if let Some(visible) = visible_memory() {
         for secret in &secrets {
-            wipe(seen, secret.as_bytes());
+            wipe(visible, secret.as_bytes());
         }
     }
     for (name, value) in variables {
-        // Where it is kept now, nobody but this process looks.
+        // The new value is stored on the heap, where other processes cannot read it.
         // SAFETY: no other thread has been started.
         unsafe { env::set_var(name, value) };
     }
     args
 }
 
-/// The keys among the arguments.
-fn given(args: &[OsString]) -> Vec<OsString> {
+/// Returns the keys among the arguments.
+fn keys_in(args: &[OsString]) -> Vec<OsString> {
     let mut keys = Vec::new();
     for (at, arg) in args.iter().enumerate() {
         if arg == FLAG {
@@ -52,19 +53,21 @@ fn given(args: &[OsString]) -> Vec<OsString> {
     keys
 }
 
-/// Where the kernel has put arguments and variables, as it says itself; it reads them from there whenever somebody asks.
+/// The memory that holds the initial arguments and environment. The kernel reads them from there
+/// whenever another process asks.
 #[derive(Clone, Copy)]
-struct Seen {
+struct VisibleMemory {
     start: usize,
     end: usize,
 }
 
-/// The fields of `/proc/self/stat`, counted from the one behind the name: `arg_start` to `env_end`.
+/// The index of `arg_start` in `/proc/self/stat`, counted from the field after the name. The
+/// fields up to `env_end` follow it.
 const ARG_START: usize = 45;
 
-fn seen() -> Option<Seen> {
+fn visible_memory() -> Option<VisibleMemory> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name may have anything in it, and ends with the last parenthesis.
+    // The process name can contain anything, including parentheses, so split at the last one.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<usize> = fields
         .split_ascii_whitespace()
@@ -75,22 +78,23 @@ fn seen() -> Option<Seen> {
     let [arg_start, arg_end, env_start, env_end] = fields[..] else {
         return None;
     };
-    // The one follows the other; where it does not, something is other than thought.
+    // The environment follows the arguments. If it does not, the layout is not what we expect.
     let fits =
         0 < arg_start && arg_start <= arg_end && arg_end <= env_start && env_start <= env_end;
-    (fits && env_end - arg_start < 64 * 1024 * 1024).then_some(Seen {
+    (fits && env_end - arg_start < 64 * 1024 * 1024).then_some(VisibleMemory {
         start: arg_start,
         end: env_end,
     })
 }
 
-fn wipe(seen: Seen, secret: &[u8]) {
-    // SAFETY: the kernel mapped this range for the program's start, writable, and it stays for as long as the program runs.
-    // Nobody else reads or writes it meanwhile: there is no other thread, and the arguments and variables were copied.
+fn wipe(visible: VisibleMemory, secret: &[u8]) {
+    // SAFETY: the kernel mapped this range as writable at program start and never unmaps it.
+    // Nothing else accesses it now: there is no other thread, and std copied the arguments and
+    // variables.
     let bytes = unsafe {
         std::slice::from_raw_parts_mut(
-            std::ptr::with_exposed_provenance_mut::<u8>(seen.start),
-            seen.end - seen.start,
+            std::ptr::with_exposed_provenance_mut::<u8>(visible.start),
+            visible.end - visible.start,
         )
     };
     let mut at = 0;
@@ -106,14 +110,14 @@ fn wipe(seen: Seen, secret: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::given;
+    use super::keys_in;
 
     #[test]
-    fn keys_among_the_arguments() {
+    fn finds_keys_in_both_forms_of_the_flag() {
         let args = |words: &[&str]| words.iter().map(Into::into).collect::<Vec<_>>();
-        assert_eq!(given(&args(&["zot", "--api-key", "k", "x"])), ["k"]);
-        assert_eq!(given(&args(&["zot", "--api-key=k"])), ["k"]);
-        assert_eq!(given(&args(&["zot", "--api-key"])), [""; 0]);
-        assert_eq!(given(&args(&["zot", "--api-keys", "k"])), [""; 0]);
+        assert_eq!(keys_in(&args(&["zot", "--api-key", "k", "x"])), ["k"]);
+        assert_eq!(keys_in(&args(&["zot", "--api-key=k"])), ["k"]);
+        assert_eq!(keys_in(&args(&["zot", "--api-key"])), [""; 0]);
+        assert_eq!(keys_in(&args(&["zot", "--api-keys", "k"])), [""; 0]);
     }
 }

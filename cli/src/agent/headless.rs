@@ -16,7 +16,7 @@ use crate::{
     clean,
     exit::Exit,
     output::{self, Style},
-    waiting::patiently,
+    spinner::with_spinner,
 };
 
 pub(crate) use notes::{NoteQueue, QueuedNote};
@@ -88,7 +88,7 @@ impl Headless {
                 reaper.sweep(limits::TERM_GRACE).await;
             }
         };
-        let ending = patiently(|| "stopping extensions".to_owned(), ending);
+        let ending = with_spinner(|| "stopping extensions".to_owned(), ending);
         tokio::select! {
             biased;
             () = ending => {}

@@ -20,7 +20,7 @@ use super::{Record, session};
 use crate::{
     args::{Flags, LogLevel},
     exit::Usage,
-    running::BUILT_IN_COMMANDS,
+    short_lived_host::BUILT_IN_COMMANDS,
 };
 
 /// How the agent runs.

@@ -5,62 +5,64 @@ use std::{convert::Infallible, fmt, path::PathBuf};
 use clap::{Args, ValueEnum, ValueHint};
 use zot_protocol::Reasoning;
 
-/// How the agent is run.
+/// The mode to run in, the prompt, and the flags.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
-    /// What to do. The interactive mode begins with it in its editor.
+    /// The prompt. In interactive mode, it is placed in the editor.
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
-    /// Run the prompt to its end and print the final text, nothing else. Standard input, if piped, is added to it.
+    /// Run the prompt and print only the final answer. Piped stdin is appended to the prompt.
     #[arg(short, long, help_heading = "Modes")]
     pub(crate) print: bool,
-    /// Run the prompt to its end and print each event as a line of JSON (docs/rpc.md).
+    /// Run the prompt and print each event as a line of JSON (see docs/rpc.md).
     #[arg(long, conflicts_with = "print", help_heading = "Modes")]
     pub(crate) json: bool,
-    /// The same as `zot rpc`: run the agent for another program (docs/rpc.md).
+    /// Run the agent for another program; same as `zot rpc` (see docs/rpc.md).
     #[arg(long, conflicts_with_all = ["print", "json", "prompt"], help_heading = "Modes")]
     pub(crate) rpc: bool,
-    /// Print the models that are known, and who says so.
+    /// List known models and where each is defined.
     #[arg(long, conflicts_with_all = ["print", "json", "rpc", "prompt"], help_heading = "Modes")]
     pub(crate) list_models: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }
 
-/// The flags of all modes.
+/// The flags that all modes share.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// Who answers: anthropic, openai, ollama, or demo, which needs no key. Without it: whom there is a key for.
+    /// The model provider: anthropic, openai, ollama, or demo (needs no API key). Defaults to a
+    /// provider that has an API key.
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub(crate) provider: Option<String>,
-    /// The model, by the provider's name for it.
+    /// The model to use, by the provider's name for it.
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub(crate) model: Option<String>,
-    /// The key. Better in the environment, or kept with `zot auth set`: others can see a command line.
+    /// The API key. Prefer an environment variable or `zot auth set`: other users on this machine
+    /// can read a command line.
     #[arg(long, value_name = "KEY", value_parser = given_key, help_heading = "Model")]
     pub(crate) api_key: Option<GivenKey>,
-    /// Another server that speaks the provider's API.
+    /// Use another server that implements the provider's API.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
     pub(crate) base_url: Option<String>,
-    /// How much the model thinks before it answers.
-    #[arg(long, value_name = "HOW MUCH", help_heading = "Model")]
-    pub(crate) reasoning: Option<HowMuch>,
-    /// Turns that the demo model plays, as JSON Lines.
+    /// How much the model reasons before it answers.
+    #[arg(long, value_name = "LEVEL", help_heading = "Model")]
+    pub(crate) reasoning: Option<ReasoningLevel>,
+    /// A file of scripted turns for the demo model, as JSON Lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Model")]
     pub(crate) script: Option<PathBuf>,
-    /// In the place of the usual system prompt.
+    /// Replace the default system prompt.
     #[arg(long, value_name = "TEXT", help_heading = "Instructions")]
     pub(crate) system_prompt: Option<String>,
-    /// Behind the system prompt. May be given several times.
+    /// Append to the system prompt. Can be repeated.
     #[arg(long, value_name = "TEXT", help_heading = "Instructions")]
     pub(crate) append_system_prompt: Vec<String>,
-    /// Do not read AGENTS.md and the like.
+    /// Do not read AGENTS.md and similar files.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) no_context_files: bool,
-    /// Offer the skills of the project and the user, too.
+    /// Also offer the project's and the user's skills.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) with_skills: bool,
-    /// Offer no skills at all.
+    /// Disable all skills.
     #[arg(
         long,
         alias = "no-skills",
@@ -68,10 +70,10 @@ pub(crate) struct Flags {
         help_heading = "Instructions"
     )]
     pub(crate) no_skill: bool,
-    /// Offer the model no tools.
+    /// Disable all tools.
     #[arg(long, help_heading = "Tools")]
     pub(crate) no_tools: bool,
-    /// Offer the model these tools only, those of extensions included.
+    /// Offer the model only these tools, including tools from extensions.
     #[arg(
         long,
         value_name = "NAMES",
@@ -80,13 +82,13 @@ pub(crate) struct Flags {
         help_heading = "Tools"
     )]
     pub(crate) tools: Option<Vec<String>>,
-    /// Ask before each tool call. Interactive mode only.
+    /// Ask before each tool call (interactive mode only).
     #[arg(long, help_heading = "Tools")]
     pub(crate) no_yolo: bool,
-    /// Confine the built-in tools to the working directory.
+    /// Restrict the built-in tools to the working directory.
     #[arg(long, help_heading = "Tools")]
     pub(crate) jail: bool,
-    /// How often the model may be called for one prompt.
+    /// Maximum number of model calls per prompt.
     #[arg(
         long,
         value_name = "N",
@@ -94,10 +96,10 @@ pub(crate) struct Flags {
         help_heading = "Tools"
     )]
     pub(crate) max_steps: Option<u32>,
-    /// Work in this directory.
+    /// Run in this directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Tools")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Start this extension too, before the installed ones. May be given several times.
+    /// Also load the extension in this directory, before installed ones. Can be repeated.
     #[arg(
         short,
         long = "ext",
@@ -106,22 +108,22 @@ pub(crate) struct Flags {
         help_heading = "Extensions"
     )]
     pub(crate) ext: Vec<PathBuf>,
-    /// Start no installed extensions.
+    /// Do not load installed extensions.
     #[arg(long, help_heading = "Extensions")]
     pub(crate) no_ext: bool,
-    /// Start the project's extensions without asking. Also with `ZOT_TRUST_PROJECT=1`.
+    /// Load the project's extensions without asking. Can also be set with `ZOT_TRUST_PROJECT=1`.
     #[arg(long, help_heading = "Extensions")]
     pub(crate) trust_project: bool,
-    /// Refuse extensions whose permissions cannot be enforced here.
+    /// Refuse to start extensions whose permissions cannot be enforced on this system.
     #[arg(long, help_heading = "Extensions")]
     pub(crate) strict_permissions: bool,
-    /// Write what passes between zot and the extensions as a transcript for zot-conform.
+    /// Record the frames exchanged with extensions as a transcript for zot-conform.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Extensions")]
     pub(crate) record: Option<PathBuf>,
-    /// Go on with the last session of this directory.
+    /// Continue the most recent session in this directory.
     #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
-    /// Go on with a session that is picked from a list, or with the one whose id begins so.
+    /// Resume a session: pick one from a list, or give the start of its ID.
     #[arg(
         short,
         long,
@@ -133,7 +135,7 @@ pub(crate) struct Flags {
         help_heading = "Session"
     )]
     pub(crate) resume: Option<String>,
-    /// Go on with the session in this file, or begin it there.
+    /// Use the session stored in this file; created if it does not exist.
     #[arg(
         long,
         value_name = "FILE",
@@ -142,10 +144,10 @@ pub(crate) struct Flags {
         help_heading = "Session"
     )]
     pub(crate) session: Option<PathBuf>,
-    /// Keep nothing.
+    /// Do not save the session.
     #[arg(long, conflicts_with_all = ["go_on", "resume", "session"], help_heading = "Session")]
     pub(crate) no_session: bool,
-    /// How much is said on standard error.
+    /// How much to log to standard error.
     #[arg(
         long,
         value_name = "LEVEL",
@@ -155,47 +157,47 @@ pub(crate) struct Flags {
     pub(crate) log_level: LogLevel,
 }
 
-/// How much is said on standard error, each with what is before it.
+/// How much to log to standard error. Each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Nothing but why the run failed.
+    /// Only the reason a run failed.
     Off,
-    /// What went wrong.
+    /// Errors.
     Error,
-    /// What may be wrong.
+    /// Warnings.
     Warn,
-    /// Notes of extensions.
+    /// Notes from extensions.
     #[default]
     Info,
     /// Turns and tool calls as they happen.
     Debug,
 }
 
-/// How much a model thinks.
+/// How much a model reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HowMuch {
-    /// Not at all, where it can do without.
+pub(crate) enum ReasoningLevel {
+    /// No reasoning, for models that allow it.
     Off,
-    /// A little.
+    /// A little reasoning.
     Low,
-    /// Some.
+    /// Some reasoning.
     Medium,
-    /// A lot.
+    /// A lot of reasoning.
     High,
 }
 
-impl From<HowMuch> for Reasoning {
-    fn from(how_much: HowMuch) -> Self {
-        match how_much {
-            HowMuch::Off => Self::Off,
-            HowMuch::Low => Self::Low,
-            HowMuch::Medium => Self::Medium,
-            HowMuch::High => Self::High,
+impl From<ReasoningLevel> for Reasoning {
+    fn from(level: ReasoningLevel) -> Self {
+        match level {
+            ReasoningLevel::Off => Self::Off,
+            ReasoningLevel::Low => Self::Low,
+            ReasoningLevel::Medium => Self::Medium,
+            ReasoningLevel::High => Self::High,
         }
     }
 }
 
-/// A key as it was given. It does not print.
+/// An API key from the command line. Its `Debug` output hides the key.
 #[derive(Clone)]
 pub(crate) struct GivenKey(pub(crate) String);
 
@@ -205,8 +207,8 @@ impl fmt::Debug for GivenKey {
     }
 }
 
-/// Never fails: an error of the parser would repeat it.
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a parser")]
+/// Never fails: clap would repeat the key in its error message.
+#[expect(clippy::unnecessary_wraps, reason = "clap's value parser signature")]
 fn given_key(text: &str) -> Result<GivenKey, Infallible> {
     Ok(GivenKey(text.to_owned()))
 }

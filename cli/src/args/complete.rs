@@ -1,4 +1,4 @@
-//! What a shell offers where an extension is named.
+//! Shell completion of extension names.
 
 use std::{collections::BTreeMap, env, ffi::OsStr};
 
@@ -10,7 +10,7 @@ use zot_host::{
 
 use crate::logs;
 
-/// The names of what is installed, with what each is.
+/// Completes the names of installed extensions, with their descriptions.
 pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Ok(home), Ok(cwd)) = (Home::from_env(), env::current_dir()) else {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
         cwd,
         explicit: Vec::new(),
         no_ext: false,
-        // Nothing is started here, and a digest of each would take its time.
+        // Nothing is started here, so skip the digests that a trust check would compute.
         trust: TrustProject::All,
     });
     let mut names = BTreeMap::new();
@@ -28,7 +28,7 @@ pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
         let manifest = candidate.found.manifest;
         names.entry(manifest.name).or_insert(manifest.description);
     }
-    // Of these only the directory has a name.
+    // An invalid or missing manifest has no name, so use the directory's.
     let dirs = found
         .refused
         .iter()
@@ -49,14 +49,14 @@ pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The names of what is installed, then directories.
+/// Completes the names of installed extensions, then directories.
 pub(super) fn installed_or_directory(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = installed(current);
     candidates.extend(PathCompleter::dir().complete(current));
     candidates
 }
 
-/// The names of what is installed, and of what has left a log.
+/// Completes the names of installed extensions and of those that left a log.
 pub(super) fn logged(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = installed(current);
     let Ok(home) = Home::from_env() else {
@@ -67,7 +67,7 @@ pub(super) fn logged(current: &OsStr) -> Vec<CompletionCandidate> {
         let known = |it: &CompletionCandidate| it.get_value() == OsStr::new(&name);
         if name.starts_with(&*prefix) && !candidates.iter().any(known) {
             candidates
-                .push(CompletionCandidate::new(name).help(Some("not installed any more".into())));
+                .push(CompletionCandidate::new(name).help(Some("no longer installed".into())));
         }
     }
     candidates

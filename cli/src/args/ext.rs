@@ -8,31 +8,32 @@ use super::{author, complete};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ext {
-    /// Show what is installed, and what it registered when it last ran.
+    /// List installed extensions and what each registered when it last ran.
     ///
-    /// Both scopes are shown in the order they are loaded in: the project's (`./.zot/extensions`), then the global ones.
-    /// `changed` means that the files are not those that were installed. With --json the fields are those of
-    /// docs/packages.md.
+    /// Lists both scopes in load order: the project's (`./.zot/extensions`), then global.
+    /// `changed` means that the files differ from what was installed. See docs/packages.md for the
+    /// fields of `--json`.
     #[command(
         visible_alias = "ls",
         after_help = "Example:\n  zot ext list --json | jq -r '.extensions[] | select(.changed) | .name'"
     )]
     List {
-        /// Print JSON for programs.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Install an extension from a directory or a git repository.
     ///
-    /// A directory is copied as it is, without `.git`. Of a repository one commit is fetched: of the ref named, or of the
-    /// default branch. Nothing of the package is run. What it may touch is shown first, and asked about on a terminal.
+    /// A directory is copied as it is, without `.git`. From a repository, only one commit is
+    /// fetched: the given ref, or the default branch. No code from the package is run. On a
+    /// terminal, shows the extension's permissions and asks before it installs.
     #[command(after_help = "\
 Examples:
   zot ext install ./my-extension
   zot ext install https://github.com/someone/guard#v1.2
   zot ext install git@example.org:someone/guard.git --project")]
     Install(Install),
-    /// Remove an extension. Its data stays, unless --purge.
+    /// Remove an extension. Keeps its data unless `--purge` is given.
     #[command(
         visible_alias = "rm",
         after_help = "Example:\n  zot ext remove guard --purge"
@@ -40,56 +41,58 @@ Examples:
     Remove {
         #[command(flatten)]
         which: Which,
-        /// Take what it has kept too: its data directory and its log.
+        /// Also delete its data directory and its log.
         #[arg(long)]
         purge: bool,
     },
-    /// Let an extension have the data that another one of its name has kept.
+    /// Give an extension the data of another extension with the same name.
     ///
-    /// An extension's data belongs to what it was installed from, or to its directory. One of the same name from elsewhere
-    /// keeps its own, unless you hand it the other's here. The other one gets a new, empty directory.
+    /// Data belongs to the source that an extension was installed from, or to its directory. An
+    /// extension with the same name from another source gets its own data directory, unless you
+    /// assign it the existing one with this command. The previous owner then gets a new, empty
+    /// directory.
     #[command(after_help = "Examples:\n  zot ext adopt guard\n  zot ext adopt ./guard")]
     Adopt {
         #[command(flatten)]
         which: Which,
     },
-    /// Let an extension be started again.
+    /// Enable an extension.
     #[command(after_help = "Example:\n  zot ext enable guard")]
     Enable {
         #[command(flatten)]
         which: Which,
     },
-    /// Keep an extension from being started. It stays installed, and keeps its name.
+    /// Disable an extension. It stays installed but is not started.
     #[command(after_help = "Example:\n  zot ext disable guard")]
     Disable {
         #[command(flatten)]
         which: Which,
     },
-    /// Bring what came from a repository to its ref's newest commit.
+    /// Update extensions that were installed from a git repository.
     ///
-    /// The old and the new commit are shown, and what the new version may touch that the old one could not; that needs
-    /// your consent. Without a name: everything that is installed.
+    /// Fetches the newest commit of each ref and shows the old and the new commit. New permissions
+    /// need your consent. Without a name, updates all installed extensions.
     #[command(after_help = "Examples:\n  zot ext update\n  zot ext update guard --yes")]
     Update {
-        /// Which one, by its name, its directory's name or its path.
+        /// The extension, by name, directory name or path.
         #[arg(add = ArgValueCompleter::new(complete::installed))]
         name: Option<String>,
         #[command(flatten)]
         scoped: Scoped,
-        /// Agree to what the new version may touch.
+        /// Accept new permissions without asking.
         #[arg(long, short)]
         yes: bool,
-        /// Discard what was changed in the installed copy.
+        /// Discard local changes to the installed copy.
         #[arg(long)]
         force: bool,
-        /// Fetch over http or git from elsewhere than this machine.
+        /// Allow unencrypted http:// and git:// connections to other machines.
         #[arg(long)]
         allow_insecure: bool,
     },
-    /// Show what `update` would update, without doing it.
+    /// Show which extensions have updates, without installing them.
     #[command(after_help = "Example:\n  zot ext outdated")]
     Outdated {
-        /// Ask over http or git elsewhere than on this machine.
+        /// Allow unencrypted http:// and git:// connections to other machines.
         #[arg(long)]
         allow_insecure: bool,
     },
@@ -102,43 +105,43 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct Install {
-    /// A directory, or the URL of a repository: https, ssh, file or user@host:path, with the ref after a `#`.
+    /// A directory, or a git URL: https, ssh, file or user@host:path, with an optional `#REF`.
     #[arg(value_name = "PATH|GIT-URL[#REF]", value_hint = clap::ValueHint::DirPath)]
     pub(crate) source: String,
-    /// The branch, tag or commit to take, instead of `#REF`.
+    /// The branch, tag or commit to install, instead of `#REF`.
     #[arg(long = "ref", value_name = "REF")]
     pub(crate) wanted: Option<String>,
-    /// Install for this project, into `./.zot/extensions`.
+    /// Install for this project only, into `./.zot/extensions`.
     #[arg(long)]
     pub(crate) project: bool,
-    /// Replace one of this name that came from elsewhere, or that was changed.
+    /// Replace an extension with the same name, even if it has another source or local changes.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Fetch over http or git from elsewhere than this machine.
+    /// Allow unencrypted http:// and git:// connections to other machines.
     #[arg(long)]
     pub(crate) allow_insecure: bool,
 }
 
-/// One extension.
+/// The extension that a subcommand acts on.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Which one, by its name, its directory's name or its path.
+    /// The extension, by name, directory name or path.
     #[arg(add = ArgValueCompleter::new(complete::installed))]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) scoped: Scoped,
 }
 
-/// Which of the two scopes, where a name is in both.
+/// The scope to look in, for names that exist in both.
 #[derive(Debug, Args)]
 pub(crate) struct Scoped {
-    /// The project's one, in `./.zot/extensions`.
+    /// The extension in this project, in `./.zot/extensions`.
     #[arg(long, conflicts_with = "global")]
     project: bool,
-    /// The global one.
+    /// The global extension.
     #[arg(long)]
     global: bool,
 }

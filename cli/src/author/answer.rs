@@ -1,4 +1,4 @@
-//! The answer of a command or a tool, for people and for programs.
+//! Prints the response of a command or a tool, as text or as JSON.
 
 use serde_json::Value;
 use zot_protocol::{Action, CommandResponse, Content, Panel, ToolResult};
@@ -10,7 +10,7 @@ use crate::{
     output::{self, Style},
 };
 
-/// Prints the answer; one that is an error is told on standard error, and is the end with code 1.
+/// Prints the response. An error response goes to standard error and exits with code 1.
 pub(crate) fn print(answer: &Answer, raw: &Value, as_json: bool) -> anyhow::Result<()> {
     let failed = match answer {
         Answer::Command(response) => error_of(response).is_some(),
@@ -38,20 +38,20 @@ fn print_response(response: &CommandResponse) -> anyhow::Result<()> {
         return Ok(());
     }
     let text = |text: &Option<String>| text.as_deref().map(clean::text).unwrap_or_default();
-    let aside = |said: &str| output::note(Style::of_stderr().muted(said));
+    let aside = |text: &str| output::note(Style::of_stderr().muted(text));
     match response.action.as_ref().unwrap_or(&Action::Noop) {
         Action::Display => block(&text(&response.display)),
         Action::Prompt => {
             let prompt = text(&response.prompt);
             aside(if prompt.trim().is_empty() {
-                "nothing would be submitted: the prompt is blank"
+                "would submit nothing: the prompt is blank"
             } else {
-                "would be submitted as a prompt:"
+                "would submit this prompt:"
             });
             block(&prompt)
         }
         Action::Insert => {
-            aside("would be put into the editor:");
+            aside("would insert into the editor:");
             block(&text(&response.insert))
         }
         Action::OpenPanel => match &response.open_panel {
@@ -59,11 +59,11 @@ fn print_response(response: &CommandResponse) -> anyhow::Result<()> {
             None => Ok(()),
         },
         Action::Noop => {
-            aside("done; it has nothing to show");
+            aside("done; nothing to show");
             Ok(())
         }
         other => {
-            aside(&format!("an action that this zot does not know: {other:?}"));
+            aside(&format!("unknown action: {other:?}"));
             Ok(())
         }
     }
@@ -78,7 +78,7 @@ fn print_result(result: &ToolResult) -> anyhow::Result<()> {
                 clean::line(&image.mime_type),
                 size(&image.data)
             ),
-            _ => "[content that this zot does not know]".to_owned(),
+            _ => "[unknown content]".to_owned(),
         };
         if result.is_error {
             let style = Style::of_stderr();
@@ -88,12 +88,12 @@ fn print_result(result: &ToolResult) -> anyhow::Result<()> {
         }
     }
     if result.content.is_empty() {
-        output::note(Style::of_stderr().muted("the result is empty"));
+        output::note(Style::of_stderr().muted("empty result"));
     }
     Ok(())
 }
 
-/// How many bytes base64 stands for.
+/// Formats the decoded size of base64 data.
 fn size(data: &str) -> String {
     let padding = data.bytes().rev().take_while(|&byte| byte == b'=').count();
     let bytes = (data.len() / 4 * 3).saturating_sub(padding);
@@ -104,7 +104,7 @@ fn size(data: &str) -> String {
     }
 }
 
-/// A text that ends with its line.
+/// Prints text with exactly one newline at its end.
 fn block(text: &str) -> anyhow::Result<()> {
     if text.is_empty() || text.ends_with('\n') {
         output::print(text)
@@ -113,7 +113,7 @@ fn block(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A panel as it would stand on the screen: its title, its lines, its last line muted.
+/// Formats a panel as zot would show it: title, lines, and a muted footer.
 pub(super) fn panel(panel: &Panel, style: Style) -> String {
     let mut lines = Vec::new();
     if let Some(title) = &panel.title {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_as_large_as_its_bytes() {
+    fn an_image_shows_its_decoded_size() {
         assert_eq!(size(""), "0 bytes");
         assert_eq!(size("aGk="), "2 bytes");
         assert_eq!(size("aA=="), "1 bytes");

@@ -1,4 +1,4 @@
-//! A new extension that runs, and passes `zot-conform`.
+//! Creates a new extension that runs and passes `zot-conform`.
 
 use std::{
     env, fs, io,
@@ -10,36 +10,36 @@ use zot_host::extension::discover::shown;
 
 pub(crate) use super::template::Language;
 use super::template::Names;
-use crate::running;
+use crate::short_lived_host;
 
-/// The longest name of a tool that providers take.
-const TOOL_NAME: usize = 64;
-/// What the tool of a new extension does, at the end of its name.
+/// The maximum length of a tool name that all providers accept.
+const MAX_TOOL_NAME: usize = 64;
+/// The suffix of the new extension's tool name; the tool counts words.
 const TOOL_SUFFIX: &str = "_words";
 
-/// What is asked for.
+/// The options of `zot ext new`.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
     pub(crate) name: &'r str,
     pub(crate) language: Language,
-    /// The directory of the crate `zot-sdk`, for Rust.
+    /// The directory of the `zot-sdk` crate, for Rust.
     pub(crate) sdk: Option<&'r Path>,
     pub(crate) cwd: &'r Path,
 }
 
-/// What was made.
+/// The extension that was created.
 #[derive(Debug)]
-pub(crate) struct Made {
-    /// The files, by their paths in the extension's directory.
+pub(crate) struct Created {
+    /// The files, relative to the extension's directory.
     pub(crate) files: Vec<String>,
     /// The name of its command.
     pub(crate) command: String,
-    /// What it needs and is not on the `PATH`, and where to get that.
+    /// Programs that it needs but that are not on the `PATH`, and where to get them.
     pub(crate) missing: Vec<(&'static str, &'static str)>,
 }
 
-/// Writes the extension into a directory of its name.
-pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Made> {
+/// Writes the extension to a directory with its name.
+pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Created> {
     let Request {
         name,
         language,
@@ -48,7 +48,7 @@ pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Made> {
     } = *request;
     check_name(name)?;
     if sdk.is_some() && language != Language::Rust {
-        bail!("--sdk is for --lang rust: the others speak the protocol by themselves");
+        bail!("--sdk can only be used with --lang rust");
     }
     let sdk = match sdk {
         Some(path) => path_dependency(path, cwd)?,
@@ -69,28 +69,28 @@ pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Made> {
         .copied()
         .filter(|(program, _)| !is_on_path(program))
         .collect();
-    Ok(Made {
+    Ok(Created {
         files: files.into_iter().map(|(path, _)| path).collect(),
         command,
         missing,
     })
 }
 
-/// The manifest's own rule, asked of a manifest.
+/// Checks the name with the manifest validator.
 fn check_name(name: &str) -> anyhow::Result<()> {
     let manifest = serde_json::json!({ "name": name, "exec": "x" }).to_string();
     if zot_protocol::validate::manifest(manifest.as_bytes()).is_err() || name.ends_with('.') {
         bail!(
-            "`{}` cannot be the name of an extension\nhint: up to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, with a letter or a digit first",
+            "`{}` is not a valid extension name\nhint: use up to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, starting with a letter or digit",
             shown::text(name)
         );
     }
     Ok(())
 }
 
-/// As the extension, unless zot itself has a command of that name.
+/// The extension's name, unless zot has a built-in command with that name.
 fn command_of(name: &str) -> String {
-    let taken = running::BUILT_IN_COMMANDS
+    let taken = short_lived_host::BUILT_IN_COMMANDS
         .iter()
         .any(|built_in| built_in.eq_ignore_ascii_case(name));
     if taken {
@@ -100,7 +100,7 @@ fn command_of(name: &str) -> String {
     }
 }
 
-/// Only what every provider takes: no dots.
+/// Replaces the characters that some providers do not accept in tool names, such as dots.
 fn tool_of(name: &str) -> String {
     let mut tool: String = name
         .chars()
@@ -112,11 +112,11 @@ fn tool_of(name: &str) -> String {
             }
         })
         .collect();
-    tool.truncate(TOOL_NAME - TOOL_SUFFIX.len());
+    tool.truncate(MAX_TOOL_NAME - TOOL_SUFFIX.len());
     tool + TOOL_SUFFIX
 }
 
-/// A name that cargo and npm take.
+/// Returns a package name that both cargo and npm accept.
 fn package_of(name: &str) -> String {
     let plain: String = name
         .to_ascii_lowercase()
@@ -129,7 +129,7 @@ fn package_of(name: &str) -> String {
             }
         })
         .collect();
-    // `test` and the like are names of cargo's own, and a crate begins with a letter.
+    // The prefix avoids reserved names such as `test` and names that start with a digit.
     format!("zot-ext-{}", plain.trim_matches('-'))
 }
 
@@ -144,27 +144,24 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
         .any(|line| line.trim() == "name = \"zot-sdk\"")
     {
         bail!(
-            "`{}` is not the crate `zot-sdk`\nhint: --sdk names the directory with its Cargo.toml",
+            "`{}` is not the `zot-sdk` crate\nhint: pass the directory that contains its Cargo.toml",
             shown::path(&path)
         );
     }
     let Some(path) = path.to_str() else {
-        bail!(
-            "`{}` is not a text that Cargo.toml can hold",
-            shown::path(&path)
-        );
+        bail!("`{}` is not valid UTF-8", shown::path(&path));
     };
-    // JSON's quoted texts are TOML's.
+    // JSON string syntax is valid TOML.
     Ok(format!("{{ path = {} }}", serde_json::Value::from(path)))
 }
 
-/// Whole or not at all: what was made goes again where something fails.
+/// Writes all files, or none: removes the directory again if a write fails.
 fn write(dir: &Path, name: &str, files: &[(String, String)]) -> anyhow::Result<()> {
     match fs::create_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(
-            "`{name}` is there already, and is not overwritten\nhint: choose another name, or move it away"
-        ),
-        made => made.with_context(|| format!("cannot make `{}`", shown::path(dir)))?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("`{name}` already exists\nhint: choose another name, or move it")
+        }
+        made => made.with_context(|| format!("cannot create `{}`", shown::path(dir)))?,
     }
     let written = files.iter().try_for_each(|(path, text)| {
         let path = dir.join(path);
@@ -189,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_made_fit_for_what_they_name() {
+    fn derived_names_are_valid() {
         assert_eq!(command_of("weather"), "weather");
         assert_eq!(command_of("Help"), "hello-Help");
         assert_eq!(tool_of("my-ext.2"), "my_ext_2_words");

@@ -1,4 +1,4 @@
-//! One command or one tool of one extension, with nothing around it.
+//! Sends one request to one extension, with no other extensions and no agent.
 
 use std::{
     path::Path,
@@ -21,86 +21,91 @@ use crate::{
     clean,
     logs::Mark,
     output::{self, Style},
-    running::{self, Running},
-    waiting::{patiently, reached},
+    short_lived_host::{self, ShortLivedHost},
+    spinner::{progress, with_spinner},
 };
 
-/// How many lines of its standard error are shown of one that did not start.
-const LAST_WORDS: usize = 10;
+/// How many lines of standard error to show for an extension that failed to start.
+const STDERR_LINES: usize = 10;
 
-/// What is asked.
+/// The request to send.
 #[derive(Debug)]
-pub(crate) enum Ask {
-    /// The command, without the slash, and what follows it.
+pub(crate) enum OneRequest {
+    /// The command, without the slash, and its arguments.
     Command(String, String),
     /// The tool and its arguments.
     Tool(String, Object),
 }
 
-/// What comes back.
+/// The response of the extension.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Command(CommandResponse),
     Tool(ToolResult),
 }
 
-/// Starts the extension, asks, prints the answer, and ends it.
-pub(crate) fn ask(launch: Launch, ask: &Ask, cwd: &Path, as_json: bool) -> anyhow::Result<()> {
-    let onlooker = Arc::new(Onlooker::default());
+/// Starts the extension, sends the request, prints the response and stops the extension.
+pub(crate) fn ask(
+    launch: Launch,
+    ask: &OneRequest,
+    cwd: &Path,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let observer = Arc::new(Observer::default());
     let mark = Mark::of(&launch.home.log_of(launch.name()));
     let name = launch.name().to_owned();
-    running::block_on(async {
-        let running = start(&launch, cwd, &onlooker)?;
+    short_lived_host::block_on(async {
+        let running = start(&launch, cwd, &observer)?;
         let outcome = tokio::select! {
             biased;
-            exit = running::interrupted() => Err(exit.into()),
-            answer = question(&running.host, launch, ask, mark) => match answer {
-                // Before the extension is ended, which may take its time.
-                Ok(answer) => answer::print(&answer, &onlooker.raw(&answer), as_json),
+            exit = short_lived_host::interrupted() => Err(exit.into()),
+            answer = send(&running.host, launch, ask, mark) => match answer {
+                // Printed before the extension stops, which can take a while.
+                Ok(answer) => answer::print(&answer, &observer.raw(&answer), as_json),
                 Err(error) => Err(error),
             },
         };
-        let said = outcome.as_ref().err().map(ToString::to_string);
-        onlooker.let_go(said.as_deref().unwrap_or_default());
-        let name = || format!("waiting for {name} to end");
-        patiently(name, running.end()).await;
+        let reported = outcome.as_ref().err().map(ToString::to_string);
+        observer.print_errors(reported.as_deref().unwrap_or_default());
+        let name = || format!("waiting for {name} to exit");
+        with_spinner(name, running.stop()).await;
         outcome
     })
 }
 
-fn start(launch: &Launch, cwd: &Path, onlooker: &Arc<Onlooker>) -> anyhow::Result<Running> {
-    let mut config = running::config(cwd, &launch.home);
-    // Nobody else is here, so nobody takes its names.
+fn start(launch: &Launch, cwd: &Path, observer: &Arc<Observer>) -> anyhow::Result<ShortLivedHost> {
+    let mut config = short_lived_host::config(cwd, &launch.home);
+    // The extension runs alone, so no built-in can take its names.
     config.builtins = Builtins::default();
     let hello = launch.manifest.timeouts.as_ref().and_then(|it| it.hello_ms);
     let hello = hello.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()));
     config.limits.startup = hello + limits::STARTUP;
-    config.hooks = Arc::clone(onlooker) as Arc<dyn Hooks>;
-    config.tap = Some(Arc::clone(onlooker) as Arc<dyn Tap>);
-    Running::start(config)
+    config.hooks = Arc::clone(observer) as Arc<dyn Hooks>;
+    config.tap = Some(Arc::clone(observer) as Arc<dyn Tap>);
+    ShortLivedHost::start(config)
 }
 
-async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow::Result<Answer> {
+async fn send(host: &Host, launch: Launch, ask: &OneRequest, mark: Mark) -> anyhow::Result<Answer> {
     let (name, log) = (launch.name().to_owned(), launch.home.log_of(launch.name()));
     let what = || format!("starting {name}");
-    let stats = patiently(what, host.load(vec![launch])).await;
+    let stats = with_spinner(what, host.load(vec![launch])).await;
     if let Some(failure) = stats.errors.first() {
         bail!(not_started(&failure.extension, &failure.reason, mark, &log));
     }
     if stats.ready == 0 {
-        bail!("{name} did not become ready in time\nhint: zot ext logs {name}");
+        bail!("{name} was not ready in time\nhint: zot ext logs {name}");
     }
     host.start_session();
-    let what = || format!("waiting for the answer of {name}");
+    let what = || format!("waiting for {name}");
     let answer = match ask {
-        Ask::Command(command, args) => {
-            let asked = host.command(command, args);
-            patiently(what, asked).await.map(Answer::Command)
+        OneRequest::Command(command, args) => {
+            let response = host.command(command, args);
+            with_spinner(what, response).await.map(Answer::Command)
         }
-        Ask::Tool(tool, args) => {
-            let progress = |line: String| reached(&clean::line(&line));
-            let asked = host.tool(tool, args.clone(), progress);
-            patiently(what, asked).await.map(Answer::Tool)
+        OneRequest::Tool(tool, args) => {
+            let show = |line: String| progress(&clean::line(&line));
+            let response = host.tool(tool, args.clone(), show);
+            with_spinner(what, response).await.map(Answer::Tool)
         }
     };
     answer.map_err(|error| match error {
@@ -113,17 +118,17 @@ async fn question(host: &Host, launch: Launch, ask: &Ask, mark: Mark) -> anyhow:
     })
 }
 
-/// Why it did not start, with the end of what it said.
+/// Describes why the extension did not start, with the end of its standard error.
 fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
     let mut message = format!("{name} did not start: {}", clean::text(why));
     let lines = mark.since();
-    let said: Vec<&String> = lines
+    let stderr: Vec<&String> = lines
         .iter()
         .filter(|line| !line.starts_with("[zot]"))
         .collect();
-    // The last line is in the reason already.
-    if said.len() > 1 {
-        for line in &said[said.len().saturating_sub(LAST_WORDS)..] {
+    // The last line is already part of the reason.
+    if stderr.len() > 1 {
+        for line in &stderr[stderr.len().saturating_sub(STDERR_LINES)..] {
             message.push_str(&format!("\n  {}", clean::line(line)));
         }
     }
@@ -136,17 +141,17 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
 fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
     let registry = host.registry();
     let command = shown::text(command);
-    let there: Vec<String> = registry
+    let names: Vec<String> = registry
         .commands()
         .iter()
         .map(|entry| format!("/{}", shown::text(&entry.name)))
         .collect();
     let hint = if registry.tool(&command.to_string()).is_some() {
-        format!("it is a tool: zot ext call {name} {command} '{{…}}'")
-    } else if there.is_empty() {
-        "it has no commands".to_owned()
+        format!("{command} is a tool: zot ext call {name} {command} '{{…}}'")
+    } else if names.is_empty() {
+        "{name} has no commands".to_owned()
     } else {
-        format!("it has {}", there.join(", "))
+        format!("available commands: {}", names.join(", "))
     };
     anyhow::anyhow!("{name} has no command `/{command}`\nhint: {hint}")
 }
@@ -154,39 +159,39 @@ fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
 fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
     let registry = host.registry();
     let tool = shown::text(tool);
-    let there: Vec<String> = registry
+    let names: Vec<String> = registry
         .tools()
         .iter()
         .map(|entry| shown::text(&entry.tool.frame.name).to_string())
         .collect();
     let hint = if registry.command(&tool.to_string()).is_some() {
-        format!("it is a command: zot ext run {name} {tool}")
-    } else if there.is_empty() {
-        "it has no tools".to_owned()
+        format!("{tool} is a command: zot ext run {name} {tool}")
+    } else if names.is_empty() {
+        "{name} has no tools".to_owned()
     } else {
-        format!("it has {}", there.join(", "))
+        format!("available tools: {}", names.join(", "))
     };
     anyhow::anyhow!("{name} has no tool `{tool}`\nhint: {hint}")
 }
 
-/// Sees what the extension does beside the answer.
+/// Observes what the extension does besides its response.
 #[derive(Debug, Default)]
-struct Onlooker(Mutex<Seen>);
+struct Observer(Mutex<Observed>);
 
 #[derive(Debug, Default)]
-struct Seen {
-    /// The last answer, as it came.
+struct Observed {
+    /// The last response, as received.
     answer: Option<Value>,
-    /// What is wrong, held back: the answer may say so itself.
+    /// Error notes, deferred because the final error may repeat them.
     errors: Vec<(String, String)>,
 }
 
-impl Onlooker {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+impl Observer {
+    fn observed(&self) -> std::sync::MutexGuard<'_, Observed> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The frame of the answer: as it came, or as the host has made it.
+    /// Returns the response frame: as received, or else as the host built it.
     fn raw(&self, answer: &Answer) -> Value {
         let (id, made) = match answer {
             Answer::Command(response) => (
@@ -198,15 +203,15 @@ impl Onlooker {
                 serde_json::to_value(FromExtension::from(result.clone())),
             ),
         };
-        let came = self.seen().answer.take();
+        let came = self.observed().answer.take();
         came.filter(|came| came["id"] == id.as_str())
             .unwrap_or_else(|| made.unwrap_or_default())
     }
 
-    /// Says what was held back, but for what `said` says too.
-    fn let_go(&self, said: &str) {
-        for (extension, message) in std::mem::take(&mut self.seen().errors) {
-            if !said.contains(&message) {
+    /// Prints the deferred errors, except those that `reported` already contains.
+    fn print_errors(&self, reported: &str) {
+        for (extension, message) in std::mem::take(&mut self.observed().errors) {
+            if !reported.contains(&message) {
                 note(&extension, NoteLevel::Error, &message);
             }
         }
@@ -222,11 +227,11 @@ fn note(extension: &str, level: NoteLevel, message: &str) {
     });
 }
 
-impl Hooks for Onlooker {
+impl Hooks for Observer {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
         let message = clean::line(message);
         match level {
-            NoteLevel::Error => self.seen().errors.push((extension.to_owned(), message)),
+            NoteLevel::Error => self.observed().errors.push((extension.to_owned(), message)),
             level => note(extension, level, &message),
         }
     }
@@ -240,7 +245,7 @@ impl Hooks for Onlooker {
     }
 }
 
-impl Tap for Onlooker {
+impl Tap for Observer {
     fn heard(&self, _: &str, line: &[u8]) {
         if let Ok(frame) = serde_json::from_slice::<Value>(line)
             && matches!(
@@ -248,7 +253,7 @@ impl Tap for Onlooker {
                 Some("command_response" | "tool_result")
             )
         {
-            self.seen().answer = Some(frame);
+            self.observed().answer = Some(frame);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which extension `NAME|DIR` means.
+//! Resolves `NAME|DIR` to an extension.
 
 use std::path::{Component, Path};
 
@@ -16,47 +16,48 @@ use crate::{
     package::installed::{self, Installed, State},
 };
 
-/// What to start: the one that `zot` would start by that name, or the one in a directory.
+/// Finds the extension that `zot` would start under that name, or the one in a directory.
 pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launch> {
     let dir = cwd.join(given);
     if is_path(given) {
         return at(&dir, home);
     }
-    let all = installed::all_at_least(cwd, home)?;
-    let meant: Vec<&Installed> = all
+    let all = installed::all_lenient(cwd, home)?;
+    let matching: Vec<&Installed> = all
         .iter()
         .filter(|it| it.name() == given || it.dir_name == given)
         .collect();
-    let is_there = dir.join(MANIFEST).is_file();
-    if meant.is_empty() && is_there {
+    let has_manifest = dir.join(MANIFEST).is_file();
+    if matching.is_empty() && has_manifest {
         return at(&dir, home);
     }
-    if let Some(it) = meant.iter().find(|it| it.state == State::Enabled) {
-        if is_there && dir.canonicalize().ok() != it.dir.canonicalize().ok() {
+    if let Some(it) = matching.iter().find(|it| it.state == State::Enabled) {
+        if has_manifest && dir.canonicalize().ok() != it.dir.canonicalize().ok() {
             output::note(Style::of_stderr().muted(format_args!(
-                "this is the installed one; the one here is `./{given}`"
+                "using the installed extension; use `./{given}` for the one in this directory"
             )));
         }
         return installed_at(it, home);
     }
-    let Some(it) = meant.first() else {
-        // Says what there is instead.
+    let Some(it) = matching.first() else {
+        // Fails, and suggests a similar name.
         return installed::find(all, given, None).and_then(|it| installed_at(&it, home));
     };
     let (name, dir) = (shown::text(it.name()), shown::path(&it.dir));
     match &it.state {
         State::Disabled => {
-            bail!("{name} is disabled\nhint: zot ext enable {name}, or name its directory: {dir}")
+            bail!("{name} is disabled\nhint: zot ext enable {name}, or pass its directory: {dir}")
         }
         State::Untrusted(why) => bail!(
-            "{name} came with this project: {why}\nhint: if you trust it, name its directory: {dir}"
+            "{name} comes from this project: {why}\nhint: if you trust it, pass its directory: {dir}"
         ),
         State::Broken(why) => bail!("{name} cannot be started: {why}\nhint: zot ext doctor {name}"),
         State::Shadowed(_) | State::Enabled => installed_at(it, home),
     }
 }
 
-/// `.`, `..`, or with a separator: no extension is called that.
+/// Reports whether the argument is a path: `.`, `..`, or anything with a separator. No extension
+/// can have such a name.
 fn is_path(given: &str) -> bool {
     let mut parts = Path::new(given).components();
     given.contains(std::path::is_separator)
@@ -64,7 +65,7 @@ fn is_path(given: &str) -> bool {
         || parts.next().is_some()
 }
 
-/// As `zot` itself starts it.
+/// Resolves an installed extension the way `zot` does.
 fn installed_at(it: &Installed, home: &Home) -> anyhow::Result<Launch> {
     let mut launch = at(&it.dir, home)?;
     launch.dir.clone_from(&it.dir);
@@ -88,7 +89,7 @@ fn at(dir: &Path, home: &Home) -> anyhow::Result<Launch> {
             Ok(launch)
         }
         Err(discover::FindError::Missing) => bail!(
-            "there is no extension in `{}`: it has no {MANIFEST}",
+            "no extension in `{}`: {MANIFEST} not found",
             shown::path(&dir)
         ),
         Err(error) => bail!("`{}`: {error}", shown::path(&file)),
@@ -100,7 +101,7 @@ mod tests {
     use super::is_path;
 
     #[test]
-    fn a_path_is_told_from_a_name() {
+    fn paths_and_names_are_told_apart() {
         for path in [".", "..", "./a", "a/b", "/a", "a/"] {
             assert!(is_path(path), "{path}");
         }

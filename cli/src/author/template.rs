@@ -1,8 +1,8 @@
-//! What a new extension of each language begins as: the files of `cli/templates`, with names filled in.
+//! The templates for `zot ext new`: the files of `cli/templates`, with names filled in.
 
 use clap::ValueEnum;
 
-/// What an extension is written in.
+/// The language of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     Rust,
@@ -13,7 +13,7 @@ pub(crate) enum Language {
     Bash,
 }
 
-/// A file and its text, before the names are filled in.
+/// A path and its template.
 type File = (&'static str, &'static str);
 
 macro_rules! files {
@@ -22,7 +22,7 @@ macro_rules! files {
     };
 }
 
-/// What a host and the extension say to each other, in every language the same.
+/// The conformance transcript, which is the same for every language.
 const TRANSCRIPT: &str = include_str!("../../templates/transcript.zt.ndjson");
 
 const RUST: &[File] = files!("rust":
@@ -59,23 +59,23 @@ const BASH: &[File] = files!("bash":
     "gitignore" => ".gitignore",
 );
 
-/// What is filled in.
+/// The values for the placeholders.
 #[derive(Debug)]
 pub(super) struct Names<'n> {
-    /// The extension's.
+    /// The name of the extension.
     pub(super) name: &'n str,
-    /// Of its command, without the slash.
+    /// The name of its command, without the slash.
     pub(super) command: &'n str,
-    /// Of its tool.
+    /// The name of its tool.
     pub(super) tool: &'n str,
-    /// Of its crate or its npm package.
+    /// The name of its crate or npm package.
     pub(super) package: &'n str,
-    /// Where cargo finds the SDK, in TOML.
+    /// The SDK dependency, as a TOML value.
     pub(super) sdk: &'n str,
 }
 
 impl Language {
-    /// The files of a new extension, by their paths in its directory.
+    /// Returns the files of a new extension, with paths relative to its directory.
     pub(super) fn files(self, names: &Names<'_>) -> Vec<(String, String)> {
         let files = match self {
             Self::Rust => RUST,
@@ -91,7 +91,7 @@ impl Language {
             .collect()
     }
 
-    /// The program that its manifest or its author starts, and where to get that.
+    /// The programs needed to build or run the extension, and where to get them.
     pub(super) fn needs(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Rust => &[("cargo", "https://rustup.rs")],
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_left_to_fill_in_and_every_manifest_holds() {
+    fn templates_are_filled_in_and_manifests_are_valid() {
         let names = Names {
             name: "a.b",
             command: "a.b",
@@ -139,7 +139,7 @@ mod tests {
             for (path, text) in language.files(&names) {
                 assert!(!text.contains("{{"), "{language:?}: {path}");
                 if path == "extension.json" {
-                    zot_protocol::validate::manifest(text.as_bytes()).expect("a manifest");
+                    zot_protocol::validate::manifest(text.as_bytes()).expect("a valid manifest");
                 }
             }
         }

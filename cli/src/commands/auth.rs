@@ -1,4 +1,4 @@
-//! `zot auth …`: the keys of providers.
+//! `zot auth …`: manages API keys.
 
 use std::{
     env,
@@ -18,12 +18,12 @@ use crate::{
     exit::Usage,
     interrupt,
     output::{self, Style},
-    running,
-    waiting::patiently,
+    short_lived_host,
+    spinner::with_spinner,
 };
 
-/// Longer than any key; what follows is something else.
-const MOST_BYTES: u64 = 64 * 1024;
+/// The maximum number of bytes to read; no key is longer.
+const MAX_BYTES: u64 = 64 * 1024;
 
 pub(super) fn run(command: &Auth) -> anyhow::Result<()> {
     let keys = Credentials::of(&Home::from_env()?);
@@ -39,7 +39,7 @@ fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
     if !credentials::providers().any(|known| known == provider) {
         let known: Vec<&str> = credentials::providers().collect();
         let message = format!(
-            "`{}` is not a provider with a key\nhint: one of {}",
+            "`{}` is not a provider with an API key\nhint: use one of {}",
             provider.escape_debug(),
             known.join(", ")
         );
@@ -50,22 +50,22 @@ fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
         let base = args.base_url.as_deref().unwrap_or(base_url(provider));
         let endpoint = Endpoint::new(base, Some(key.clone()))
             .map_err(|error| Usage::new(format!("--base-url: {error}")))?;
-        let trying = check_key(provider, endpoint);
-        let tried = running::block_on(async {
-            Ok(patiently(|| format!("trying the key with {provider}"), trying).await)
+        let checking = check_key(provider, endpoint);
+        let tried = short_lived_host::block_on(async {
+            Ok(with_spinner(|| format!("checking the key with {provider}"), checking).await)
         })?;
         if let Err(error) = tried {
             bail!(
-                "the key was not kept: {}\nhint: --no-check keeps it without trying it",
+                "API key not saved: {}\nhint: use --no-check to save it without checking",
                 without_hint(&error.to_string())
             );
         }
     }
     keys.set(provider, &key)?;
-    output::line(format_args!("kept the key of {provider}"))
+    output::line(format_args!("saved API key for {provider}"))
 }
 
-/// What went wrong, without the advice to do what was just done.
+/// Returns the message without its hint, which would advise the command that just ran.
 fn without_hint(message: &str) -> String {
     let (message, _) = message.split_once("\nhint:").unwrap_or((message, ""));
     clean::text(message)
@@ -79,16 +79,16 @@ fn list(keys: &Credentials) -> anyhow::Result<()> {
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
         let in_file = kept.iter().any(|it| it == provider);
         match (variable, in_file) {
-            (Some(variable), true) => lines.push(format!(
-                "{provider}  {variable}, which wins over the one kept here"
-            )),
+            (Some(variable), true) => {
+                lines.push(format!("{provider}  {variable} (overrides the saved key)"));
+            }
             (Some(variable), false) => lines.push(format!("{provider}  {variable}")),
-            (None, true) => lines.push(format!("{provider}  kept here")),
+            (None, true) => lines.push(format!("{provider}  saved")),
             (None, false) => {}
         }
     }
     if lines.is_empty() {
-        output::note(Style::of_stderr().muted("no keys\nhint: zot auth set anthropic"));
+        output::note(Style::of_stderr().muted("no API keys found\nhint: zot auth set anthropic"));
         return Ok(());
     }
     output::print(&(lines.join("\n") + "\n"))
@@ -97,45 +97,45 @@ fn list(keys: &Credentials) -> anyhow::Result<()> {
 fn remove(keys: &Credentials, provider: &str) -> anyhow::Result<()> {
     if !keys.remove(provider)? {
         bail!(
-            "there is no key of `{}` here\nhint: zot auth list",
+            "no saved API key for `{}`\nhint: zot auth list",
             provider.escape_debug()
         );
     }
-    output::line(format_args!("forgot the key of {provider}"))?;
+    output::line(format_args!("removed API key for {provider}"))?;
     if let Some(variable) = credentials::variable_of(provider)
         && env::var_os(variable).is_some()
     {
         output::note(
-            Style::of_stderr().muted(format_args!("! {variable} is set, and still counts")),
+            Style::of_stderr().muted(format_args!("! {variable} is still set and will be used")),
         );
     }
     Ok(())
 }
 
-/// The key, from a terminal without showing it, or from what is piped in.
+/// Reads the key from a terminal without echo, or from piped standard input.
 fn read(provider: &str) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let mut text;
     if stdin.is_terminal() {
         interrupt::watch().context("cannot watch for Ctrl-C")?;
-        let unseen = Unseen::begin().context("cannot hide what is typed")?;
-        let answer = output::ask(&format!("key of {provider} (not shown): "));
-        drop(unseen);
+        let echo_off = EchoOff::new().context("cannot disable terminal echo")?;
+        let answer = output::ask(&format!("API key for {provider} (hidden): "));
+        drop(echo_off);
         text = answer?;
         output::note("");
     } else {
         text = String::new();
-        let read = stdin.lock().take(MOST_BYTES).read_to_string(&mut text);
+        let read = stdin.lock().take(MAX_BYTES).read_to_string(&mut text);
         read.context("cannot read standard input")?;
     }
     Ok(text)
 }
 
-/// Nothing that is typed is shown for as long as this is there.
-struct Unseen(Termios);
+/// Disables terminal echo until it is dropped.
+struct EchoOff(Termios);
 
-impl Unseen {
-    fn begin() -> rustix::io::Result<Self> {
+impl EchoOff {
+    fn new() -> rustix::io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
@@ -144,7 +144,7 @@ impl Unseen {
     }
 }
 
-impl Drop for Unseen {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
     }

@@ -1,11 +1,12 @@
-//! `zot completions SHELL`: a few lines that make the shell ask zot itself, so that installed names are completed too.
+//! `zot completions SHELL`: prints a script that makes the shell ask zot for completions, so that
+//! installed extensions are completed too.
 
 use anyhow::Context;
 use clap_complete::env::Shells;
 
 use crate::output;
 
-/// By this variable the shell says that it wants completions.
+/// The shell sets this variable when it asks for completions.
 pub(crate) const VARIABLE: &str = "ZOT_COMPLETE";
 
 pub(super) fn run(shell: &str) -> anyhow::Result<()> {

@@ -1,5 +1,5 @@
-//! `zot ext …`: the package manager, and what authors need. The work is in [`crate::package`], [`crate::author`],
-//! [`crate::doctor`] and [`crate::logs`].
+//! `zot ext …`: the package manager and the tools for extension authors. The implementation is in
+//! [`crate::package`], [`crate::author`], [`crate::doctor`] and [`crate::logs`].
 
 mod adopt;
 mod call;
@@ -21,7 +21,7 @@ use zot_host::home::Home;
 
 use crate::{args::Ext, interrupt};
 
-/// Where the program runs.
+/// The directories that a subcommand works in.
 struct Context {
     home: Home,
     cwd: PathBuf,
@@ -30,7 +30,7 @@ struct Context {
 pub(super) fn run(command: Ext) -> anyhow::Result<()> {
     let context = Context {
         home: Home::from_env()?,
-        cwd: env::current_dir().context("the working directory is not there any more")?,
+        cwd: env::current_dir().context("the working directory no longer exists")?,
     };
     interrupt::watch().context("cannot watch for Ctrl-C")?;
     match command {
@@ -47,12 +47,12 @@ pub(super) fn run(command: Ext) -> anyhow::Result<()> {
             force,
             allow_insecure,
         } => {
-            let manner = crate::package::update::Manner {
+            let options = crate::package::update::Options {
                 yes,
                 force,
                 allow_insecure,
             };
-            update::run(&context, name.as_deref(), scoped.scope(), manner)
+            update::run(&context, name.as_deref(), scoped.scope(), options)
         }
         Ext::Outdated { allow_insecure } => outdated::run(&context, allow_insecure),
         Ext::Logs(args) => logs::run(&context, &args),

@@ -1,4 +1,4 @@
-//! `zot --json`: runs a prompt to its end and prints each event as a line.
+//! `zot --json`: runs a prompt and prints each event as a line of JSON.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::{
     args::{Agent, LogLevel},
     clean,
     exit::Exit,
-    running,
+    short_lived_host,
 };
 
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
-    running::block_on(async {
+    short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
         let mut output = JsonOutput::new();
         let mut agent = Headless::begin(start, notes.clone())?;
         let events = agent.runtime.prompt(Prompt::text(prompt))?;
         let followed = follow(&mut agent, events, &notes, &mut output, log_level).await;
         agent.runtime.cancel();
-        let told = match followed {
+        let written = match followed {
             Ok(failed) => output.finish().await.map(|()| failed),
             Err(OutputClosed) => Err(OutputClosed),
         };
         agent.end().await?;
-        match told {
+        match written {
             Err(OutputClosed) => Err(Exit(Exit::BROKEN_PIPE).into()),
             Ok(Some(why)) => bail!(clean::text(&why)),
             Ok(None) => Ok(()),
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     })
 }
 
-/// Tells all events, and gives why the run has failed, if it has.
+/// Writes all events, and returns the error if the run failed.
 async fn follow(
     agent: &mut Headless,
     mut events: EventStream,

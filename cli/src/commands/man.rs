@@ -1,4 +1,4 @@
-//! `zot man DIR`: the manual pages, one per command.
+//! `zot man DIR`: writes one manual page per command.
 
 use std::{fs, path::Path};
 

@@ -50,7 +50,7 @@ pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
     output::print(&text)
 }
 
-/// `200k`, as people speak of tokens.
+/// Formats a token count the way people write it, such as `200k`.
 fn thousands(tokens: u64) -> String {
     match tokens {
         1_000_000.. if tokens.is_multiple_of(100_000) => format!("{}M", decimal(tokens, 1_000_000)),

@@ -1,4 +1,4 @@
-//! `zot -p`: runs a prompt to its end and prints the final text, nothing else.
+//! `zot -p`: runs a prompt and prints only the final answer.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -12,15 +12,15 @@ use crate::{
         headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log_message, read_prompt},
     },
     args::{Agent, LogLevel},
-    clean, output, running,
-    waiting::patiently,
+    clean, output, short_lived_host,
+    spinner::with_spinner,
 };
 
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
     let log_level = start.log_level;
-    running::block_on(async {
+    short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
         let mut agent = Headless::begin(start, notes.clone())?;
         let mut watcher = Watcher::new(log_level);
@@ -30,20 +30,20 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
             loop {
                 tokio::select! {
                     biased;
-                    note = notes.next() => tell(log_level, note),
+                    note = notes.next() => log(log_level, note),
                     event = agent.next(&mut events) => match event {
-                        Some(event) => watcher.see(&event),
+                        Some(event) => watcher.observe(&event),
                         None => break,
                     }
                 }
             }
         };
-        patiently(|| doing.borrow().clone(), following).await;
-        // Before the extensions are ended, which may take its time.
+        with_spinner(|| doing.borrow().clone(), following).await;
+        // Printed before the extensions stop, which can take a while.
         let printed = output::print(&watcher.text());
         let ended = agent.end().await;
         while let Some(note) = notes.take() {
-            tell(log_level, note);
+            log(log_level, note);
         }
         ended?;
         printed?;
@@ -54,12 +54,12 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     })
 }
 
-/// What of a run is printed.
+/// Collects the output of a run.
 struct Watcher {
     log_level: LogLevel,
-    /// What goes on, in a few words.
+    /// What the agent is doing, for the spinner.
     doing: std::rc::Rc<RefCell<String>>,
-    /// The last message, as the user may see it.
+    /// The last message of the model, after interception.
     message: String,
     failure: Option<String>,
 }
@@ -74,13 +74,13 @@ impl Watcher {
         }
     }
 
-    fn see(&mut self, event: &rpc::Event) {
+    fn observe(&mut self, event: &rpc::Event) {
         if let Some(why) = failure(event) {
             self.failure = Some(why);
         }
         match event {
             rpc::Event::TurnStart(turn) => {
-                self.now(format!("the model answers, step {}", turn.step));
+                self.set_activity(format!("waiting for the model, step {}", turn.step));
             }
             rpc::Event::AssistantMessage(message) => self.message = text_of(&message.content),
             rpc::Event::ToolCall(call) => {
@@ -90,7 +90,7 @@ impl Watcher {
                     LogLevel::Debug,
                     &format!("{} {args}", call.name),
                 );
-                self.now(format!("{} runs", clean::line(&call.name)));
+                self.set_activity(format!("running {}", clean::line(&call.name)));
             }
             rpc::Event::ToolResult(result) => {
                 let status = result.status.as_ref().map_or("", |status| status.as_str());
@@ -101,7 +101,7 @@ impl Watcher {
                 );
             }
             rpc::Event::TurnEnd(end) if end.stop == StopReason::Length => {
-                let message = "the answer ends where the model's limit was reached";
+                let message = "the answer was truncated at the model's output limit";
                 log_message(self.log_level, LogLevel::Warn, message);
             }
             rpc::Event::CompactDone(_) => {
@@ -115,11 +115,11 @@ impl Watcher {
         }
     }
 
-    fn now(&self, what: String) {
+    fn set_activity(&self, what: String) {
         *self.doing.borrow_mut() = what;
     }
 
-    /// The final text, with one newline at its end.
+    /// The final text, with one trailing newline.
     fn text(&self) -> String {
         let text = clean::text(&self.message);
         let text = text.trim_end();
@@ -139,8 +139,8 @@ fn text_of(blocks: &[rpc::Block]) -> String {
     texts.collect()
 }
 
-/// Says a note on standard error.
-fn tell(wanted: LogLevel, note: QueuedNote) {
+/// Logs a note to standard error.
+fn log(wanted: LogLevel, note: QueuedNote) {
     match note {
         QueuedNote::Event(rpc::Event::ExtNotify(note)) => {
             let message = format!("[{}] {}", note.extension, note.message);

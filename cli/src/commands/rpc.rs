@@ -3,10 +3,10 @@
 use crate::{
     agent::{Mode, Start},
     args::Flags,
-    rpc, running,
+    rpc, short_lived_host,
 };
 
 pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
     let start = Start::of(flags, Mode::Rpc)?;
-    running::block_on(rpc::drive(start))
+    short_lived_host::block_on(rpc::drive(start))
 }

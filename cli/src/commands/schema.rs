@@ -17,10 +17,7 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
             .collect();
         documents.retain(|document| document.name == wanted);
         if documents.is_empty() {
-            anyhow::bail!(
-                "no schema is called `{name}`\nhint: {}",
-                hint(wanted, &names)
-            );
+            anyhow::bail!("no schema named `{name}`\nhint: {}", hint(wanted, &names));
         }
     }
     match (name, out) {
@@ -36,7 +33,7 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
     }
 }
 
-/// The names that end in what was asked for, or where to find them all.
+/// Suggests names that end in the given text, or how to list them all.
 fn hint(wanted: &str, names: &[String]) -> String {
     let close: Vec<&str> = names
         .iter()
@@ -44,7 +41,7 @@ fn hint(wanted: &str, names: &[String]) -> String {
         .filter(|name| name.ends_with(wanted))
         .collect();
     if close.is_empty() {
-        "`zot schema` lists the names".to_owned()
+        "run `zot schema` to list the names".to_owned()
     } else {
         format!("did you mean {}?", close.join(" or "))
     }
@@ -55,7 +52,7 @@ fn write_all(documents: &[Document], folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(format!("{}.json", document.name));
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make `{}`", parent.display()))?;
+            .with_context(|| format!("cannot create `{}`", parent.display()))?;
         fs::write(&path, document.to_text())
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }

@@ -1,4 +1,4 @@
-//! When each extension says `hello` and `ready`.
+//! Measures how long each extension takes to send `hello` and `ready`.
 
 use std::{
     collections::HashMap,
@@ -9,19 +9,19 @@ use std::{
 use serde::Deserialize;
 use zot_host::extension::connection::Tap;
 
-/// Counts from when it is made.
+/// Measures from its creation.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
     times: Mutex<HashMap<String, Times>>,
 }
 
-/// How long an extension has taken.
+/// How long an extension took to start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// To its `hello`; `None` without one.
+    /// Until its `hello`; `None` if it sent none.
     pub(crate) hello: Option<Duration>,
-    /// To its `ready`; `None` without one: then it is taken as ready after a while of silence.
+    /// Until its `ready`. `None` if it sent none; the host then assumes readiness after a timeout.
     pub(crate) ready: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! What is found out about one extension.
+//! The diagnosis of one extension.
 
 use std::path::PathBuf;
 
@@ -6,38 +6,39 @@ use zot_host::extension::{LastKnown, PermissionReport};
 
 use super::clock::Times;
 
-/// How it fares, in a sign.
+/// The overall result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Well,
-    /// It works, but somebody should have a look.
-    Look,
+    Healthy,
+    /// It works, but there are warnings.
+    Warning,
     Broken,
-    /// It takes no part, as somebody wants it.
-    Aside,
+    /// It was not started, by choice.
+    NotStarted,
 }
 
 impl Verdict {
     pub(crate) fn sign(self) -> &'static str {
         match self {
-            Self::Well => "✓",
-            Self::Look => "!",
+            Self::Healthy => "✓",
+            Self::Warning => "!",
             Self::Broken => "✗",
-            Self::Aside => "–",
+            Self::NotStarted => "–",
         }
     }
 
+    /// The value in the JSON output.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Self::Well => "well",
-            Self::Look => "look",
+            Self::Healthy => "well",
+            Self::Warning => "look",
             Self::Broken => "broken",
-            Self::Aside => "aside",
+            Self::NotStarted => "aside",
         }
     }
 }
 
-/// One extension.
+/// The diagnosis of one extension.
 #[derive(Debug)]
 pub(crate) struct Diagnosis {
     pub(crate) name: String,
@@ -47,35 +48,35 @@ pub(crate) struct Diagnosis {
     /// `ready`, `failed`, `late`, or why it was not started.
     pub(crate) state: &'static str,
     pub(crate) times: Times,
-    /// What it has registered; `None` where it was not ready.
+    /// What it registered; `None` if it did not become ready.
     pub(crate) registers: Option<LastKnown>,
-    /// The names that others have: `command` or `tool`, the name, whose it is (`None`: zot's own).
+    /// Names that another owner has: `command` or `tool`, the name, and the owner (`None` for zot).
     pub(crate) shadowed: Vec<(&'static str, String, Option<String>)>,
     pub(crate) permissions: Option<PermissionReport>,
-    /// Whether its files are not those that were installed; `None` where nobody knows.
+    /// Whether its files differ from what was installed; `None` if unknown.
     pub(crate) changed: Option<bool>,
     pub(crate) log: PathBuf,
-    /// Why it takes no part.
+    /// Why it was not started.
     pub(crate) aside: Option<String>,
     /// What keeps it from working.
     pub(crate) problems: Vec<Problem>,
-    /// What somebody should have a look at.
+    /// What works but needs attention.
     pub(crate) warnings: Vec<String>,
-    /// The end of what it said before it failed.
+    /// The end of its standard error, if it failed.
     pub(crate) stderr: Vec<String>,
 }
 
-/// What keeps an extension from working.
+/// A reason why an extension does not work.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) what: String,
-    /// In its manifest: the file, and where in it, as a JSON pointer.
+    /// The manifest file, and the JSON pointer of the invalid value.
     pub(crate) place: Option<(PathBuf, Option<String>)>,
     pub(crate) hint: Option<String>,
 }
 
 impl Problem {
-    /// As an error says it: a reason, and maybe a hint on a line of its own.
+    /// Splits an error message into its reason and its hint.
     pub(crate) fn of(why: &str) -> Self {
         let (what, hint) = match why.split_once("\nhint: ") {
             Some((what, hint)) => (what, Some(hint.to_owned())),
@@ -94,11 +95,11 @@ impl Diagnosis {
         if !self.problems.is_empty() {
             Verdict::Broken
         } else if self.aside.is_some() {
-            Verdict::Aside
+            Verdict::NotStarted
         } else if !self.warnings.is_empty() {
-            Verdict::Look
+            Verdict::Warning
         } else {
-            Verdict::Well
+            Verdict::Healthy
         }
     }
 }

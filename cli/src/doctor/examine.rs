@@ -1,4 +1,4 @@
-//! Starts all that `zot` would start, and looks at each.
+//! Starts all extensions that `zot` would start, and examines each.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -24,16 +24,16 @@ use crate::{
     clean,
     logs::Mark,
     package::installed::{Installed, State},
-    running::{self, Running},
-    waiting::patiently,
+    short_lived_host::{self, ShortLivedHost},
+    spinner::with_spinner,
 };
 
-/// How long one that is ready is watched: a crash right after it is no success.
+/// How long to watch a ready extension, to catch a crash right after startup.
 const SETTLE: Duration = Duration::from_millis(150);
-/// How many lines of its standard error are shown of one that failed.
-const LAST_WORDS: usize = 10;
-/// Lines of zot's in a log that are told in other words.
-const TOLD_ELSEWHERE: [&str; 6] = [
+/// How many lines of standard error to show for an extension that failed.
+const STDERR_LINES: usize = 10;
+/// zot's own log lines that the diagnosis already reports in other words.
+const REPORTED_ELSEWHERE: [&str; 6] = [
     "is shadowed by",
     "its permissions: ",
     "granted and not there: ",
@@ -42,17 +42,17 @@ const TOLD_ELSEWHERE: [&str; 6] = [
     "was shut down",
 ];
 
-/// What is known of one that was started.
+/// What is known about an extension that was started.
 struct Started {
     info: ExtensionInfo,
     permissions: PermissionReport,
     times: Times,
     shadowed: Vec<(&'static str, String, Option<String>)>,
-    /// What its log has had since.
+    /// The log lines since the start.
     log: Vec<String>,
 }
 
-/// Looks at everything that is installed, in load order.
+/// Examines all installed extensions, in load order.
 pub(crate) fn examine(
     all: &[Installed],
     cwd: &Path,
@@ -69,7 +69,7 @@ pub(crate) fn examine(
             launches.push(launch);
         }
     }
-    let mut started = running::block_on(start(launches, cwd, home))?;
+    let mut started = short_lived_host::block_on(start(launches, cwd, home))?;
     Ok(all
         .iter()
         .map(|it| diagnose(it, home, started_of(it, &mut started)))
@@ -80,7 +80,7 @@ fn started_of(it: &Installed, started: &mut BTreeMap<String, Started>) -> Option
     (it.state == State::Enabled).then(|| started.remove(it.name()))?
 }
 
-/// Starts them all, watches them, and ends them.
+/// Starts the extensions, watches them and stops them.
 async fn start(
     launches: Vec<Launch>,
     cwd: &Path,
@@ -95,7 +95,7 @@ async fn start(
         .map(|name| (name.clone(), Mark::of(&home.log_of(&name))))
         .collect();
     let clock = Arc::new(Clock::start());
-    let mut config = running::config(cwd, home);
+    let mut config = short_lived_host::config(cwd, home);
     config.tap = Some(Arc::clone(&clock) as Arc<dyn Tap>);
     let hello = launches.iter().map(|launch| {
         let timeouts = launch.manifest.timeouts.as_ref();
@@ -103,14 +103,14 @@ async fn start(
         ms.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()))
     });
     config.limits.startup = hello.max().unwrap_or(limits::HELLO) + limits::STARTUP;
-    let running = Running::start(config)?;
+    let running = ShortLivedHost::start(config)?;
     let watched = tokio::select! {
         biased;
-        exit = running::interrupted() => Err(exit.into()),
-        () = watch(&running.host, launches) => Ok(look(&running.host, &clock, &mut marks)),
+        exit = short_lived_host::interrupted() => Err(exit.into()),
+        () = watch(&running.host, launches) => Ok(collect(&running.host, &clock, &mut marks)),
     };
-    let ending = || "waiting for them to end".to_owned();
-    patiently(ending, running.end()).await;
+    let ending = || "waiting for extensions to exit".to_owned();
+    with_spinner(ending, running.stop()).await;
     watched
 }
 
@@ -119,19 +119,19 @@ async fn watch(host: &Host, launches: Vec<Launch>) {
         host.load(launches).await;
         tokio::time::sleep(SETTLE).await;
     };
-    let who = || {
+    let activity = || {
         let all = host.extensions().into_iter();
         let starting = all.filter(|info| info.state == ExtensionState::Starting);
         let names: Vec<String> = starting.map(|info| info.name).collect();
         match names.join(", ") {
-            nobody if nobody.is_empty() => "watching them for a moment".to_owned(),
+            names if names.is_empty() => "checking that they keep running".to_owned(),
             names => format!("starting {names}"),
         }
     };
-    patiently(who, loading).await;
+    with_spinner(activity, loading).await;
 }
 
-fn look(
+fn collect(
     host: &Host,
     clock: &Clock,
     marks: &mut BTreeMap<String, Mark>,
@@ -186,7 +186,7 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
         State::Enabled => {}
         State::Disabled => {
             let how = format!(
-                "its manifest says so; `zot ext enable {}` changes that",
+                "disabled in its manifest; run `zot ext enable {}` to enable it",
                 it.name()
             );
             diagnosis.aside = Some(how);
@@ -196,21 +196,21 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
         State::Broken(why) => diagnosis.problems.push(in_manifest(it, why)),
     }
     if let Some(started) = started {
-        take_in(&mut diagnosis, started, home);
+        add_results(&mut diagnosis, started, home);
     }
-    if let Some((path, owner)) = it.data_apart(home) {
+    if let Some((path, owner)) = it.separate_data(home) {
         let path = shown::path(&path);
-        let apart = format!("its data is in `{path}`: that of its name belongs to {owner}");
+        let apart = format!("data is in `{path}`: the default directory belongs to {owner}");
         diagnosis.warnings.push(apart);
     }
     if diagnosis.changed == Some(true) {
-        let changed = "its files are not those that were installed";
+        let changed = "files changed since installation";
         diagnosis.warnings.push(changed.to_owned());
     }
     diagnosis
 }
 
-/// What is wrong with its manifest, and where.
+/// Describes what is wrong with the manifest, and where.
 fn in_manifest(it: &Installed, why: &str) -> Problem {
     let file = it.dir.join(MANIFEST);
     let mut problem = Problem::of(why);
@@ -226,7 +226,7 @@ fn in_manifest(it: &Installed, why: &str) -> Problem {
     problem
 }
 
-fn take_in(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
+fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
     let Started {
         info,
         permissions,
@@ -238,39 +238,42 @@ fn take_in(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
     match (&info.state, &info.error) {
         (ExtensionState::Ready, _) => {
             diagnosis.state = "ready";
-            // Written when it became ready, and again before it was ended.
+            // The host writes this file when the extension becomes ready and again when it stops.
             diagnosis.registers = LastKnown::read(&home.last_known_of(&info.name));
         }
         (ExtensionState::Failed, why) => {
             diagnosis.state = "failed";
-            let why = why.as_deref().unwrap_or("it ended");
+            let why = why.as_deref().unwrap_or("it exited");
             diagnosis.problems.push(Problem::of(&clean::text(why)));
         }
         _ => {
             diagnosis.state = "late";
-            let why = "it did not become ready in time";
+            let why = "not ready in time";
             diagnosis.problems.push(Problem::of(why));
         }
     }
     if diagnosis.state == "ready" {
         warn(diagnosis, &permissions, &shadowed);
     } else {
-        let said = log.iter().filter(|line| !line.starts_with("[zot]"));
-        let said: Vec<String> = said.map(|line| clean::line(line)).collect();
-        diagnosis.stderr = said[said.len().saturating_sub(LAST_WORDS)..].to_vec();
+        let stderr = log.iter().filter(|line| !line.starts_with("[zot]"));
+        let stderr: Vec<String> = stderr.map(|line| clean::line(line)).collect();
+        diagnosis.stderr = stderr[stderr.len().saturating_sub(STDERR_LINES)..].to_vec();
     }
-    let told = |line: &str| {
-        TOLD_ELSEWHERE.iter().any(|told| line.contains(told))
+    let is_reported = |line: &str| {
+        REPORTED_ELSEWHERE.iter().any(|it| line.contains(it))
             || info.error.as_deref().is_some_and(|why| why.contains(line))
     };
     let noted = log.iter().filter_map(|line| line.strip_prefix("[zot] "));
-    let noted: Vec<String> = noted.filter(|line| !told(line)).map(clean::line).collect();
+    let noted: Vec<String> = noted
+        .filter(|line| !is_reported(line))
+        .map(clean::line)
+        .collect();
     diagnosis.warnings.extend(noted);
     diagnosis.permissions = Some(permissions);
     diagnosis.shadowed = shadowed;
 }
 
-/// What works, but not as its author or its user may think.
+/// Adds warnings for what works, but not as the author or the user may expect.
 fn warn(
     diagnosis: &mut Diagnosis,
     permissions: &PermissionReport,
@@ -279,11 +282,11 @@ fn warn(
     let warnings = &mut diagnosis.warnings;
     match diagnosis.times.ready {
         None => warnings.push(format!(
-            "it never says ready, and is taken as ready after {} ms of silence",
+            "never sends ready; zot assumes it after {} ms of silence",
             limits::AUTO_READY.as_millis()
         )),
         Some(ready) if ready > limits::STARTUP => warnings.push(format!(
-            "it is slow: zot waits {} s at its start, and this one joins later",
+            "slow to start: zot waits {} s at startup, then continues without it",
             limits::STARTUP.as_secs()
         )),
         Some(_) => {}
@@ -292,18 +295,20 @@ fn warn(
         let slash = if *kind == "command" { "/" } else { "" };
         let by = by.as_deref().unwrap_or("zot itself");
         warnings.push(format!(
-            "its {kind} {slash}{} is shadowed by that of {by}",
+            "{kind} {slash}{} is shadowed by {by}",
             clean::line(name)
         ));
     }
     if permissions.falls_short()
         && let Some(enforced) = &permissions.enforced
     {
-        warnings.push(format!("what it may touch does not hold here: {enforced}"));
+        warnings.push(format!(
+            "permissions are not fully enforced on this system: {enforced}"
+        ));
     }
     for path in &permissions.missing {
         warnings.push(format!(
-            "granted, and not there: {}",
+            "granted path does not exist: {}",
             discover::shown::path(path)
         ));
     }

@@ -1,4 +1,4 @@
-//! The diagnoses for programs. Fields may be added; those that are here stay what they are.
+//! `zot ext doctor --json`. Fields may be added; existing ones never change.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::clean;
 
 use super::{Diagnosis, Verdict, diagnosis::Problem};
 
-/// Pretty, since people read it too.
+/// Formats the report as indented JSON, because people read it too.
 pub(crate) fn of(diagnoses: &[Diagnosis]) -> anyhow::Result<String> {
     let broken = diagnoses
         .iter()

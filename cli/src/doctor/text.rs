@@ -1,13 +1,13 @@
-//! The diagnoses for people.
+//! The text output of `zot ext doctor`.
 
 use std::time::Duration;
 
 use zot_host::extension::discover::shown;
 
 use super::{Diagnosis, Verdict};
-use crate::{clean, output::Style, registers};
+use crate::{clean, output::Style, registration_summary};
 
-/// All of them, and how many there are of each verdict.
+/// Formats all diagnoses, followed by a count per verdict.
 pub(crate) fn of(diagnoses: &[Diagnosis], style: Style) -> String {
     let mut text: String = diagnoses
         .iter()
@@ -20,10 +20,10 @@ pub(crate) fn of(diagnoses: &[Diagnosis], style: Style) -> String {
             .count()
     };
     let counts: Vec<String> = [
-        (Verdict::Well, "well"),
-        (Verdict::Look, "worth a look"),
+        (Verdict::Healthy, "healthy"),
+        (Verdict::Warning, "with warnings"),
         (Verdict::Broken, "broken"),
-        (Verdict::Aside, "not started"),
+        (Verdict::NotStarted, "not started"),
     ]
     .into_iter()
     .map(|(verdict, word)| (verdict, count(verdict), word))
@@ -37,10 +37,10 @@ pub(crate) fn of(diagnoses: &[Diagnosis], style: Style) -> String {
 
 fn sign(verdict: Verdict, style: Style) -> String {
     match verdict {
-        Verdict::Well => style.accent(verdict.sign()),
+        Verdict::Healthy => style.accent(verdict.sign()),
         Verdict::Broken => style.error(verdict.sign()),
-        Verdict::Look => verdict.sign().to_owned(),
-        Verdict::Aside => style.muted(verdict.sign()),
+        Verdict::Warning => verdict.sign().to_owned(),
+        Verdict::NotStarted => style.muted(verdict.sign()),
     }
 }
 
@@ -71,20 +71,20 @@ fn one(it: &Diagnosis, style: Style) -> String {
         }
     }
     for (index, line) in it.stderr.iter().enumerate() {
-        row(if index == 0 { "said" } else { "" }, style.muted(line));
+        row(if index == 0 { "stderr" } else { "" }, style.muted(line));
     }
     for warning in &it.warnings {
         row("!", warning.clone());
     }
     if let Some(known) = &it.registers {
-        let registers = registers::in_a_line(known);
+        let registers = registration_summary::one_line(known);
         row(
             "registers",
             registers.unwrap_or_else(|| "nothing".to_owned()),
         );
     }
     if let Some(permissions) = &it.permissions {
-        row("may", clean::line(&permissions.to_string()));
+        row("rights", clean::line(&permissions.to_string()));
     }
     if it.permissions.is_some() {
         row("log", shown::path(&it.log).to_string());
@@ -100,13 +100,13 @@ fn heading(it: &Diagnosis, style: Style) -> String {
     });
     let state = match it.state {
         "ready" => times(it),
-        "failed" => "did not start".to_owned(),
-        "late" => "did not become ready".to_owned(),
-        "broken" => "its manifest does not hold".to_owned(),
+        "failed" => "failed to start".to_owned(),
+        "late" => "not ready in time".to_owned(),
+        "broken" => "invalid manifest".to_owned(),
         other => other.to_owned(),
     };
     let state = if it.state == "failed" && it.times.hello.is_some() {
-        "ended by itself".to_owned()
+        "exited".to_owned()
     } else {
         state
     };

@@ -1,4 +1,4 @@
-//! One file of a log.
+//! A single log file.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// Which file it is, whatever it is called by now.
+/// Identifies a file independently of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -24,7 +24,7 @@ impl Identity {
         }
     }
 
-    /// Of what is at a path now.
+    /// The identity of the file at a path.
     pub(super) fn at(path: &Path) -> Option<Self> {
         std::fs::symlink_metadata(path)
             .ok()
@@ -32,7 +32,8 @@ impl Identity {
     }
 }
 
-/// Opens a log; `None` where there is none. What is no regular file was not written by zot.
+/// Opens a log, or returns `None` if it does not exist. zot only writes regular files, so anything
+/// else is an error.
 pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -43,11 +44,11 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
         Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
-        Ok(_) => Err(io::Error::other("it is not a regular file")),
+        Ok(_) => Err(io::Error::other("not a regular file")),
     }
 }
 
-/// The one before, kept when the log was rotated.
+/// The path of the rotated log.
 pub(crate) fn older(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");

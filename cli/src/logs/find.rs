@@ -1,4 +1,4 @@
-//! Which log a name means.
+//! Finds the log of an extension.
 
 use std::{
     fs,
@@ -10,31 +10,32 @@ use zot_host::{extension::discover::shown, home::Home};
 
 use crate::package::installed;
 
-/// The log of the extension `name`: one that is installed, by its name or its directory's, or one that was once.
+/// Returns the log of the extension `name`: an installed one, by its name or its directory's, or a
+/// removed one that left a log.
 pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBuf> {
     let logs = names(home);
     if logs.iter().any(|known| known == name) {
         return Ok(home.log_of(name));
     }
-    let all = installed::all_at_least(cwd, home)?;
-    let mut meant = all
+    let all = installed::all_lenient(cwd, home)?;
+    let mut matching = all
         .iter()
         .filter(|it| it.name() == name || it.dir_name == name);
-    if let Some(it) = meant.next() {
+    if let Some(it) = matching.next() {
         return Ok(home.log_of(it.name()));
     }
     let hint = if logs.is_empty() {
-        "an extension has one from its first start on".to_owned()
+        "a log is created when an extension first starts".to_owned()
     } else {
-        format!("there are logs of {}", shown::text(&logs.join(", ")))
+        format!("logs exist for {}", shown::text(&logs.join(", ")))
     };
     bail!(
-        "no extension is called `{}`, and none of that name has left a log\nhint: {hint}",
+        "no extension or log named `{}`\nhint: {hint}",
         shown::text(name)
     )
 }
 
-/// The extensions that have a log, installed or not.
+/// The names of extensions that have a log, installed or not.
 pub(crate) fn names(home: &Home) -> Vec<String> {
     let Ok(entries) = fs::read_dir(home.logs()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What is added to a log, across its rotations.
+//! Follows a log across rotations.
 
 use std::{
     fs::File,
@@ -8,19 +8,20 @@ use std::{
 
 use super::file::{self, Identity};
 
-/// Reads what is added to a log.
+/// Reads what is appended to a log.
 #[derive(Debug)]
 pub(crate) struct Follower {
     path: PathBuf,
-    /// The file that is read, and how far; `None` while there is none.
+    /// The file being read; `None` if there is none yet.
     current: Option<File>,
     at: u64,
-    /// The one before, which was read or is of no interest. Held, so that no other file gets its identity.
+    /// The rotated file, already read or not needed. Kept open so that no other file can reuse its
+    /// inode.
     older: Option<File>,
 }
 
 impl Follower {
-    /// Goes on in `current` from `at`.
+    /// Continues in `current` from offset `at`.
     pub(super) fn new(path: &Path, current: Option<File>, at: u64, older: Option<File>) -> Self {
         Self {
             path: path.to_owned(),
@@ -30,15 +31,15 @@ impl Follower {
         }
     }
 
-    /// From the start of a log that is not there yet.
+    /// Starts at the beginning of a log that does not exist yet.
     pub(crate) fn from_start(path: &Path) -> Self {
         Self::new(path, None, 0, None)
     }
 
-    /// What was added since it was last asked.
+    /// Returns what was appended since the last call.
     pub(crate) fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        // Looked at before the file is read: who is renamed after that is read to its end the next time.
+        // Checked before reading: a file that is renamed later is read to its end next time.
         let there = Identity::at(&self.path);
         let mut read = None;
         if let Some(file) = &mut self.current {
@@ -48,16 +49,16 @@ impl Follower {
         if there == read {
             return Ok(text);
         }
-        // Between a rename and the first line after it there is none.
+        // After a rotation, the file does not exist until the first line is written.
         let new = file::open(&self.path)?;
         let older = file::open(&file::older(&self.path))?;
-        // Looked at last, so that a rotation meanwhile shows as the file that was just opened.
+        // Opened last, so that a rotation in between shows up as the file that was just opened.
         if let Some(mut between) = older {
             let mut known = vec![];
             for file in [&self.current, &new, &self.older].into_iter().flatten() {
                 known.push(Identity::of(&file.metadata()?));
             }
-            // It was rotated twice since: the one in between has only its older name.
+            // Rotated twice since the last call: the file in between only has its rotated name.
             if !known.contains(&Identity::of(&between.metadata()?)) {
                 read_on(&mut between, 0, &mut text)?;
             }
@@ -72,7 +73,7 @@ impl Follower {
     }
 }
 
-/// Reads to the end; one that was cut is read from its start.
+/// Reads to the end of the file. A truncated file is read from its start.
 fn read_on(file: &mut File, from: u64, text: &mut Vec<u8>) -> io::Result<u64> {
     let from = if file.metadata()?.len() < from {
         0
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_lost_or_read_twice_when_it_is_rotated() {
+    fn rotation_loses_and_repeats_no_lines() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ext-a.log");
         let append = |text: &str| {
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(more(), "2\n3\n");
         append("4\n");
         rotate();
-        assert_eq!(more(), "4\n", "and nobody has written since");
+        assert_eq!(more(), "4\n", "rotated, and nothing written since");
         assert_eq!(more(), "");
         append("5\n");
         assert_eq!(more(), "5\n");
@@ -118,11 +119,11 @@ mod tests {
         append("7\n");
         rotate();
         append("8\n");
-        assert_eq!(more(), "6\n7\n8\n", "twice in between");
+        assert_eq!(more(), "6\n7\n8\n", "rotated twice");
         append("and more\n");
         assert_eq!(more(), "and more\n");
         fs::write(&path, "9\n").unwrap();
-        assert_eq!(more(), "9\n", "cut by somebody");
+        assert_eq!(more(), "9\n", "truncated");
         fs::remove_file(&path).unwrap();
         assert_eq!(more(), "");
         append("a\n");

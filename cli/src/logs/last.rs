@@ -11,12 +11,12 @@ use super::{
     follow::Follower,
 };
 
-/// Twice what a log may have: one that has more was written by somebody else.
-const MOST_BYTES: u64 = 4 << 20;
+/// The maximum number of bytes to read, twice the size at which a log is rotated.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// The last `count` lines, and who goes on from there; `None` where there is no log.
+/// Returns the last `count` lines and a follower for what comes next, or `None` if there is no log.
 pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Follower)>> {
-    // A rotation between the two would show lines twice, or lose some: then again.
+    // A rotation between the two calls could repeat or lose lines, so retry.
     loop {
         let before = Identity::at(path);
         let older = file::open(&file::older(path))?;
@@ -48,13 +48,13 @@ pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Fol
     }
 }
 
-/// What is at the end of a file, and where that is.
+/// Reads the end of a file. Returns the bytes and the offset after them.
 fn end_of(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
     let size = file.metadata()?.len();
-    let from = size.saturating_sub(MOST_BYTES);
+    let from = size.saturating_sub(MAX_BYTES);
     file.seek(SeekFrom::Start(from))?;
     let mut text = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut text)?;
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
     let end = from + text.len() as u64;
     Ok((text, end))
 }
@@ -63,7 +63,7 @@ fn lines_of(text: &[u8]) -> usize {
     text.split_inclusive(|&byte| byte == b'\n').count()
 }
 
-/// Where the last `count` lines begin.
+/// Returns the offset of the last `count` lines.
 fn start_of_last(text: &[u8], count: usize) -> usize {
     if count == 0 {
         return text.len();
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_begin_where_they_do() {
+    fn finds_the_start_of_the_last_lines() {
         for (text, count, rest) in [
             ("a\nb\nc\n", 2, "b\nc\n"),
             ("a\nb\nc", 2, "b\nc"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_from_the_file_before() {
+    fn missing_lines_come_from_the_rotated_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ext-a.log");
         assert!(last(&path, 3).unwrap().is_none());

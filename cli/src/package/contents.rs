@@ -1,4 +1,4 @@
-//! What is in a package: counted and looked at before a byte of it is written.
+//! The contents of a package, counted and checked before anything is written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,66 +6,66 @@ use zot_host::extension::discover::{DIGEST_BYTES, DIGEST_ENTRIES, MANIFEST, show
 
 use super::links::{self, LinkError};
 
-/// The most files, directories and links; what has more has no digest.
-pub(crate) const MOST_ENTRIES: usize = DIGEST_ENTRIES;
-/// The most bytes of all files.
-pub(crate) const MOST_BYTES: u64 = DIGEST_BYTES;
-/// The most directories within each other, the file included.
-pub(crate) const MOST_LEVELS: usize = 32;
+/// The maximum number of files, directories and links; a digest has the same limit.
+pub(crate) const MAX_ENTRIES: usize = DIGEST_ENTRIES;
+/// The maximum total size of all files.
+pub(crate) const MAX_BYTES: u64 = DIGEST_BYTES;
+/// The maximum depth of a path, including the file.
+pub(crate) const MAX_DEPTH: usize = 32;
 
-/// A package's files by their paths, `/` between the names. `O` is where a file's bytes are.
+/// A package's files by path, separated by `/`. `O` says where a file's bytes are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contents<O> {
-    entries: BTreeMap<String, Kind<O>>,
-    /// By what they are called where case does not count.
+    entries: BTreeMap<String, EntryKind<O>>,
+    /// Paths by their lower-case form, to find names that differ only in case.
     folded: HashMap<String, String>,
     bytes: u64,
-    /// By the first name of the path, to say which folder it is that is too large.
+    /// Bytes per top-level name, to report the largest in an error.
     heaviest: HashMap<String, u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind<O> {
+pub(crate) enum EntryKind<O> {
     Directory,
     File {
         executable: bool,
         size: u64,
         origin: O,
     },
-    /// A symlink and what it says.
+    /// A symlink and its target.
     Link(String),
 }
 
-/// Why a package is not installed. Names are as they are; they are escaped where this is displayed.
+/// Why a package cannot be installed. Names are escaped when the error is displayed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ContentsError {
-    #[error("it has more than {MOST_ENTRIES} files")]
+    #[error("package has more than {MAX_ENTRIES} files")]
     TooMany,
     #[error(
-        "it is larger than {} MiB, of which `{}` has {} MiB",
-        MOST_BYTES / (1024 * 1024),
+        "package is larger than {} MiB (`{}` has {} MiB)",
+        MAX_BYTES / (1024 * 1024),
         shown::text(folder),
         bytes / (1024 * 1024)
     )]
     TooLarge { folder: String, bytes: u64 },
-    #[error("`{}` is more than {MOST_LEVELS} levels deep", shown::text(&abridged(.0)))]
+    #[error("`{}` is more than {MAX_DEPTH} levels deep", shown::text(&abridged(.0)))]
     TooDeep(String),
-    #[error("`{}` is not a name for a file", shown::text(.0))]
+    #[error("`{}` is not a valid file name", shown::text(.0))]
     Name(String),
     #[error(
-        "`{}` and `{}` are the same file where case does not count",
+        "`{}` and `{}` differ only in case",
         shown::text(.0),
         shown::text(.1)
     )]
     Case(String, String),
     #[error(
-        "`{}` is a {what}, and a package has files, directories and links only",
+        "`{}` is a {what}; only files, directories and symlinks are supported",
         shown::text(path)
     )]
     Special { path: String, what: &'static str },
     #[error("`{}`: {reason}", shown::text(path))]
     Link { path: String, reason: LinkError },
-    #[error("it has no {MANIFEST}{}", elsewhere(.0))]
+    #[error("{MANIFEST} not found{}", elsewhere(.0))]
     NoManifest(Vec<String>),
     #[error("{MANIFEST} is not a regular file")]
     Manifest,
@@ -100,26 +100,26 @@ impl<O> Contents<O> {
         }
     }
 
-    /// Adds what is at `path`, unless that is one too many.
-    pub(crate) fn add(&mut self, path: String, kind: Kind<O>) -> Result<(), ContentsError> {
+    /// Adds an entry, or fails if a limit is exceeded.
+    pub(crate) fn add(&mut self, path: String, kind: EntryKind<O>) -> Result<(), ContentsError> {
         let name = path.rsplit('/').next().unwrap_or(&path);
         if !is_name(name) {
             return Err(ContentsError::Name(path));
         }
-        if path.split('/').count() > MOST_LEVELS {
+        if path.split('/').count() > MAX_DEPTH {
             return Err(ContentsError::TooDeep(path));
         }
-        if self.entries.len() == MOST_ENTRIES {
+        if self.entries.len() == MAX_ENTRIES {
             return Err(ContentsError::TooMany);
         }
         if let Some(other) = self.folded.insert(path.to_lowercase(), path.clone()) {
             return Err(ContentsError::Case(other, path));
         }
-        if let Kind::File { size, .. } = &kind {
+        if let EntryKind::File { size, .. } = &kind {
             let folder = path.split('/').next().unwrap_or(&path);
             *self.heaviest.entry(folder.to_owned()).or_default() += size;
             self.bytes = self.bytes.saturating_add(*size);
-            if self.bytes > MOST_BYTES {
+            if self.bytes > MAX_BYTES {
                 let (folder, bytes) = self
                     .heaviest
                     .iter()
@@ -133,10 +133,10 @@ impl<O> Contents<O> {
         Ok(())
     }
 
-    /// What can only be said of the whole: that no link leads out, and that there is a manifest.
+    /// Checks what needs the whole package: no link leads out of it, and it has a manifest.
     pub(crate) fn check(&self) -> Result<(), ContentsError> {
         for (path, kind) in &self.entries {
-            if let Kind::Link(_) = kind {
+            if let EntryKind::Link(_) = kind {
                 links::check(self, path).map_err(|reason| ContentsError::Link {
                     path: path.clone(),
                     reason,
@@ -144,7 +144,7 @@ impl<O> Contents<O> {
             }
         }
         match self.entries.get(MANIFEST) {
-            Some(Kind::File { .. }) => Ok(()),
+            Some(EntryKind::File { .. }) => Ok(()),
             Some(_) => Err(ContentsError::Manifest),
             None => {
                 let others = self.entries.keys().filter_map(|path| {
@@ -156,12 +156,12 @@ impl<O> Contents<O> {
         }
     }
 
-    pub(crate) fn get(&self, path: &str) -> Option<&Kind<O>> {
+    pub(crate) fn get(&self, path: &str) -> Option<&EntryKind<O>> {
         self.entries.get(path)
     }
 
-    /// In the order of the paths: a directory before what is in it.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Kind<O>)> {
+    /// Iterates in path order, so that a directory comes before its contents.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &EntryKind<O>)> {
         self.entries
             .iter()
             .map(|(path, kind)| (path.as_str(), kind))
@@ -170,7 +170,7 @@ impl<O> Contents<O> {
     pub(crate) fn files(&self) -> usize {
         self.entries
             .values()
-            .filter(|kind| !matches!(kind, Kind::Directory))
+            .filter(|kind| !matches!(kind, EntryKind::Directory))
             .count()
     }
 
@@ -179,7 +179,7 @@ impl<O> Contents<O> {
     }
 }
 
-/// A name that means the same everywhere it is written to.
+/// Reports whether a file name is valid and means the same on every system.
 fn is_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..")
         && name.len() <= 255
@@ -191,8 +191,8 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn file(size: u64) -> Kind<()> {
-        Kind::File {
+    fn file(size: u64) -> EntryKind<()> {
+        EntryKind::File {
             executable: false,
             size,
             origin: (),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_paths_or_git_s_own_are_refused() {
+    fn path_components_and_git_directories_are_refused() {
         for name in ["..", ".", "", "a/..", "a/.git", ".GIT", "a\\b", "a\u{1b}b"] {
             let added = Contents::new().add(name.to_owned(), file(0));
             assert_eq!(added, Err(ContentsError::Name(name.to_owned())), "{name}");
@@ -212,22 +212,22 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_those_of_the_specification() {
-        let deep = vec!["d"; MOST_LEVELS].join("/");
+    fn limits_are_enforced() {
+        let deep = vec!["d"; MAX_DEPTH].join("/");
         assert_eq!(Contents::new().add(deep.clone(), file(0)), Ok(()));
         let added = Contents::new().add(format!("{deep}/f"), file(0));
         assert!(matches!(added, Err(ContentsError::TooDeep(_))), "{added:?}");
 
         let mut contents = Contents::new();
-        assert_eq!(contents.add("a".to_owned(), file(MOST_BYTES)), Ok(()));
+        assert_eq!(contents.add("a".to_owned(), file(MAX_BYTES)), Ok(()));
         let added = contents.add("b".to_owned(), file(1));
         assert_eq!(
             added.unwrap_err().to_string(),
-            "it is larger than 256 MiB, of which `a` has 256 MiB"
+            "package is larger than 256 MiB (`a` has 256 MiB)"
         );
 
         let mut contents = Contents::new();
-        for index in 0..MOST_ENTRIES {
+        for index in 0..MAX_ENTRIES {
             assert_eq!(contents.add(index.to_string(), file(0)), Ok(()));
         }
         let added = contents.add("one".to_owned(), file(0));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn two_names_that_differ_in_case_only_are_one_elsewhere() {
+    fn names_that_differ_only_in_case_are_refused() {
         let mut contents = Contents::new();
         assert_eq!(contents.add("README".to_owned(), file(0)), Ok(()));
         let added = contents.add("readme".to_owned(), file(0));

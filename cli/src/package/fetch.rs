@@ -1,4 +1,4 @@
-//! From a source to a staged tree.
+//! Fetches a source into a staged tree.
 
 mod copy;
 mod git;
@@ -17,7 +17,7 @@ use zot_host::extension::discover::shown;
 pub(crate) use git::newest;
 
 use super::{
-    contents::{Contents, Kind},
+    contents::{Contents, EntryKind},
     lock_file::{LockedSource, RefKind},
     source::Source,
     stage::{Stage, Writer},
@@ -25,22 +25,21 @@ use super::{
 };
 use crate::interrupt;
 
-/// A tree that is staged, and where it came from.
+/// A staged tree and its origin.
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) source: LockedSource,
-    /// How it was got, in words: `tag v1 (0123456789ab), shallow: 1 commit`.
+    /// How it was fetched, such as `tag v1 (0123456789ab), shallow: 1 commit`.
     pub(crate) how: String,
-    /// What the user should know of it besides.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// Fetches and stages a package. Nothing of it is run, and nothing outside of the stage is written to.
+/// Fetches and stages a package. Runs none of its code, and writes only to the stage.
 pub(crate) fn fetch(source: &Source, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
     match source {
-        Source::Path(path) => {
-            copied(path, stage).with_context(|| format!("cannot install `{}`", shown::path(path)))
-        }
+        Source::Path(path) => copy_directory(path, stage)
+            .with_context(|| format!("cannot install `{}`", shown::path(path))),
         Source::Git { url, wanted } => {
             let clone = git::fetch(url, wanted.as_deref(), &stage.repository())
                 .with_context(|| format!("cannot fetch `{url}`"))?;
@@ -60,19 +59,19 @@ pub(crate) fn fetch(source: &Source, stage: &Stage<'_>) -> anyhow::Result<Fetche
     }
 }
 
-fn copied(path: &Path, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
+fn copy_directory(path: &Path, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
     let Some(text) = path.to_str() else {
-        bail!("the path is not UTF-8, and could not be told in the lock file");
+        bail!("the path is not valid UTF-8 and cannot be stored in the lock file");
     };
     refuse_overlap(path, stage.store())?;
-    let contents = copy::look(path)?;
+    let contents = copy::scan(path)?;
     contents.check()?;
     write(&contents, stage, |file, writer| {
         copy::write(path, file, writer)
     })?;
-    // What was added or taken away meanwhile is no more a copy than what was changed.
-    if copy::look(path)? != contents {
-        bail!("it changed while it was copied\nhint: try again");
+    // Scan again, to detect files that were added, removed or changed during the copy.
+    if copy::scan(path)? != contents {
+        bail!("the directory changed during the copy\nhint: try again");
     }
     Ok(Fetched {
         source: LockedSource::Path {
@@ -83,39 +82,39 @@ fn copied(path: &Path, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
     })
 }
 
-/// A store within the package would be copied into itself; a package within the store is installed already.
+/// Refuses a package that contains the store, or that is inside it.
 fn refuse_overlap(path: &Path, store: &Store) -> anyhow::Result<()> {
     let extensions = store.extensions();
     let extensions = extensions.canonicalize().unwrap_or(extensions);
     if extensions.starts_with(path) {
         bail!(
-            "extensions are installed into it, to `{}`\nhint: install it from elsewhere, or without --project",
+            "the directory contains `{}`, where extensions are installed\nhint: install from another directory, or without --project",
             shown::path(&extensions)
         );
     }
     if path.starts_with(&extensions) {
-        bail!("it is among the installed extensions already");
+        bail!("the directory is already an installed extension");
     }
     Ok(())
 }
 
-/// Writes everything: directories and files, then links.
+/// Writes directories and files, then links.
 fn write<O>(
     contents: &Contents<O>,
     stage: &Stage<'_>,
-    mut file: impl FnMut((&str, &Kind<O>), &Writer) -> anyhow::Result<()>,
+    mut file: impl FnMut((&str, &EntryKind<O>), &Writer) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let writer = Writer::new(stage, contents.files())?;
     for (path, kind) in contents.iter() {
         interrupt::check()?;
         match kind {
-            Kind::Directory => writer.directory(path)?,
-            Kind::File { .. } => file((path, kind), &writer)?,
-            Kind::Link(_) => {}
+            EntryKind::Directory => writer.directory(path)?,
+            EntryKind::File { .. } => file((path, kind), &writer)?,
+            EntryKind::Link(_) => {}
         }
     }
     for (path, kind) in contents.iter() {
-        if let Kind::Link(target) = kind {
+        if let EntryKind::Link(target) = kind {
             writer.link(path, target)?;
         }
     }
@@ -129,7 +128,7 @@ fn size<O>(contents: &Contents<O>) -> String {
     format!("{files} file{s}, {}", progress::bytes(contents.bytes()))
 }
 
-/// What a ref is, in words: `tag v1`.
+/// Describes a ref, such as `tag v1`.
 pub(crate) fn ref_in_words(kind: RefKind, name: Option<&str>) -> String {
     let name = shown::text(name.unwrap_or("HEAD"));
     match kind {

@@ -1,4 +1,4 @@
-//! One process at a time changes a store: a file lock, with the holder's pid in it.
+//! A file lock, so that only one process at a time changes a store. It holds the owner's pid.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -13,30 +13,30 @@ use anyhow::Context;
 use rustix::fs::OFlags;
 use zot_host::extension::discover::shown;
 
-use super::store::{Made, Store};
+use super::store::{CreatedDirs, Store};
 use crate::{interrupt, output};
 
-/// The right to change a store, until it is dropped. The system takes it back from a process that ends, however it does.
+/// Exclusive access to a store, until dropped. The system releases it when the process exits.
 #[derive(Debug)]
 pub(crate) struct Guard {
     path: PathBuf,
     _file: File,
-    // After the file is gone: the directory may be empty then.
-    _made: Made,
+    // Dropped after the file, when the directory may be empty.
+    _made: CreatedDirs,
 }
 
 impl Guard {
-    /// Waits until nobody else changes the store, and says for whom.
+    /// Waits until no other process changes the store, and reports which one it waits for.
     pub(crate) fn take(store: &Store) -> anyhow::Result<Self> {
         let mut made = store.prepare()?;
         let path = store.extensions().join(".guard");
-        let mut told = false;
+        let mut reported = false;
         loop {
             interrupt::check()?;
             let mut file = match open(&path) {
-                // Another one has come to nothing, and taken the directory along.
+                // Another process failed and removed the directory.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    store.make(&mut made)?;
+                    store.create_dirs(&mut made)?;
                     continue;
                 }
                 opened => {
@@ -46,13 +46,13 @@ impl Guard {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    if !told {
+                    if !reported {
                         output::note(format_args!(
-                            "waiting for another zot that changes `{}`{}",
+                            "waiting for another zot process to finish with `{}`{}",
                             shown::path(&store.extensions()),
                             holder(&mut file)
                         ));
-                        told = true;
+                        reported = true;
                     }
                     thread::sleep(Duration::from_millis(50));
                     continue;
@@ -62,7 +62,7 @@ impl Guard {
                         .with_context(|| format!("cannot lock `{}`", shown::path(&path)));
                 }
             }
-            // The one before removed its file: whoever comes next would make and lock another.
+            // The previous owner removed this file, so other processes would lock a new one.
             if !is_at(&file, &path) {
                 continue;
             }
@@ -81,7 +81,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // While it is still locked; those who wait for this file notice that it is gone.
+        // Removed while still locked; waiting processes notice that it is gone.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -104,7 +104,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// `, pid 123`, where it says so.
+/// Returns `, pid 123`, if the file contains a pid.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.take(32).read_to_string(&mut text);

@@ -1,4 +1,4 @@
-//! What a staged package says of itself, and whether it can be installed under that name.
+//! Checks the manifest of a staged package.
 
 use std::{env, path::Path};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use zot_host::extension::discover::{self, MANIFEST, shown};
 use zot_protocol::Manifest;
 
-/// Names that mean a device on Windows, whatever comes after a dot.
+/// Device names on Windows, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Reads the manifest of a staged tree.
@@ -19,7 +19,7 @@ pub(crate) fn manifest(tree: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// The schema has seen to the characters; this is what else a directory's name must not be.
+/// Checks the name as a directory name. The schema has already checked its characters.
 fn check_name(name: &str) -> anyhow::Result<()> {
     let first = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     let is_port = ["com", "lpt"].iter().any(|port| {
@@ -28,26 +28,24 @@ fn check_name(name: &str) -> anyhow::Result<()> {
             .is_some_and(|number| number.len() == 1 && number.bytes().all(|it| it.is_ascii_digit()))
     });
     if name.ends_with('.') {
-        bail!("{MANIFEST}: the name `{name}` ends with a dot, which no directory has everywhere");
+        bail!("{MANIFEST}: the name `{name}` ends with a dot, which is not portable");
     }
     if DEVICES.contains(&first.as_str()) || is_port {
-        bail!(
-            "{MANIFEST}: the name `{name}` is that of a device, which no directory has everywhere"
-        );
+        bail!("{MANIFEST}: the name `{name}` is a device name on Windows");
     }
     Ok(())
 }
 
-/// Whether it is one name, and not a path to elsewhere or one of our own.
+/// Reports whether this is a single name, neither a path nor one of zot's own directories.
 pub(crate) fn is_directory_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// What stands in the way of starting it, as far as that can be seen; to be told, not to be refused.
+/// Returns a warning if the program cannot be started.
 pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<String> {
     let path = env::var_os("PATH");
     let error = discover::resolve_exec(tree, &manifest.exec, path.as_deref()).err()?;
-    // Only the place is known to the user.
+    // Show the final path instead of the staging directory.
     let (tree, place) = (
         shown::path(tree).to_string(),
         shown::path(place).to_string(),
@@ -55,13 +53,13 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();
     Some(format!(
-        "it cannot be started yet: {why}\n  hint: if it has to be built, build it and install that directory"
+        "cannot be started yet: {why}\n  hint: if it needs to be built, build it and install that directory"
     ))
 }
 
 /// The digest of a staged tree.
 pub(crate) fn digest(tree: &Path) -> anyhow::Result<String> {
-    discover::digest(tree).context("no digest of what was staged")
+    discover::digest(tree).context("cannot compute the digest of the staged package")
 }
 
 #[cfg(test)]
@@ -69,7 +67,7 @@ mod tests {
     use super::check_name;
 
     #[test]
-    fn a_name_is_fit_to_be_a_directory_everywhere() {
+    fn names_that_are_not_portable_are_refused() {
         for name in ["guard", "a.b", "console", "com", "com10", "nulx", "0"] {
             assert!(check_name(name).is_ok(), "{name}");
         }

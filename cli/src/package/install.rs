@@ -1,4 +1,4 @@
-//! Installing: fetch, look, ask, swap.
+//! Installs an extension: fetch, check, ask, swap.
 
 use std::{fs, path::Path};
 
@@ -19,7 +19,7 @@ use super::{
     installed::{self, Installed},
     lock_file::{Entry, LockFile, LockedSource, short},
     manifest_edit,
-    may::{self, Change},
+    permission_summary::{self, PermissionChange},
     source::Source,
     stage::Stage,
     store::Store,
@@ -27,25 +27,25 @@ use super::{
 };
 use crate::output::{self, Style};
 
-/// What the user asked for.
+/// The options of `zot ext install`.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
     pub(crate) source: &'r Source,
     pub(crate) store: &'r Store,
     pub(crate) home: &'r Home,
     pub(crate) cwd: &'r Path,
-    /// Replace what came from elsewhere, or was changed.
+    /// Replace an extension that has another source or local changes.
     pub(crate) force: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     pub(crate) yes: bool,
     pub(crate) allow_insecure: bool,
 }
 
 pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     if !request.allow_insecure {
-        request.source.demand_secure()?;
+        request.source.require_secure()?;
     }
-    // Before anything is fetched for nothing.
+    // Fail before the fetch if the lock file is invalid.
     LockFile::read(request.store)?;
     let guard = Guard::take(request.store)?;
     let stage = Stage::create(request.store, &guard)?;
@@ -67,7 +67,7 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     let place = request.store.extensions().join(&manifest.name);
     show(&manifest, &stage.tree(), &place)?;
     if let Some(old) = earlier.as_ref().and_then(|it| it.manifest.as_ref()) {
-        show_change(&Change::between(
+        show_change(&PermissionChange::between(
             old.permissions.as_ref(),
             manifest.permissions.as_ref(),
         ))?;
@@ -77,7 +77,7 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
         && output::is_interactive()
         && !output::confirm(&format!("install {}?", manifest.name))?
     {
-        bail!("not installed; everything is as it was");
+        bail!("aborted; nothing was changed");
     }
 
     let (name, is_enabled) = (
@@ -88,20 +88,20 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     let version = version_of(&manifest);
     let place = shown::path(&place);
     match earlier {
-        Some(_) if is_same => output::line(format_args!("✓ {name}{version} was there already"))?,
+        Some(_) if is_same => output::line(format_args!("✓ {name}{version} is already installed"))?,
         Some(_) => output::line(format_args!("✓ replaced {name}{version} in {place}"))?,
         None => output::line(format_args!("✓ installed {name}{version} to {place}"))?,
     }
     if !is_enabled {
         output::line(format_args!(
-            "  it is disabled; `zot ext enable {name}` switches it on"
+            "  disabled; run `zot ext enable {name}` to enable it"
         ))?;
     }
-    hand_over_data(request, name)
+    offer_existing_data(request, name)
 }
 
-/// Data that another extension of this name has kept stays with that one, unless the user wants this one to have it.
-fn hand_over_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> {
+/// Offers the data of another extension with this name. By default it stays with that extension.
+fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> {
     let Request { store, home, .. } = request;
     let owner = DataOwner::of(store.scope, &store.extensions().join(name), home);
     let data = owner.data_dir(home, name);
@@ -109,17 +109,19 @@ fn hand_over_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> {
         return Ok(());
     };
     output::line(format_args!(
-        "! `{}` has the data of another {name}: {other}",
+        "! `{}` holds the data of another {name}: {other}",
         shown::path(&home.data_dir(name))
     ))?;
-    let question = format!("let this {name} have it?");
+    let question = format!("give this data to the new {name}?");
     if !request.yes && output::is_interactive() && output::confirm(&question)? {
-        owner.adopt(home, name).context("cannot hand it over")?;
-        return output::line(format_args!("✓ {name} has that data from now on"));
+        owner
+            .adopt(home, name)
+            .context("cannot change the owner of the data")?;
+        return output::line(format_args!("✓ {name} now owns that data"));
     }
     let scope = store.scope;
     output::line(format_args!(
-        "  this one keeps its own; `zot ext adopt {name} --{scope}` lets it have that instead"
+        "  the new one gets its own directory; to give it that data, run `zot ext adopt {name} --{scope}`"
     ))
 }
 
@@ -127,7 +129,7 @@ fn cannot_install(source: &LockedSource) -> String {
     format!("cannot install `{source}`")
 }
 
-/// What would be replaced, if it may be.
+/// Returns the extension that would be replaced, or fails if it must not be.
 fn earlier(
     request: &Request<'_>,
     manifest: &Manifest,
@@ -142,7 +144,7 @@ fn earlier(
             earlier = Some(it);
         } else if it.name() == manifest.name {
             bail!(
-                "`{}` has that name already\nhint: `zot ext remove {}` first",
+                "`{}` already has that name\nhint: run `zot ext remove {}` first",
                 shown::path(&it.dir),
                 it.dir_name
             );
@@ -156,22 +158,23 @@ fn earlier(
     }
     match &it.entry {
         None => bail!(
-            "`{}` was not put there by `zot ext install`\nhint: --force replaces it",
+            "`{}` was not installed by `zot ext install`\nhint: use --force to replace it",
             shown::path(&it.dir)
         ),
         Some(entry) if !entry.source.is_same_place(source) => bail!(
-            "it is installed already, from {}\nhint: --force replaces it",
+            "already installed from {}\nhint: use --force to replace it",
             entry.source
         ),
         Some(_) if it.is_changed() == Some(true) => bail!(
-            "`{}` was changed since it was installed\nhint: --force discards the changes",
+            "`{}` has local changes\nhint: use --force to discard them",
             shown::path(&it.dir)
         ),
         Some(_) => Ok(Some(it)),
     }
 }
 
-/// What the lock file will say. What the user said about switching it on or off holds for the new version too.
+/// Builds the lock file entry. The user's choice to enable or disable it also holds for the new
+/// version.
 pub(super) fn entry(
     stage: &Stage<'_>,
     manifest: &Manifest,
@@ -197,7 +200,7 @@ pub(super) fn entry(
     })
 }
 
-/// What is about to be installed: who it says it is, what it starts, what it may touch.
+/// Shows what is about to be installed: its name, its command line and its permissions.
 fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let about = match &manifest.description {
@@ -211,7 +214,10 @@ fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
         .chain(manifest.args.iter().map(String::as_str))
         .collect();
     let command = shown::text(&command.join(" ")).to_string();
-    for (kind, what) in [("runs", command)].into_iter().chain(may::lines(manifest)) {
+    for (kind, what) in [("runs", command)]
+        .into_iter()
+        .chain(permission_summary::lines(manifest))
+    {
         output::line(format_args!(
             "  {} {what}",
             style.muted(format_args!("{kind:<8}"))
@@ -223,8 +229,8 @@ fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the new version may touch that the old one could not, and the other way round.
-pub(super) fn show_change(change: &Change) -> anyhow::Result<()> {
+/// Shows added and removed permissions.
+pub(super) fn show_change(change: &PermissionChange) -> anyhow::Result<()> {
     for gained in &change.gained {
         output::line(format_args!("  + {gained}"))?;
     }
@@ -234,7 +240,7 @@ pub(super) fn show_change(change: &Change) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// ` 1.2.0`, where there is one.
+/// Returns ` 1.2.0`, or nothing if there is no version.
 pub(super) fn version_of(manifest: &Manifest) -> String {
     match &manifest.version {
         Some(version) => format!(" {}", shown::text(version)),
@@ -242,7 +248,7 @@ pub(super) fn version_of(manifest: &Manifest) -> String {
     }
 }
 
-/// `0123456789ab`, or where it was copied from.
+/// Returns the abbreviated commit, or the path it was copied from.
 pub(super) fn commit_of(source: &LockedSource) -> &str {
     match source {
         LockedSource::Git { commit, .. } => short(commit),

@@ -1,4 +1,4 @@
-//! What is installed, and which of it a name means.
+//! The installed extensions, and how to find one by name.
 
 use std::{
     cell::RefCell,
@@ -27,37 +27,37 @@ use super::{
 };
 use crate::output;
 
-/// Something that is in a store, well or not.
+/// An extension in a store, valid or not.
 #[derive(Debug)]
 pub(crate) struct Installed {
     pub(crate) store: Store,
     pub(crate) dir: PathBuf,
-    /// The directory's name; the lock file knows it by that.
+    /// The directory's name, which is its key in the lock file.
     pub(crate) dir_name: String,
-    /// What its manifest says; `None` where that cannot be read.
+    /// `None` if the manifest is missing or invalid.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) state: State,
-    /// What the lock file says of it; `None` for what somebody put there by hand.
+    /// The lock file entry; `None` if it was not installed by `zot ext install`.
     pub(crate) entry: Option<Entry>,
-    /// What may still be digested of the project's, all of them together.
+    /// The digest budget that all extensions of the project share.
     budget: Rc<RefCell<DigestBudget>>,
 }
 
-/// Whether it takes part, and if not, why.
+/// Whether it is started, and if not, why.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Enabled,
     Disabled,
-    /// By which one.
+    /// By another extension with the same name.
     Shadowed(String),
-    /// It came with the project, and the user has not agreed to it.
+    /// It comes from the project, and the user has not approved it.
     Untrusted(String),
-    /// Its manifest does not hold.
+    /// Its manifest is invalid.
     Broken(String),
 }
 
 impl State {
-    /// In a word.
+    /// The name of the state.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// Why it takes no part, where that is not the user's wish.
+    /// Why it is not started, unless the user disabled it.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Enabled | Self::Disabled => None,
@@ -78,37 +78,37 @@ impl State {
 }
 
 impl Installed {
-    /// The name by which it is known: its manifest's, or its directory's where there is none.
+    /// The name from its manifest, or its directory's name if there is none.
     pub(crate) fn name(&self) -> &str {
         self.manifest
             .as_ref()
             .map_or(&self.dir_name, |manifest| &manifest.name)
     }
 
-    /// Whether it is other than it was when zot last wrote to it; `None` where nobody knows.
+    /// Whether it differs from what zot last wrote; `None` if it has no lock file entry.
     pub(crate) fn is_changed(&self) -> Option<bool> {
         let entry = self.entry.as_ref()?;
         let digest = match self.store.scope {
             Scope::Project => discover::digest_within(&self.dir, &mut self.budget.borrow_mut()),
             _ => discover::digest(&self.dir),
         };
-        // What cannot be read any more is not what it was.
+        // A tree that can no longer be read counts as changed.
         Some(digest.map_or(true, |digest| digest != entry.digest))
     }
 
-    /// Where it leads to, if somebody linked it there.
-    pub(crate) fn leads_to(&self) -> Option<PathBuf> {
+    /// The target, if the extension is a symlink.
+    pub(crate) fn link_target(&self) -> Option<PathBuf> {
         fs::read_link(&self.dir).ok()
     }
 
-    /// Whom its data belongs to.
+    /// The owner of its data.
     pub(crate) fn data_owner(&self, home: &Home) -> DataOwner {
         DataOwner::of(self.store.scope, &self.dir, home)
     }
 
-    /// Where the data of one that takes part is, if that is not where its name says: the directory, and whose data is there
-    /// instead.
-    pub(crate) fn data_apart(&self, home: &Home) -> Option<(PathBuf, String)> {
+    /// Returns the data directory of an enabled extension and the owner of the default directory,
+    /// if they differ.
+    pub(crate) fn separate_data(&self, home: &Home) -> Option<(PathBuf, String)> {
         if self.state != State::Enabled {
             return None;
         }
@@ -116,20 +116,21 @@ impl Installed {
         Some((data.path, data.apart_from?))
     }
 
-    /// What it had registered when it was last seen.
+    /// What it registered when it last ran.
     pub(crate) fn last_known(&self, home: &Home) -> Option<LastKnown> {
         let manifest = self.manifest.as_ref()?;
         LastKnown::read(&home.last_known_of(&manifest.name))
     }
 }
 
-/// Everything in both stores, as it is loaded: the project's first, then by name. What is broken comes last in each.
+/// Returns all extensions of both stores in load order: the project's first, then by name. Broken
+/// ones come last in each store.
 pub(crate) fn all(cwd: &Path, home: &Home) -> anyhow::Result<Vec<Installed>> {
     all_with(cwd, home, Err)
 }
 
-/// As [`all`], for somebody who only wants to look: a lock file that cannot be read is said and passed over.
-pub(crate) fn all_at_least(cwd: &Path, home: &Home) -> anyhow::Result<Vec<Installed>> {
+/// Like [`all`], but reports an unreadable lock file instead of failing. For read-only commands.
+pub(crate) fn all_lenient(cwd: &Path, home: &Home) -> anyhow::Result<Vec<Installed>> {
     all_with(cwd, home, |error| {
         output::note(format_args!("! {error:#}"));
         Ok(LockFile::default())
@@ -181,7 +182,7 @@ fn all_with(
         }
         for dir in &without_manifest {
             if dir.parent() == Some(&store.extensions()) {
-                add(dir, None, State::Broken(format!("it has no {MANIFEST}")));
+                add(dir, None, State::Broken(format!("{MANIFEST} not found")));
             }
         }
     }
@@ -194,12 +195,12 @@ fn state(verdict: &Verdict) -> State {
         Verdict::Disabled => State::Disabled,
         Verdict::Shadowed { by } => State::Shadowed(format!("by {by}")),
         Verdict::Untrusted(untrusted) => State::Untrusted(format!(
-            "{untrusted}; zot asks when it is first started here"
+            "{untrusted}; zot asks for approval when it first starts here"
         )),
     }
 }
 
-/// The directory that a refusal is about; the store's own is not an extension.
+/// The extension directory that an error is about; `None` if it is about the store itself.
 fn dir_of<'r>(refused: &'r Refused, store: &Store) -> Option<&'r Path> {
     let dir = if refused.path.file_name()? == MANIFEST {
         refused.path.parent()?
@@ -209,12 +210,12 @@ fn dir_of<'r>(refused: &'r Refused, store: &Store) -> Option<&'r Path> {
     (dir.parent() == Some(&store.extensions())).then_some(dir)
 }
 
-/// The answers that the user gave; whatever is wrong with the configuration is for others to tell.
+/// The user's trust decisions. Ignores configuration errors; other code reports them.
 fn trust(home: &Home) -> TrustProject {
     TrustProject::Remembered(Settings::load_quietly(home).trusted)
 }
 
-/// The one that `name` means: by its manifest's name, its directory's, or its path.
+/// Finds an extension by its name, its directory's name or its path.
 pub(crate) fn find(
     all: Vec<Installed>,
     name: &str,
@@ -223,58 +224,58 @@ pub(crate) fn find(
     let path = std::path::absolute(name)
         .ok()
         .filter(|_| name.contains('/'));
-    let (mut meant, others): (Vec<Installed>, Vec<Installed>) = all
+    let (mut matching, others): (Vec<Installed>, Vec<Installed>) = all
         .into_iter()
         .partition(|it| it.name() == name || it.dir_name == name || path.as_ref() == Some(&it.dir));
-    let elsewhere = meant.first().map(|it| it.store.scope);
-    meant.retain(|it| scope.is_none_or(|scope| it.store.scope == scope));
-    match meant.len() {
-        1 => Ok(meant.remove(0)),
+    let elsewhere = matching.first().map(|it| it.store.scope);
+    matching.retain(|it| scope.is_none_or(|scope| it.store.scope == scope));
+    match matching.len() {
+        1 => Ok(matching.remove(0)),
         0 => {
             let shown = shown::text(name);
-            let (there, hint) = match (scope, elsewhere) {
+            let (place, hint) = match (scope, elsewhere) {
                 (Some(scope), Some(elsewhere)) => (
-                    format!(" among the {scope} extensions"),
-                    format!("there is a {elsewhere} one"),
+                    format!(" in the {scope} scope"),
+                    format!("there is one in the {elsewhere} scope"),
                 ),
-                _ => (String::new(), near(name, &others)),
+                _ => (String::new(), similar(name, &others)),
             };
-            bail!("no extension is called `{shown}`{there}\nhint: {hint}")
+            bail!("no extension named `{shown}`{place}\nhint: {hint}")
         }
         _ => {
-            let mut message = format!("`{}` means more than one extension:", shown::text(name));
-            for it in &meant {
+            let mut message = format!("`{}` is ambiguous:", shown::text(name));
+            for it in &matching {
                 message.push_str(&format!(
                     "\n  {} ({})",
                     shown::path(&it.dir),
                     it.store.scope
                 ));
             }
-            let differ = meant
+            let differ = matching
                 .iter()
-                .any(|it| it.store.scope != meant[0].store.scope);
+                .any(|it| it.store.scope != matching[0].store.scope);
             message.push_str(if differ {
-                "\nhint: say --project or --global, or name it by its path"
+                "\nhint: use --project or --global, or pass its path"
             } else {
-                "\nhint: name it by its path"
+                "\nhint: pass its path"
             });
             bail!(message)
         }
     }
 }
 
-/// The one whose name is most like it, if any is.
-fn near(name: &str, others: &[Installed]) -> String {
-    let likeness = |other: &&Installed| {
-        let likeness = strsim::jaro_winkler(&name.to_lowercase(), &other.name().to_lowercase());
-        (likeness > 0.8).then_some(likeness)
+/// Suggests the extension with the most similar name.
+fn similar(name: &str, others: &[Installed]) -> String {
+    let similarity = |other: &&Installed| {
+        let similarity = strsim::jaro_winkler(&name.to_lowercase(), &other.name().to_lowercase());
+        (similarity > 0.8).then_some(similarity)
     };
     let nearest = others
         .iter()
-        .filter_map(|other| Some((likeness(&other)?, other)))
+        .filter_map(|other| Some((similarity(&other)?, other)))
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
     match nearest {
         Some((_, other)) => format!("did you mean {}?", shown::text(other.name())),
-        None => "`zot ext list` shows what is installed".to_owned(),
+        None => "run `zot ext list` to see installed extensions".to_owned(),
     }
 }

@@ -1,7 +1,8 @@
-//! What a run is about to do, written before it does it: so that the next one can tell what a killed one has done.
+//! Records a step before it is executed, so that the next run can tell whether a killed run
+//! completed it.
 //!
-//! A tree and the lock file that tells of it cannot change in one step. The tree does, by a rename; whether that
-//! happened is seen by the inode at its place, and then the rest follows from what is written here.
+//! A tree and the lock file cannot change in one step. A rename replaces the tree. The inode at the
+//! destination shows whether that happened, and the journal holds the matching lock file entry.
 
 use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
 
@@ -10,24 +11,24 @@ use zot_host::extension::discover;
 
 use super::{
     inspect,
-    lock_file::{Entry, LockFile, write_whole},
+    lock_file::{Entry, LockFile, write_atomically},
     store::Store,
 };
 
-/// More than a step says.
-const MOST_BYTES: usize = 1024 * 1024;
+/// The maximum size of a journal.
+const MAX_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum Journal {
-    /// A tree takes the place of `name`.
+    /// A new tree replaces `name`.
     Swap {
         name: String,
-        /// The tree's inode.
+        /// The inode of the new tree.
         inode: u64,
         entry: Entry,
     },
-    /// The manifest of `name`, whose tree was as the lock file says, is rewritten.
+    /// The manifest of `name` is rewritten. Its tree matched the lock file before.
     Edit { name: String, entry: Entry },
 }
 
@@ -36,25 +37,25 @@ impl Journal {
         store.staging().join("journal.json")
     }
 
-    /// What a run has left behind, or is at just now.
+    /// Reads the journal of a run that was killed or is still going.
     pub(crate) fn read(store: &Store) -> Option<Self> {
-        let bytes = store.read(&Self::path(store), MOST_BYTES).ok()?;
+        let bytes = store.read(&Self::path(store), MAX_BYTES).ok()?;
         let journal: Self = serde_json::from_slice(&bytes).ok()?;
-        // In a project this may have come with the repository: it names a directory here, or nothing.
+        // A project's journal may come from its repository, so it must not name another directory.
         let (Self::Swap { name, .. } | Self::Edit { name, .. }) = &journal;
         inspect::is_directory_name(name).then_some(journal)
     }
 
     pub(crate) fn write(&self, store: &Store) -> anyhow::Result<()> {
-        write_whole(&Self::path(store), &serde_json::to_vec(self)?)
+        write_atomically(&Self::path(store), &serde_json::to_vec(self)?)
     }
 
-    /// The step is done and told of, or undone.
+    /// Removes the journal, after the step is recorded or rolled back.
     pub(crate) fn remove(store: &Store) {
         let _ = fs::remove_file(Self::path(store));
     }
 
-    /// Makes the lock file tell of the step, if that was done.
+    /// Updates the lock file if the step was completed.
     pub(crate) fn apply(self, store: &Store, lock: &mut LockFile) {
         match self {
             Self::Swap { name, inode, entry } => {
@@ -65,7 +66,7 @@ impl Journal {
             }
             Self::Edit { name, mut entry } => {
                 let dir = store.extensions().join(&name);
-                // Before or after: nobody but us was there in between.
+                // The edit may or may not have happened; the digest is right in both cases.
                 if let Ok(digest) = discover::digest(&dir)
                     && let Ok((manifest, _)) =
                         discover::read_manifest(&dir.join(discover::MANIFEST))

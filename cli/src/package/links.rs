@@ -1,28 +1,28 @@
-//! Where a symlink in a package leads to, followed as the system would, without asking it.
+//! Resolves symlinks in a package, as the system would, without touching the file system.
 
-use super::contents::{Contents, Kind};
+use super::contents::{Contents, EntryKind};
 
-/// As many as Linux follows.
-const MOST_HOPS: usize = 40;
-const MOST_BYTES: usize = 4096;
+/// The limit of Linux.
+const MAX_HOPS: usize = 40;
+const MAX_BYTES: usize = 4096;
 
 /// Why a symlink is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LinkError {
-    #[error("a symlink that leads out of the package")]
+    #[error("symlink leads out of the package")]
     Out,
-    #[error("a symlink to an absolute path")]
+    #[error("symlink to an absolute path")]
     Absolute,
-    #[error("a symlink that leads to itself")]
+    #[error("symlink loop")]
     Loop,
-    #[error("a symlink that says nothing, or what no path says")]
-    Odd,
+    #[error("invalid symlink target")]
+    Invalid,
 }
 
-/// Follows the link at `path`. What it leads to need not be there, but must not be elsewhere.
+/// Resolves the link at `path`. Its target may be missing, but must be inside the package.
 pub(super) fn check<O>(contents: &Contents<O>, path: &str) -> Result<(), LinkError> {
     let mut hops = 0;
-    // What is still to be walked, the next name last.
+    // The remaining components, in reverse order.
     let mut ahead: Vec<&str> = path.split('/').rev().collect();
     let mut at: Vec<&str> = Vec::new();
     while let Some(name) = ahead.pop() {
@@ -34,19 +34,19 @@ pub(super) fn check<O>(contents: &Contents<O>, path: &str) -> Result<(), LinkErr
             }
             name => at.push(name),
         }
-        if let Some(Kind::Link(target)) = contents.get(&at.join("/")) {
+        if let Some(EntryKind::Link(target)) = contents.get(&at.join("/")) {
             hops += 1;
-            if hops > MOST_HOPS {
+            if hops > MAX_HOPS {
                 return Err(LinkError::Loop);
             }
             if target.starts_with('/') {
                 return Err(LinkError::Absolute);
             }
             if target.is_empty()
-                || target.len() > MOST_BYTES
+                || target.len() > MAX_BYTES
                 || target.contains(|char: char| char == '\\' || char.is_control())
             {
-                return Err(LinkError::Odd);
+                return Err(LinkError::Invalid);
             }
             at.pop();
             ahead.extend(target.split('/').rev());
@@ -62,14 +62,14 @@ mod tests {
     fn checked(links: &[(&str, &str)], path: &str) -> Result<(), LinkError> {
         let mut contents = Contents::<()>::new();
         for (link, target) in links {
-            let kind = Kind::Link((*target).to_owned());
+            let kind = EntryKind::Link((*target).to_owned());
             contents.add((*link).to_owned(), kind).expect("added");
         }
         check(&contents, path)
     }
 
     #[test]
-    fn a_link_stays_within_however_it_gets_there() {
+    fn a_link_must_stay_in_the_package() {
         for target in ["x", "d/../x", "../e/x", "./", "missing/there"] {
             assert_eq!(checked(&[("d/l", target)], "d/l"), Ok(()), "{target}");
         }
@@ -81,10 +81,10 @@ mod tests {
             );
         }
         assert_eq!(checked(&[("l", "/etc")], "l"), Err(LinkError::Absolute));
-        assert_eq!(checked(&[("l", "")], "l"), Err(LinkError::Odd));
+        assert_eq!(checked(&[("l", "")], "l"), Err(LinkError::Invalid));
     }
 
-    /// Read name by name, `a/b/c/up/../x` is `a/b/c/x`; followed, it is one above the package.
+    /// Component by component, `a/b/c/up/../x` is `a/b/c/x`; resolved, it is above the package.
     #[test]
     fn a_link_through_a_link_is_followed() {
         let links = [("a/b/c/up", "../../.."), ("l", "a/b/c/up/../x")];
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_ends() {
+    fn a_loop_is_refused() {
         let links = [("a", "b"), ("b", "a")];
         assert_eq!(checked(&links, "a"), Err(LinkError::Loop));
     }

@@ -1,4 +1,4 @@
-//! `extensions.lock`: what was installed, from where, and what it was then.
+//! `extensions.lock`: what was installed, from where, and its digest.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use zot_host::extension::discover::shown;
 
 use super::{journal::Journal, store::Store};
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: u32 = 1;
-/// More than any list of extensions.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// The maximum size of a lock file.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What was installed to a store, by directory.
+/// The installed extensions of a store, by directory name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LockFile {
     version: u32,
@@ -26,21 +26,21 @@ pub(crate) struct LockFile {
     pub(crate) extensions: BTreeMap<String, Entry>,
 }
 
-/// One extension, as it was when it was installed.
+/// An installed extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The version its manifest had. Absent: none.
+    /// The version in its manifest. Absent if it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
     pub(crate) source: LockedSource,
-    /// The digest of the tree as zot last left it.
+    /// The digest of the tree after zot last wrote it.
     pub(crate) digest: String,
-    /// What the user said with `enable` or `disable`; it survives an update. Absent: what the package says.
+    /// Set by `enable` and `disable`; kept across updates. If absent, the manifest decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) enabled: Option<bool>,
 }
 
-/// Where it came from. No credentials are kept.
+/// Where it came from, without credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum LockedSource {
@@ -49,30 +49,30 @@ pub(crate) enum LockedSource {
     },
     Git {
         url: String,
-        /// As the user asked for it. Absent: the repository's `HEAD`.
+        /// The ref that the user asked for. If absent, the repository's `HEAD`.
         #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
         wanted: Option<String>,
-        /// What that was.
+        /// What kind of ref that was.
         ref_kind: RefKind,
         commit: String,
     },
 }
 
-/// What a ref turned out to be.
+/// The kind of a ref.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RefKind {
-    /// What `HEAD` leads to.
+    /// The target of `HEAD`.
     Default,
     Branch,
     Tag,
     Commit,
-    /// A full name, `refs/…`.
+    /// A full name, such as `refs/…`.
     Other,
 }
 
 impl LockedSource {
-    /// Whether both lead to the same place, whatever the ref.
+    /// Reports whether both name the same directory or repository, whatever the ref.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path { path: a }, Self::Path { path: b })
@@ -105,7 +105,7 @@ impl std::fmt::Display for LockedSource {
     }
 }
 
-/// A commit as people say it.
+/// The abbreviated commit.
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
@@ -120,7 +120,8 @@ impl Default for LockFile {
 }
 
 impl LockFile {
-    /// What a store's file says, and what a run that was killed half-way had done but not yet written.
+    /// Reads the lock file, and applies the journal of a run that was killed before it wrote the
+    /// file.
     pub(crate) fn read(store: &Store) -> anyhow::Result<Self> {
         let mut lock = Self::read_file(store)?;
         if let Some(journal) = Journal::read(store) {
@@ -132,12 +133,12 @@ impl LockFile {
     fn read_file(store: &Store) -> anyhow::Result<Self> {
         let path = &store.lock_file();
         if path.is_symlink() {
-            return Err(unreadable(path, &"it is a symlink"));
+            return Err(unreadable(path, &"is a symlink"));
         }
-        let bytes = match store.read(path, MOST_BYTES) {
+        let bytes = match store.read(path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                let why = "a directory that it is in is a symlink that leads elsewhere";
+                let why = "one of its parent directories is a symlink to another place";
                 return Err(unreadable(path, &why));
             }
             read => read.map_err(|error| unreadable(path, &error))?,
@@ -146,7 +147,7 @@ impl LockFile {
             serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))?;
         if lock.version != VERSION {
             bail!(
-                "`{}` is of version {}, and this zot knows version {VERSION}\nhint: update zot",
+                "`{}` has format version {}, but this zot only supports version {VERSION}\nhint: update zot",
                 shown::path(path),
                 lock.version
             );
@@ -154,29 +155,29 @@ impl LockFile {
         Ok(lock)
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     pub(crate) fn write(&self, store: &Store) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        write_whole(&store.lock_file(), text.as_bytes())
+        write_atomically(&store.lock_file(), text.as_bytes())
     }
 }
 
 fn unreadable(path: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!(
-        "cannot read `{}`: {error}\nhint: move it away: the extensions stay, but are no longer updated",
+        "cannot read `{}`: {error}\nhint: move it away; the extensions stay installed but can no longer be updated",
         shown::path(path)
     )
 }
 
-/// Replaces a file by one rename, so that it is the old one or the new one. A symlink there is replaced, not followed.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+/// Replaces a file atomically, by a rename. A symlink is replaced, not followed.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let own = folder.join(format!(
         ".{}.new",
         path.file_name().unwrap_or_default().display()
     ));
-    // What a killed run left behind, or somebody put there, is not written to.
+    // Never write to a leftover of a killed run, or to a file that someone else put there.
     let _ = fs::remove_file(&own);
     let written = File::create_new(&own)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
@@ -188,7 +189,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write `{}`", shown::path(path)))
 }
 
-/// What was renamed in a directory is so after a power cut too.
+/// Syncs a directory, so that a rename in it survives a power failure.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

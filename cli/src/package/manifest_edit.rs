@@ -1,9 +1,9 @@
-//! Switching an extension on and off: one value in its manifest, with everything else left as its author wrote it.
+//! Sets `enabled` in a manifest, and leaves everything else as its author wrote it.
 
 use anyhow::bail;
 use zot_protocol::validate;
 
-/// The manifest with `enabled` as wanted.
+/// Returns the manifest with `enabled` set.
 pub(crate) fn with_enabled(text: &str, enabled: bool) -> anyhow::Result<String> {
     let edited = match top_level(text) {
         Some(Object {
@@ -13,17 +13,17 @@ pub(crate) fn with_enabled(text: &str, enabled: bool) -> anyhow::Result<String> 
             format!("{}{enabled}{}", &text[..start], &text[end..])
         }
         Some(Object { end, last, .. }) => insert(text, end, last, enabled),
-        None => bail!("it is not a JSON object"),
+        None => bail!("not a JSON object"),
     };
-    // Whatever this made of it, it is a manifest that says what it should, or it is not written.
+    // Check the result, so that a mistake here never writes an invalid manifest.
     match validate::manifest(edited.as_bytes()) {
         Ok((manifest, _)) if manifest.is_enabled() == enabled => Ok(edited),
-        Ok(_) => bail!("`enabled` could not be set"),
+        Ok(_) => bail!("cannot set `enabled`"),
         Err(refusal) => bail!("{refusal}"),
     }
 }
 
-/// Adds the field at the end, in the form that the one before has.
+/// Adds the field at the end, formatted like the field before it.
 fn insert(text: &str, end: usize, last: Option<Last>, enabled: bool) -> String {
     let Some(last) = last else {
         return format!("{}\"enabled\": {enabled}{}", &text[..end], &text[end..]);
@@ -39,20 +39,20 @@ fn insert(text: &str, end: usize, last: Option<Last>, enabled: bool) -> String {
 }
 
 struct Object {
-    /// Where the value of `enabled` is.
+    /// The range of the value of `enabled`.
     value: Option<(usize, usize)>,
-    /// Where its closing brace is.
+    /// The offset of the closing brace.
     end: usize,
     last: Option<Last>,
 }
 
-/// The last field: where its key begins and its value ends.
+/// The last field: the start of its key and the end of its value.
 struct Last {
     key: usize,
     value_end: usize,
 }
 
-/// Finds the fields of an object that is known to be valid JSON.
+/// Finds the fields of an object. The text must be valid JSON.
 fn top_level(text: &str) -> Option<Object> {
     let bytes = text.as_bytes();
     let mut at = text.find('{')? + 1;
@@ -62,17 +62,17 @@ fn top_level(text: &str) -> Option<Object> {
         last: None,
     };
     loop {
-        at = past(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b',');
+        at = skip(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b',');
         if bytes.get(at)? == &b'}' {
             found.end = at;
             return Some(found);
         }
         let key = at;
-        at = past_value(bytes, at)?;
+        at = skip_value(bytes, at)?;
         let name: String = serde_json::from_str(&text[key..at]).ok()?;
-        at = past(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b':');
+        at = skip(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b':');
         let value = at;
-        at = past_value(bytes, at)?;
+        at = skip_value(bytes, at)?;
         if name == "enabled" {
             found.value = Some((value, at));
         }
@@ -80,15 +80,15 @@ fn top_level(text: &str) -> Option<Object> {
     }
 }
 
-fn past(bytes: &[u8], mut at: usize, is_passed: impl Fn(u8) -> bool) -> usize {
-    while bytes.get(at).is_some_and(|byte| is_passed(*byte)) {
+fn skip(bytes: &[u8], mut at: usize, is_skipped: impl Fn(u8) -> bool) -> usize {
+    while bytes.get(at).is_some_and(|byte| is_skipped(*byte)) {
         at += 1;
     }
     at
 }
 
-/// Where the value that begins at `at` ends.
-fn past_value(bytes: &[u8], mut at: usize) -> Option<usize> {
+/// Returns the end of the value that starts at `at`.
+fn skip_value(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     loop {
         match bytes.get(at)? {
@@ -109,7 +109,7 @@ fn past_value(bytes: &[u8], mut at: usize) -> Option<usize> {
             }
             _ if depth == 0 => {
                 let ends = |byte: u8| !(byte.is_ascii_whitespace() || b",}]".contains(&byte));
-                at = past(bytes, at, ends);
+                at = skip(bytes, at, ends);
             }
             _ => at += 1,
         }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_field_has_the_form_of_its_neighbour() {
+    fn a_new_field_is_formatted_like_the_previous_one() {
         for (text, edited) in [
             (
                 "{\n  \"name\": \"x\",\n  \"exec\": \"y\"\n}\n",
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_key_is_the_key_all_the_same() {
+    fn an_escaped_key_is_recognised() {
         let text = r#"{"name":"x","exec":"y","\u0065nabled":null}"#;
         let edited = with_enabled(text, false).unwrap();
         assert_eq!(edited, text.replace("null", "false"));
     }
 
     #[test]
-    fn what_is_no_manifest_is_refused() {
+    fn invalid_manifests_are_refused() {
         for text in ["", "[]", "{", "{}", "{\"name\": 1}", "null"] {
             assert!(with_enabled(text, false).is_err(), "{text}");
         }
@@ -169,12 +169,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "[{}\\[\\],:\"\\\\a-e 0ü\n]{0,40}") {
+        fn never_panics(text in "[{}\\[\\],:\"\\\\a-e 0ü\n]{0,40}") {
             let _ = with_enabled(&text, false);
         }
 
         #[test]
-        fn a_manifest_stays_what_it_is(
+        fn other_fields_are_unchanged(
             description in ".{0,20}",
             space in "[ \t\r\n]{0,4}",
             before in proptest::option::of(proptest::bool::ANY),

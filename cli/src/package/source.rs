@@ -1,4 +1,4 @@
-//! What the user named: a directory, or a repository and a ref in it.
+//! Parses the source of a package: a directory, or a git repository and a ref.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use super::url::{GitUrl, UrlError};
 /// Where a package comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A directory, canonical.
+    /// A canonical path to a directory.
     Path(PathBuf),
-    /// A repository, and what to take from it; without a ref, what its `HEAD` is.
+    /// A repository and a ref; without a ref, its `HEAD`.
     Git { url: GitUrl, wanted: Option<String> },
 }
 
 impl Source {
-    /// What `text` names, relative to `cwd`; `wanted` is what `--ref` says.
+    /// Parses `text`, relative to `cwd`. `wanted` is the value of `--ref`.
     pub(crate) fn parse(text: &str, wanted: Option<&str>, cwd: &Path) -> anyhow::Result<Self> {
         if text.is_empty() {
-            bail!("an empty path is no extension");
+            bail!("the path is empty");
         }
-        // A directory whose name has a `#` or a `:` in it is one all the same.
+        // A directory name may contain `#` or `:`, so check for a directory first.
         let path = cwd.join(text);
         if !text.contains("://") && !text.starts_with('-') && path.exists() {
             if wanted.is_some() {
@@ -46,7 +46,7 @@ impl Source {
             );
         };
         if fragment.is_some() && wanted.is_some() {
-            bail!("both `#REF` and --ref name a ref\nhint: leave one of them out");
+            bail!("`#REF` and --ref cannot be used together");
         }
         let wanted = wanted.or(fragment);
         if let Some(wanted) = wanted {
@@ -61,21 +61,21 @@ impl Source {
     fn directory(path: &Path) -> anyhow::Result<Self> {
         let canonical = path
             .canonicalize()
-            .with_context(|| format!("cannot look at `{}`", shown::path(path)))?;
+            .with_context(|| format!("cannot open `{}`", shown::path(path)))?;
         if !canonical.is_dir() {
             bail!(
-                "`{}` is not a directory\nhint: name the directory that has the extension.json",
+                "`{}` is not a directory\nhint: pass the directory that contains extension.json",
                 shown::path(path)
             );
         }
         Ok(Self::Path(canonical))
     }
 
-    /// Refuses a repository that would be reached in the open.
-    pub(crate) fn demand_secure(&self) -> Result<(), UrlError> {
+    /// Fails for an unencrypted connection to another machine.
+    pub(crate) fn require_secure(&self) -> Result<(), UrlError> {
         match self {
             Self::Path(_) => Ok(()),
-            Self::Git { url, .. } => url.demand_secure(),
+            Self::Git { url, .. } => url.require_secure(),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Source {
 fn no_ref_in(text: &str, path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     format!(
-        "`{}` is a directory, which is copied as it is: it has no refs\nhint: to take a ref from the repository there, name it as `file://{}`",
+        "`{}` is a directory and is copied as it is, so it has no refs\nhint: to install a ref from a repository there, use `file://{}`",
         shown::text(text),
         shown::path(&absolute)
     )
@@ -100,31 +100,32 @@ fn missing_hint(text: &str) -> String {
     };
     match (parts.next(), parts.next(), parts.next()) {
         (Some(owner), Some(name), None) if is_word(owner) && is_word(name) => {
-            format!("a repository is named by its URL, such as https://github.com/{owner}/{name}")
+            format!("use the URL of the repository, such as https://github.com/{owner}/{name}")
         }
-        // A URL, as people say it.
+        // A URL without its scheme.
         (Some(host), Some(owner), Some(name))
             if host.contains('.') && [host, owner, name].into_iter().all(is_word) =>
         {
-            format!("a repository is named by its whole URL: https://{text}")
+            format!("use the full URL: https://{text}")
         }
-        _ => "name a directory with an extension.json, or the URL of a repository".to_owned(),
+        _ => "pass a directory that contains extension.json, or the URL of a git repository"
+            .to_owned(),
     }
 }
 
-/// A ref goes into a refspec: what has a meaning there is refused, with what git itself refuses.
+/// Refuses refs that git refuses, or that have a special meaning in a refspec.
 fn check_ref(wanted: &str) -> anyhow::Result<()> {
-    let is_odd =
+    let is_invalid =
         |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
     if wanted.is_empty()
         || wanted.starts_with(['-', '/', '+'])
         || wanted.ends_with(['/', '.'])
         || wanted.contains("..")
         || wanted.contains("@{")
-        || wanted.contains(is_odd)
+        || wanted.contains(is_invalid)
     {
         bail!(
-            "`{}` is not the name of a branch, a tag or a commit",
+            "`{}` is not a valid branch, tag or commit name",
             shown::text(wanted)
         );
     }
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ref_comes_after_the_url_or_beside_it() {
+    fn a_ref_follows_the_url_or_the_flag() {
         let url = "https://example.org/a";
         assert_eq!(wanted(parse(url, None)), None);
         assert_eq!(
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_has_no_refs_and_what_is_missing_is_said() {
+    fn a_directory_has_no_refs_and_a_missing_one_gets_a_hint() {
         assert!(matches!(parse("src", None), Ok(Source::Path(_))));
         for (text, wanted) in [("src#v1", None), ("src", Some("v1"))] {
             let error = parse(text, wanted).unwrap_err();

@@ -1,4 +1,4 @@
-//! Where a package is put together before it takes its place: on the same file system, seen by nobody.
+//! The staging directory, where a package is assembled on the same file system as its destination.
 
 use std::{
     cell::Cell,
@@ -14,10 +14,10 @@ use zot_host::extension::discover::shown;
 use super::{guard::Guard, journal::Journal, lock_file::LockFile, store::Store};
 use crate::interrupt;
 
-/// From this many files on, everything is put on disk at once rather than one by one.
-const MANY: usize = 256;
+/// Above this number of files, sync the whole file system once instead of each file.
+const MAX_SYNCED_FILES: usize = 256;
 
-/// A directory of its own for one installation. It goes when this does, with all that is in it.
+/// A temporary directory for one installation. It is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Stage<'s> {
     store: &'s Store,
@@ -25,14 +25,14 @@ pub(crate) struct Stage<'s> {
 }
 
 impl<'s> Stage<'s> {
-    /// Finishes or clears away what a killed run left behind, then makes an empty one.
+    /// Finishes or removes what a killed run left behind, then creates an empty stage.
     pub(crate) fn create(store: &'s Store, _guard: &Guard) -> anyhow::Result<Self> {
         recover(store)?;
         let path = store.staging();
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("cannot make `{}`", shown::path(&path)))?;
+            .with_context(|| format!("cannot create `{}`", shown::path(&path)))?;
         Ok(Self {
             store,
             kept: Cell::new(false),
@@ -43,17 +43,17 @@ impl<'s> Stage<'s> {
         self.store
     }
 
-    /// The package, as it will be.
+    /// The new package.
     pub(crate) fn tree(&self) -> PathBuf {
         self.store.staging().join("new")
     }
 
-    /// What was in its place.
+    /// The previous package.
     pub(crate) fn old(&self) -> PathBuf {
         self.store.staging().join("old")
     }
 
-    /// The objects that were fetched.
+    /// The fetched git objects.
     pub(crate) fn repository(&self) -> PathBuf {
         self.store.staging().join("repository.git")
     }
@@ -63,7 +63,7 @@ impl<'s> Stage<'s> {
         self.store.staging().join("file")
     }
 
-    /// Leaves everything to the next run: this one could not put back what it had moved.
+    /// Keeps the stage for the next run, because this one failed to restore what it had moved.
     pub(crate) fn keep(&self) {
         self.kept.set(true);
     }
@@ -74,13 +74,14 @@ impl Drop for Stage<'_> {
         if self.kept.get() {
             return;
         }
-        // First, so that a removal cut short is not taken for an installation.
+        // Remove the journal first, so that an interrupted removal is not taken for an
+        // installation.
         Journal::remove(self.store);
         let _ = fs::remove_dir_all(self.store.staging());
     }
 }
 
-/// Finishes what a killed run had begun to put in place, and clears away the rest.
+/// Completes the swap of a killed run, and removes its other files.
 fn recover(store: &Store) -> anyhow::Result<()> {
     let staging = store.staging();
     let Ok(metadata) = fs::symlink_metadata(&staging) else {
@@ -90,9 +91,9 @@ fn recover(store: &Store) -> anyhow::Result<()> {
         && let Some(journal) = Journal::read(store)
     {
         if let Journal::Swap { name, inode, .. } = &journal {
-            put_back(store, name, *inode)?;
+            complete_swap(store, name, *inode)?;
         }
-        // Reading it takes the journal into account.
+        // Reading the lock file applies the journal.
         LockFile::read(store)?.write(store)?;
         Journal::remove(store);
     }
@@ -103,14 +104,14 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     };
     removed.with_context(|| {
         format!(
-            "cannot clear away `{}`, which a run that was killed left behind",
+            "cannot remove `{}`, left behind by a killed run",
             shown::path(&staging)
         )
     })
 }
 
-/// Where two renames were needed and only the first one happened, nothing is at the place: the second one follows.
-fn put_back(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
+/// If a swap needed two renames and only the first one happened, does the second one.
+fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     let target = store.extensions().join(name);
     let (new, old) = (store.staging().join("new"), store.staging().join("old"));
     if fs::symlink_metadata(&target).is_ok() || fs::symlink_metadata(&old).is_err() {
@@ -118,24 +119,24 @@ fn put_back(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     }
     let is_whole = fs::symlink_metadata(&new).is_ok_and(|new| new.ino() == inode);
     fs::rename(if is_whole { &new } else { &old }, &target)
-        .with_context(|| format!("cannot put `{}` back", shown::path(&target)))
+        .with_context(|| format!("cannot restore `{}`", shown::path(&target)))
 }
 
-/// Writes a package's files. Nobody else writes there, and links come last: no path leads anywhere else.
+/// Writes a package's files. Links are written last, so that no path can lead out of the stage.
 #[derive(Debug)]
 pub(crate) struct Writer {
     root: PathBuf,
-    each_to_disk: bool,
+    sync_each: bool,
 }
 
 impl Writer {
-    /// Makes the directory, for about so many files.
+    /// Creates the directory. `files` is the approximate number of files.
     pub(crate) fn new(stage: &Stage<'_>, files: usize) -> anyhow::Result<Self> {
         let root = stage.tree();
-        fs::create_dir(&root).with_context(|| format!("cannot make `{}`", shown::path(&root)))?;
+        fs::create_dir(&root).with_context(|| format!("cannot create `{}`", shown::path(&root)))?;
         Ok(Self {
             root,
-            each_to_disk: files <= MANY,
+            sync_each: files <= MAX_SYNCED_FILES,
         })
     }
 
@@ -143,7 +144,7 @@ impl Writer {
         fs::create_dir(self.root.join(path)).with_context(|| cannot_write(path))
     }
 
-    /// Writes a file that has `size` bytes, no more and no fewer.
+    /// Writes a file, and fails if it does not have exactly `size` bytes.
     pub(crate) fn file(
         &self,
         path: &str,
@@ -176,9 +177,9 @@ impl Writer {
             written += count as u64;
         }
         if written != size {
-            bail!("`{}` changed while it was copied", shown::text(path));
+            bail!("`{}` changed during the copy", shown::text(path));
         }
-        if self.each_to_disk {
+        if self.sync_each {
             file.sync_all().with_context(|| cannot_write(path))?;
         }
         Ok(())
@@ -188,9 +189,9 @@ impl Writer {
         symlink(target, self.root.join(path)).with_context(|| cannot_write(path))
     }
 
-    /// Everything is on disk.
+    /// Syncs everything to disk.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let done = if self.each_to_disk {
+        let done = if self.sync_each {
             sync_directories(&self.root)
         } else {
             sync_all(&self.root)

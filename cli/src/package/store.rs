@@ -1,4 +1,4 @@
-//! The two places that extensions are installed to, and where things are in them.
+//! The two stores that extensions are installed to, and their layout.
 
 use std::{
     fs, io,
@@ -27,7 +27,7 @@ impl Store {
         }
     }
 
-    /// The project's; in the directory above a `ZOT_HOME` called `.zot`, that is the global one.
+    /// The project's store. If `.zot` is `$ZOT_HOME` itself, returns the global store.
     pub(crate) fn project(cwd: &Path, home: &Home) -> Self {
         let root = cwd.join(".zot");
         let is_home = match (root.canonicalize(), home.path().canonicalize()) {
@@ -43,7 +43,7 @@ impl Store {
         }
     }
 
-    /// Both, the project's first, as they are loaded.
+    /// Both stores in load order, the project's first.
     pub(crate) fn all(cwd: &Path, home: &Home) -> Vec<Self> {
         let (project, global) = (Self::project(cwd, home), Self::global(home));
         if project == global {
@@ -53,12 +53,12 @@ impl Store {
         }
     }
 
-    /// The extensions, a directory each.
+    /// The directory with one subdirectory per extension.
     pub(crate) fn extensions(&self) -> PathBuf {
         self.root.join("extensions")
     }
 
-    /// Where a package is put together, beside where it goes. Begins with a dot: nobody looks for extensions there.
+    /// The staging directory. Its name starts with a dot, so discovery ignores it.
     pub(crate) fn staging(&self) -> PathBuf {
         self.extensions().join(".staging")
     }
@@ -68,58 +68,60 @@ impl Store {
         self.root.join("extensions.lock")
     }
 
-    /// Reads a file of the store: in a project, which somebody else may have written, no link leads out of it.
-    pub(crate) fn read(&self, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    /// Reads a file of the store. In a project, which is not trusted, no symlink may lead out of
+    /// it.
+    pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let project = self.project_dir();
         match project.and_then(|project| Some((project, path.strip_prefix(project).ok()?))) {
-            Some((project, rest)) => untrusted::read_whole(Some(project), rest, most),
-            None => untrusted::read_whole(None, path, most),
+            Some((project, rest)) => untrusted::read_whole(Some(project), rest, limit),
+            None => untrusted::read_whole(None, path, limit),
         }
     }
 
-    /// Of a project's store: the project.
+    /// The project's directory, if this is a project's store.
     fn project_dir(&self) -> Option<&Path> {
         self.root.parent().filter(|_| self.scope == Scope::Project)
     }
 
-    /// Makes the directory of the extensions, and gives those that were not there, to be unmade if nothing comes of it.
-    pub(crate) fn prepare(&self) -> anyhow::Result<Made> {
+    /// Creates the extensions directory. Returns the directories created, to be removed if unused.
+    pub(crate) fn prepare(&self) -> anyhow::Result<CreatedDirs> {
         let extensions = self.extensions();
         if self.scope == Scope::Project {
-            // The repository's author chooses what is written to there; the user's home is the user's own.
+            // A repository's author must not redirect where files are written.
             for path in [&self.root, &extensions] {
                 if path.is_symlink() {
                     bail!(
-                        "`{}` is a symlink, and a project's extensions are not installed through one",
+                        "`{}` is a symlink; refusing to install a project's extensions through it",
                         shown::path(path)
                     );
                 }
             }
         }
-        let mut made = Made(Vec::new());
-        self.make(&mut made)?;
+        let mut made = CreatedDirs(Vec::new());
+        self.create_dirs(&mut made)?;
         Ok(made)
     }
 
-    /// Makes what is missing, again where another process has just unmade it.
-    pub(crate) fn make(&self, made: &mut Made) -> anyhow::Result<()> {
+    /// Creates missing directories. Retries if another process removes them in the meantime.
+    pub(crate) fn create_dirs(&self, made: &mut CreatedDirs) -> anyhow::Result<()> {
         let extensions = self.extensions();
         let mut attempts = 0;
-        while let Err((path, error)) = make_missing(&extensions, made) {
+        while let Err((path, error)) = create_missing(&extensions, made) {
             attempts += 1;
-            if !is_contended(&path, &error) || attempts == MOST_ATTEMPTS {
-                return Err(error).with_context(|| format!("cannot make `{}`", shown::path(&path)));
+            if !is_contended(&path, &error) || attempts == MAX_ATTEMPTS {
+                return Err(error)
+                    .with_context(|| format!("cannot create `{}`", shown::path(&path)));
             }
         }
         Ok(())
     }
 }
 
-/// How often directories are made again that others unmake meanwhile.
-const MOST_ATTEMPTS: u32 = 1_000;
+/// How often to retry when other processes remove the directories.
+const MAX_ATTEMPTS: u32 = 1_000;
 
-/// Makes a directory and what it stands in; the error says which of them could not be made.
-fn make_missing(path: &Path, made: &mut Made) -> Result<(), (PathBuf, io::Error)> {
+/// Creates a directory and its parents. The error names the one that failed.
+fn create_missing(path: &Path, made: &mut CreatedDirs) -> Result<(), (PathBuf, io::Error)> {
     let missing = path.ancestors().take_while(|path| !path.exists());
     for path in missing.collect::<Vec<_>>().into_iter().rev() {
         match fs::create_dir(path) {
@@ -132,8 +134,8 @@ fn make_missing(path: &Path, made: &mut Made) -> Result<(), (PathBuf, io::Error)
     Ok(())
 }
 
-/// Whether another process is why it could not be made: what it was to stand in, or what stood there, was unmade just then,
-/// and may be there again by now. Their installation came to nothing; ours goes on.
+/// Reports whether the error is due to another process that removed a directory at the same time,
+/// because its own installation failed.
 fn is_contended(path: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotFound => true,
@@ -145,11 +147,11 @@ fn is_contended(path: &Path, error: &io::Error) -> bool {
     }
 }
 
-/// Directories that were made for an installation; those that stayed empty go again.
+/// Directories created for an installation. Those that are still empty are removed on drop.
 #[derive(Debug)]
-pub(crate) struct Made(Vec<PathBuf>);
+pub(crate) struct CreatedDirs(Vec<PathBuf>);
 
-impl Drop for Made {
+impl Drop for CreatedDirs {
     fn drop(&mut self) {
         for path in self.0.iter().rev() {
             if fs::remove_dir(path).is_err() {
@@ -165,9 +167,9 @@ mod tests {
 
     use super::*;
 
-    /// Far more often than processes ever do it: each of these makes and unmakes what the others are about to use.
+    /// Each thread creates and removes directories that the others are about to use.
     #[test]
-    fn those_who_unmake_do_not_keep_others_from_making() {
+    fn concurrent_removal_does_not_fail_creation() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store {
             scope: Scope::Global,
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_an_error_and_not_tried_for_ever() {
+    fn a_file_or_link_in_the_way_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         for (name, is_link) in [("file", false), ("link", true)] {
             let root = folder.path().join(name);
@@ -199,7 +201,7 @@ mod tests {
                 root,
             };
             let error = store.prepare().unwrap_err().to_string();
-            assert!(error.starts_with("cannot make `"), "{error}");
+            assert!(error.starts_with("cannot create `"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Into place and out of it, by one rename.
+//! Installs and removes a tree with a single rename.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::interrupt;
 
-/// Puts the staged tree in the place of `name`, and tells the lock file. After an error everything is as it was.
+/// Moves the staged tree to the place of `name`, and updates the lock file. Rolls back on error.
 pub(crate) fn put(stage: &Stage<'_>, name: &str, entry: Entry) -> anyhow::Result<()> {
     let store = stage.store();
     let mut lock = LockFile::read(store)?;
     let (tree, target) = (stage.tree(), store.extensions().join(name));
     let inode = fs::symlink_metadata(&tree)?.ino();
-    // From here on it is too late to change one's mind: what follows takes no time.
+    // The last chance to interrupt: what follows is fast and must not stop half-way.
     interrupt::check()?;
     Journal::Swap {
         name: name.to_owned(),
@@ -31,15 +31,15 @@ pub(crate) fn put(stage: &Stage<'_>, name: &str, entry: Entry) -> anyhow::Result
     }
     .write(store)?;
     let moved = exchange(&tree, &target, &stage.old())
-        .with_context(|| format!("cannot put `{}` in place", shown::path(&target)))?;
+        .with_context(|| format!("cannot install to `{}`", shown::path(&target)))?;
     lock.extensions.insert(name.to_owned(), entry);
-    let told = sync_directory(&store.extensions())
+    let recorded = sync_directory(&store.extensions())
         .map_err(anyhow::Error::from)
         .and_then(|()| lock.write(store));
-    if told.is_err() {
+    if recorded.is_err() {
         undo(stage, &target, moved)?;
     }
-    told
+    recorded
 }
 
 fn undo(stage: &Stage<'_>, target: &Path, moved: Moved) -> anyhow::Result<()> {
@@ -52,13 +52,13 @@ fn undo(stage: &Stage<'_>, target: &Path, moved: Moved) -> anyhow::Result<()> {
     };
     undone.inspect_err(|_| stage.keep()).with_context(|| {
         format!(
-            "cannot put the earlier `{}` back; the next `zot ext install` will",
+            "cannot restore the previous `{}`; the next `zot ext install` will",
             shown::path(target)
         )
     })
 }
 
-/// Takes `name` out of its place and out of the lock file. After an error everything is as it was.
+/// Removes `name` from its place and from the lock file. Rolls back on error.
 pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
     let store = stage.store();
     let mut lock = LockFile::read(store)?;
@@ -76,14 +76,14 @@ pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What became of what was in the place before.
+/// Where the previous tree was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moved {
-    /// There was nothing.
+    /// There was none.
     Nothing,
     /// It is where the new tree was.
     ToTree,
-    /// It is put aside: this file system cannot exchange two names.
+    /// It was set aside, because this file system cannot exchange two names.
     ToOld,
 }
 
@@ -96,7 +96,8 @@ fn exchange(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     }
 }
 
-/// For a moment nothing is there. A run that is killed in it is finished by the next, through the journal.
+/// Leaves nothing in place for a moment. If the run is killed then, the journal lets the next run
+/// finish.
 fn in_two_steps(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     let moved = match fs::rename(target, old) {
         Ok(()) => Moved::ToOld,
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_an_exchange_it_takes_two_steps() {
+    fn swaps_in_two_steps_without_exchange() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for (name, text) in [("new", "2"), ("target", "1")] {

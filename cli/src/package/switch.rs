@@ -1,4 +1,4 @@
-//! Enabling and disabling, by the manifest, which is where everything that loads extensions looks.
+//! Enables and disables an extension by editing its manifest, which is what the loader reads.
 
 use std::{
     fs::{self, File},
@@ -19,20 +19,20 @@ use super::{
 };
 use crate::interrupt;
 
-/// Whether anything changed.
-pub(crate) fn switch(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
+/// Returns whether the state changed.
+pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
     let path = it.dir.join(MANIFEST);
     let cannot = || format!("cannot change `{}`", shown::path(&path));
     let Some(manifest) = &it.manifest else {
         let why = match &it.state {
             State::Broken(why) => why.as_str(),
-            _ => "its manifest cannot be read",
+            _ => "cannot read its manifest",
         };
         bail!("`{}`: {why}", shown::path(&path));
     };
     if path.is_symlink() {
         bail!(
-            "`{}` is a symlink\nhint: change what it leads to",
+            "`{}` is a symlink\nhint: change its target",
             shown::path(&path)
         );
     }
@@ -45,11 +45,11 @@ pub(crate) fn switch(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
     {
         return Ok(false);
     }
-    let most = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
-    let text = it.store.read(&path, most).with_context(cannot)?;
+    let limit = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
+    let text = it.store.read(&path, limit).with_context(cannot)?;
     let text = String::from_utf8(text).with_context(cannot)?;
     let edited = manifest_edit::with_enabled(&text, enabled).with_context(cannot)?;
-    // A copy that was as it was installed stays so; one that was changed stays changed.
+    // An unmodified copy must still count as unmodified afterwards.
     let was_clean = it.is_changed() == Some(false);
     interrupt::check()?;
     if let Some(mut entry) = entry {
@@ -84,7 +84,7 @@ fn replace(path: &Path, text: &str, stage: &Stage<'_>) -> io::Result<()> {
     };
     write(&stage.file())?;
     match fs::rename(stage.file(), path) {
-        // The extension is a link to a directory elsewhere.
+        // The extension is a symlink to another file system.
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let own = path.with_file_name(".extension.json.new");
             let _ = fs::remove_file(&own);

@@ -1,4 +1,4 @@
-//! Removing an extension; what it kept stays, unless the user wants that gone too.
+//! Removes an extension, and its data if the user asks for that.
 
 use std::{
     fs, io,
@@ -11,25 +11,25 @@ use zot_host::{extension::discover::shown, home::Home};
 use super::{guard::Guard, installed::Installed, stage::Stage, swap};
 use crate::logs;
 
-/// What became of what the extension had kept.
+/// What happened to the extension's data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Data {
-    /// There was nothing.
+    /// It had none.
     None,
-    /// It is still there.
+    /// It was kept.
     Kept(PathBuf),
-    /// It is gone.
+    /// It was deleted.
     Purged,
 }
 
-/// Takes an extension out. `others` are those that stay.
+/// Removes an extension. `others` are the extensions that stay.
 pub(crate) fn remove(
     it: &Installed,
     others: &[Installed],
     home: &Home,
     purge: bool,
 ) -> anyhow::Result<Data> {
-    // Before the lock file forgets where it came from.
+    // Determined before the lock file entry with its source is removed.
     let owner = it.data_owner(home);
     let data = owner.data_dir(home, it.name()).path;
     let guard = Guard::take(&it.store)?;
@@ -41,21 +41,21 @@ pub(crate) fn remove(
         .iter()
         .any(|other| other.dir != it.dir && other.name() == name);
     if !is_shared {
-        // It tells of something that is not there any more.
+        // It describes an extension that no longer exists.
         let _ = fs::remove_file(home.last_known_of(name));
     }
-    // What was made for it and never used is nothing that it kept.
+    // An empty directory was created for it but never used.
     let _ = fs::remove_dir(&data);
     let mut kept = Some(data).filter(|data| fs::symlink_metadata(data).is_ok());
-    let mut taken = false;
+    let mut deleted = false;
     if purge && let Some(data) = kept.take() {
-        take(&data).with_context(|| {
+        delete(&data).with_context(|| {
             format!(
                 "{name} was removed, but its data in `{}` was not",
                 shown::path(&data)
             )
         })?;
-        taken = true;
+        deleted = true;
     }
     if kept.is_none() {
         owner.release(home, name);
@@ -63,18 +63,18 @@ pub(crate) fn remove(
     if purge && !is_shared {
         let log = home.log_of(name);
         for log in [logs::older(&log), log] {
-            taken |= fs::remove_file(log).is_ok();
+            deleted |= fs::remove_file(log).is_ok();
         }
     }
     Ok(match kept {
         Some(data) => Data::Kept(data),
-        None if taken => Data::Purged,
+        None if deleted => Data::Purged,
         None => Data::None,
     })
 }
 
-/// A symlink goes by itself, not with what it leads to.
-fn take(path: &Path) -> io::Result<()> {
+/// Deletes a directory. A symlink is deleted, not its target.
+fn delete(path: &Path) -> io::Result<()> {
     if path.is_symlink() {
         fs::remove_file(path)
     } else {

@@ -1,4 +1,4 @@
-//! Updating: which of what is installed has something newer, and what that would change.
+//! Updates extensions: finds new commits and shows what they change.
 
 use std::path::Path;
 
@@ -12,49 +12,45 @@ use super::{
     inspect, install,
     installed::Installed,
     lock_file::{LockFile, LockedSource, RefKind, short},
-    may::Change,
+    permission_summary::PermissionChange,
     source::Source,
     stage::Stage,
     swap,
 };
 use crate::output;
 
-/// How the user wants it done.
+/// The options of `zot ext update`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
-    /// Let it touch more than before without being asked.
+pub(crate) struct Options {
+    /// Accept new permissions without asking.
     pub(crate) yes: bool,
-    /// Discard what was changed in the copy.
+    /// Discard local changes.
     pub(crate) force: bool,
     pub(crate) allow_insecure: bool,
 }
 
-/// Where something stands against its source.
+/// How an installed extension compares to its source.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Status {
     /// At the newest commit.
     Current(String),
-    /// There is another commit now.
+    /// Another commit is available.
     Behind {
         old: String,
         new: String,
-        /// A tag that is elsewhere than it was: tags are not meant to move.
+        /// Set if the ref is a tag: tags are not supposed to move.
         moved_tag: Option<String>,
     },
-    /// It follows nothing, and why.
-    Still(String),
+    /// It cannot be updated, with the reason.
+    NotUpdatable(String),
 }
 
-/// Asks the source, without fetching anything.
-pub(crate) fn standing(
-    it: &Installed,
-    cwd: &Path,
-    allow_insecure: bool,
-) -> anyhow::Result<Standing> {
+/// Asks the source for its newest commit, without fetching it.
+pub(crate) fn status(it: &Installed, cwd: &Path, allow_insecure: bool) -> anyhow::Result<Status> {
     let Some(entry) = &it.entry else {
-        return Ok(Standing::Still(match it.leads_to() {
+        return Ok(Status::NotUpdatable(match it.link_target() {
             Some(target) => format!("a link to {}", shown::path(&target)),
-            None => "it was not put there by `zot ext install`".to_owned(),
+            None => "not installed by `zot ext install`".to_owned(),
         }));
     };
     let LockedSource::Git {
@@ -64,35 +60,35 @@ pub(crate) fn standing(
         ..
     } = &entry.source
     else {
-        return Ok(Standing::Still(format!(
-            "a copy; `zot ext install {}` copies it again",
+        return Ok(Status::NotUpdatable(format!(
+            "a copy; run `zot ext install {}` to copy it again",
             entry.source
         )));
     };
     if *ref_kind == RefKind::Commit {
-        return Ok(Standing::Still(format!("it stays at {}", short(commit))));
+        return Ok(Status::NotUpdatable(format!("pinned to {}", short(commit))));
     }
     let source = source_of(&entry.source, cwd)?;
     if !allow_insecure {
-        source.demand_secure()?;
+        source.require_secure()?;
     }
     let Source::Git { url, .. } = &source else {
-        bail!("the lock file's source is not a repository");
+        bail!("the source in the lock file is not a repository");
     };
     let newest = fetch::newest(url, wanted.as_deref())
-        .with_context(|| format!("cannot ask `{url}`"))?
+        .with_context(|| format!("cannot list the refs of `{url}`"))?
         .unwrap_or_default();
     if newest == *commit {
-        return Ok(Standing::Current(commit.clone()));
+        return Ok(Status::Current(commit.clone()));
     }
-    Ok(Standing::Behind {
+    Ok(Status::Behind {
         old: commit.clone(),
         new: newest,
         moved_tag: wanted.clone().filter(|_| *ref_kind == RefKind::Tag),
     })
 }
 
-/// As it was named when it was installed, without the credentials.
+/// Returns the source it was installed from, without credentials.
 fn source_of(locked: &LockedSource, cwd: &Path) -> anyhow::Result<Source> {
     match locked {
         LockedSource::Git { url, wanted, .. } => Source::parse(url, wanted.as_deref(), cwd),
@@ -100,35 +96,35 @@ fn source_of(locked: &LockedSource, cwd: &Path) -> anyhow::Result<Source> {
     }
 }
 
-/// Brings one extension to its source's newest commit, and says what that changes.
-pub(crate) fn update(it: &Installed, cwd: &Path, manner: Manner) -> anyhow::Result<()> {
+/// Updates an extension to the newest commit of its ref, and shows what changes.
+pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Result<()> {
     let name = it.name();
-    let (old, moved_tag) = match standing(it, cwd, manner.allow_insecure)? {
-        Standing::Still(why) => return output::line(format_args!("– {name}: {why}")),
-        Standing::Current(commit) => {
+    let (old, moved_tag) = match status(it, cwd, options.allow_insecure)? {
+        Status::NotUpdatable(why) => return output::line(format_args!("– {name}: {why}")),
+        Status::Current(commit) => {
             let commit = short(&commit);
             return output::line(format_args!("✓ {name} is up to date ({commit})"));
         }
-        Standing::Behind { old, moved_tag, .. } => (old, moved_tag),
+        Status::Behind { old, moved_tag, .. } => (old, moved_tag),
     };
-    if it.is_changed() == Some(true) && !manner.force {
+    if it.is_changed() == Some(true) && !options.force {
         bail!(
-            "`{}` was changed since it was installed\nhint: --force discards the changes",
+            "`{}` has local changes\nhint: use --force to discard them",
             shown::path(&it.dir)
         );
     }
-    let entry = it.entry.as_ref().context("it has a source")?;
+    let entry = it.entry.as_ref().context("no lock file entry")?;
     let source = source_of(&entry.source, cwd)?;
     let guard = Guard::take(&it.store)?;
     let stage = Stage::create(&it.store, &guard)?;
     if LockFile::read(&it.store)?.extensions.get(&it.dir_name) != Some(entry) {
-        bail!("another zot has changed it just now\nhint: try again");
+        bail!("another zot process changed it in the meantime\nhint: try again");
     }
     let fetched = fetch::fetch(&source, &stage)?;
     let manifest = inspect::manifest(&stage.tree())?;
     if manifest.name != it.dir_name {
         bail!(
-            "it is called `{}` now\nhint: `zot ext remove {name}`, then install that",
+            "it was renamed to `{}`\nhint: run `zot ext remove {name}`, then install it again",
             manifest.name
         );
     }
@@ -151,27 +147,25 @@ pub(crate) fn update(it: &Installed, cwd: &Path, manner: Manner) -> anyhow::Resu
     ))?;
     if let Some(tag) = moved_tag {
         let tag = ref_in_words(RefKind::Tag, Some(&tag));
-        output::line(format_args!(
-            "  ! {tag} was moved: it names another commit than before"
-        ))?;
+        output::line(format_args!("  ! {tag} was moved to another commit"))?;
     }
     for note in fetched.notes {
         output::note(format_args!("! {note}"));
     }
-    // What nobody can read any more has granted nothing.
+    // An unreadable manifest granted no permissions.
     let nothing = Permissions::default();
     let before = match &it.manifest {
         Some(before) => before.permissions.as_ref(),
         None => Some(&nothing),
     };
-    let change = Change::between(before, manifest.permissions.as_ref());
+    let change = PermissionChange::between(before, manifest.permissions.as_ref());
     install::show_change(&change)?;
-    if change.widens() && !manner.yes {
+    if change.widens() && !options.yes {
         if !output::is_interactive() {
-            bail!("it would be able to touch more than before\nhint: --yes agrees to it");
+            bail!("the new version needs more permissions\nhint: use --yes to accept them");
         }
-        if !output::confirm(&format!("let {name} touch more than before?"))? {
-            bail!("not updated; everything is as it was");
+        if !output::confirm(&format!("grant {name} the new permissions?"))? {
+            bail!("aborted; nothing was changed");
         }
     }
     swap::put(&stage, &manifest.name, entry)?;

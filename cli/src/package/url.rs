@@ -1,8 +1,8 @@
-//! Git URLs: which are taken, what is told to the server, and what is shown to people.
+//! Git URLs: which are accepted, and how to keep their credentials out of output and errors.
 
 use std::{fmt, net::IpAddr, path::PathBuf};
 
-/// How a repository is reached.
+/// The transport to a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Https,
@@ -12,53 +12,49 @@ pub(crate) enum Scheme {
     File,
 }
 
-/// A repository. Displayed, it has no password in it.
+/// The URL of a repository. Its `Display` and `Debug` output contain no password.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct GitUrl {
     pub(crate) scheme: Scheme,
-    /// Without credentials: what libgit2 gets, so that none of its messages can tell them.
+    /// Without credentials, for libgit2, so that its messages cannot contain them.
     bare: String,
-    /// As people wrote it, without credentials.
+    /// As the user wrote it, without credentials.
     shown: String,
-    /// `""` for a file.
+    /// Empty for a file URL.
     host: String,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
 
-/// Why something is no URL of a repository. None of these repeats what was given: it may hold a password.
+/// Why a URL is invalid. No message repeats the input, which may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UrlError {
     #[error(
-        "a URL that names a program to run is refused\nhint: use https, ssh, file or user@host:path"
+        "URLs that run a helper program are not supported\nhint: use https, ssh, file or user@host:path"
     )]
     Helper,
-    #[error("what begins with `-` is neither a path nor a URL")]
+    #[error("a path or URL cannot start with `-`")]
     Dash,
-    #[error(
-        "`{0}` is not a way to reach a repository\nhint: use https, ssh, file or user@host:path"
-    )]
+    #[error("unsupported URL scheme `{0}`\nhint: use https, ssh, file or user@host:path")]
     Scheme(String),
-    #[error("the URL has white space or a control character in it")]
+    #[error("the URL contains whitespace or a control character")]
     Characters,
     #[error("the URL has no host")]
     NoHost,
-    #[error("the URL's host is not a name or an address")]
+    #[error("the URL's host is invalid")]
     Host,
-    #[error("the URL's port is not a number from 1 to 65535")]
+    #[error("the URL's port must be from 1 to 65535")]
     Port,
     #[error("the URL has no path")]
     NoPath,
-    #[error("the path of a file URL is absolute: `file:///home/me/repository`")]
+    #[error("a file URL needs an absolute path, such as `file:///home/me/repository`")]
     RelativeFile,
-    #[error(
-        "`{0}` would fetch over {1}, which anybody on the way can read and change\nhint: use https, or --allow-insecure"
-    )]
+    #[error("`{0}` uses {1}, which is not encrypted\nhint: use https, or pass --allow-insecure")]
     Insecure(String, &'static str),
 }
 
 impl GitUrl {
-    /// The URL, where it has the form of one: with a scheme, or `user@host:path`. `None` for what is a path.
+    /// Parses a URL with a scheme, or `user@host:path`. Returns `None` for a path.
     pub(crate) fn parse(text: &str) -> Result<Option<Self>, UrlError> {
         if text.starts_with('-') {
             return Err(UrlError::Dash);
@@ -95,7 +91,7 @@ impl GitUrl {
             return Ok(Self::new(scheme, format!("file://{rest}"), ""));
         }
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        // The last one: a password may have an `@` in it.
+        // Split at the last `@`: a password may contain one.
         let (credentials, place) = match authority.rsplit_once('@') {
             Some((credentials, place)) => (Some(credentials), place),
             None => (None, authority),
@@ -119,7 +115,7 @@ impl GitUrl {
                 None => (credentials, None),
             };
             let user = decoded(user);
-            // A user of ssh is part of the place; with https it may well be a token.
+            // With ssh the user is part of the address; with https it may be a token.
             if scheme == Scheme::Ssh && is_host(&user) {
                 url.shown = format!("ssh://{user}@{host}{port}{path}");
             }
@@ -128,12 +124,12 @@ impl GitUrl {
         Ok(url)
     }
 
-    /// `[user@]host:path`, as `ssh` and `scp` have it.
+    /// Parses `[user@]host:path`, the form that `ssh` and `scp` use.
     fn scp(text: &str) -> Result<Option<Self>, UrlError> {
         let Some((place, path)) = text.split_once(':') else {
             return Ok(None);
         };
-        // One letter is a drive, and a path that begins so is a path.
+        // A single letter is a Windows drive.
         if place.contains(['/', '\\']) || place.len() < 2 || place.starts_with('.') {
             return Ok(None);
         }
@@ -142,7 +138,8 @@ impl GitUrl {
             None => (None, place),
         };
         if !is_host(host) || user.is_some_and(|user| !is_host(user)) {
-            // `user:password@host:path` is not of this form, and must not be shown as a path that is not there.
+            // Probably `user:password@host:path`. Fail here, because the caller would print it as a
+            // missing path.
             return if text.contains('@') {
                 Err(UrlError::Host)
             } else {
@@ -158,7 +155,7 @@ impl GitUrl {
         if path.contains('@') && user.is_none() {
             return Err(UrlError::Host);
         }
-        // libgit2 knows the form itself; only it keeps a path relative to the user's home.
+        // libgit2 supports this form, and only with it is the path relative to the user's home.
         let mut url = Self::new(Scheme::Ssh, text.to_owned(), host);
         url.user = user.map(ToOwned::to_owned);
         Ok(Some(url))
@@ -175,19 +172,19 @@ impl GitUrl {
         }
     }
 
-    /// What the library is told to reach.
+    /// The URL for libgit2.
     pub(crate) fn bare(&self) -> &str {
         &self.bare
     }
 
-    /// Where it is, if that is on this disk.
+    /// The path of a file URL.
     pub(crate) fn local_path(&self) -> Option<PathBuf> {
         let path = self.bare.strip_prefix("file://")?;
         Some(decoded(path).into())
     }
 
-    /// Refuses what anybody on the way could read and change, unless it never leaves this machine.
-    pub(crate) fn demand_secure(&self) -> Result<(), UrlError> {
+    /// Fails for an unencrypted connection, unless it is to this machine.
+    pub(crate) fn require_secure(&self) -> Result<(), UrlError> {
         match self.scheme {
             Scheme::Http | Scheme::Git if !self.is_loopback() => {
                 Err(UrlError::Insecure(self.shown.clone(), self.scheme.name()))
@@ -236,7 +233,7 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Another reader of the same URL must not see another host in it, so a host has few characters.
+/// Allows few characters in a host, so that no other URL parser can see a different host.
 fn is_host(text: &str) -> bool {
     if let Some(address) = text.strip_prefix('[') {
         return address
@@ -268,7 +265,7 @@ fn split_port(place: &str) -> Result<(&str, Option<u16>), UrlError> {
     }
 }
 
-/// `%40` is an `@` in a password, `%20` a space in a path.
+/// Decodes percent-encoding, such as `%40` in a password.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -296,13 +293,11 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> GitUrl {
-        GitUrl::parse(text)
-            .expect("a URL that is taken")
-            .expect("a URL")
+        GitUrl::parse(text).expect("a valid URL").expect("a URL")
     }
 
     #[test]
-    fn credentials_are_taken_out_and_never_shown() {
+    fn credentials_are_removed_and_never_shown() {
         let url = parsed("https://me:s%40c:r@t@example.org:8443/a/b.git");
         assert_eq!(url.bare(), "https://example.org:8443/a/b.git");
         assert_eq!(url.to_string(), url.bare());
@@ -317,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_scp_is_ssh() {
+    fn the_scp_form_is_ssh() {
         let url = parsed("git@example.org:me/repository.git");
         assert_eq!(url.scheme, Scheme::Ssh);
         assert_eq!(url.user.as_deref(), Some("git"));
@@ -335,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_run_or_mislead_is_refused() {
+    fn dangerous_and_misleading_urls_are_refused() {
         for (text, error) in [
             ("ext::sh -c true", UrlError::Helper),
             ("-uhelp", UrlError::Dash),
@@ -365,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_is_reached_in_the_open() {
+    fn unencrypted_urls_are_only_allowed_on_loopback() {
         for text in [
             "http://localhost/a",
             "http://127.0.0.1:8080/a",
@@ -375,7 +370,7 @@ mod tests {
             "ssh://example.org/a",
             "file:///a",
         ] {
-            assert_eq!(parsed(text).demand_secure(), Ok(()), "{text}");
+            assert_eq!(parsed(text).require_secure(), Ok(()), "{text}");
         }
         for text in [
             "http://example.org/a",
@@ -385,31 +380,31 @@ mod tests {
             "http://[::2]/a",
             "http://127.1/a",
         ] {
-            assert!(parsed(text).demand_secure().is_err(), "{text}");
+            assert!(parsed(text).require_secure().is_err(), "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "(https?|ssh|git|file|ext)?(::|://)?.{0,40}") {
+        fn parsing_never_panics(text in "(https?|ssh|git|file|ext)?(::|://)?.{0,40}") {
             let _ = GitUrl::parse(&text);
         }
 
         #[test]
-        fn a_password_is_told_by_nothing(
+        fn a_password_never_leaks(
             scheme in "https?|ssh|git",
-            // Nothing that the rest of the URL is made of.
+            // Only characters that the rest of the URL does not contain.
             password in "[A-Z0-9:@%!$]{1,20}",
             host in "[a-z]{1,9}(:[1-9]{1,4})?",
             end in "/[a-z]{1,9}|/|| x|/\\\\",
         ) {
             let marked = format!("CANARY{password}CANARY");
-            let said = match GitUrl::parse(&format!("{scheme}://me:{marked}@{host}{end}")) {
-                Ok(Some(url)) => format!("{url} {url:?} {} {:?}", url.bare(), url.demand_secure()),
+            let output = match GitUrl::parse(&format!("{scheme}://me:{marked}@{host}{end}")) {
+                Ok(Some(url)) => format!("{url} {url:?} {} {:?}", url.bare(), url.require_secure()),
                 Ok(None) => String::new(),
                 Err(error) => format!("{error} {error:?}"),
             };
-            proptest::prop_assert!(!said.contains("CANARY"), "{}", said);
+            proptest::prop_assert!(!output.contains("CANARY"), "{}", output);
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn is_built_in(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::COMMANDS;
-    use crate::running::BUILT_IN_COMMANDS;
+    use crate::short_lived_host::BUILT_IN_COMMANDS;
 
     #[test]
     fn every_built_in_command_is_listed() {

@@ -37,7 +37,7 @@ use super::{
 use crate::{
     agent::{Record, Signals, Start, headless::exit_now},
     exit::Exit,
-    waiting::patiently,
+    spinner::with_spinner,
 };
 
 /// Sixty frames a second.
@@ -422,7 +422,7 @@ impl App {
         };
         tokio::select! {
             biased;
-            () = patiently(|| "stopping extensions".to_owned(), ending) => {}
+            () = with_spinner(|| "stopping extensions".to_owned(), ending) => {}
             code = signals.next() => exit_now(reaper.as_ref(), code).await,
         }
         if let Some(record) = record {

@@ -124,7 +124,7 @@ impl Builtin {
 #[cfg(test)]
 mod tests {
     use super::Builtin;
-    use crate::running::BUILT_IN_COMMANDS;
+    use crate::short_lived_host::BUILT_IN_COMMANDS;
 
     #[test]
     fn extensions_receive_every_builtin_name() {

@@ -51,7 +51,7 @@ impl Theme {
     /// colours if the user disabled them. The caller reports names that are not in
     /// [`Theme::NAMES`].
     pub(crate) fn of_environment(configured: Option<&str>) -> Self {
-        if !crate::output::may_colour() {
+        if !crate::output::colour_is_allowed() {
             return Self::plain();
         }
         let background = env::var("COLORFGBG").ok();

@@ -243,7 +243,7 @@ fn who_is_well_is_well_and_nobody_is_nobody() {
     let world = World::new();
     let ran = world.ext(&["doctor"]);
     assert!(
-        ran.out.starts_with("no extensions are installed\nhint:"),
+        ran.out.starts_with("no extensions installed\nhint:"),
         "{}",
         ran.out
     );
@@ -254,7 +254,7 @@ fn who_is_well_is_well_and_nobody_is_nobody() {
         &[HELLO, READY, LISTEN],
     );
     let ran = world.ext(&["doctor"]);
-    assert!(ran.out.ends_with("\n✓ 1 well\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\n✓ 1 healthy\n"), "{}", ran.out);
     let ran = world.zot(&["ext", "doctor", "wel"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("hint: did you mean well?"), "{}", ran.err);

@@ -87,14 +87,14 @@ fn which_logs_there_are() {
     );
     let ran = world.ext(&["logs", "weather"]);
     assert_eq!(ran.out, "");
-    assert!(ran.err.starts_with("it has no log yet: "), "{}", ran.err);
+    assert!(ran.err.starts_with("no log yet: "), "{}", ran.err);
     assert_eq!(
         world.refused(&["logs", "gaurd"]),
-        "error: no extension is called `gaurd`, and none of that name has left a log\nhint: there are logs of guard\n"
+        "error: no extension or log named `gaurd`\nhint: logs exist for guard\n"
     );
     let err = World::new().refused(&["logs", "../guard"]);
     assert!(
-        err.contains("hint: an extension has one from its first start on"),
+        err.contains("hint: a log is created when an extension first starts"),
         "{err}"
     );
 }
@@ -183,7 +183,7 @@ fn a_log_that_is_not_there_yet_is_waited_for() {
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut said = String::new();
     stderr.read_line(&mut said).expect("a line");
-    assert!(said.ends_with("; waiting for it\n"), "{said}");
+    assert!(said.ends_with("; waiting for output\n"), "{said}");
     LogFile::new(world.path("zot/logs/ext-guard.log"), &LogLimits::default()).note("begins");
     assert_eq!(lines.recv_timeout(HANG).expect("a line"), "[zot] begins");
     interrupt(&child);

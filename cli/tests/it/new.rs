@@ -159,25 +159,13 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
     let world = World::new();
     fs::create_dir(world.work().join("there")).expect("made");
     for (args, why) in [
-        (
-            &["there", "--lang", "bash"][..],
-            "is there already, and is not overwritten",
-        ),
-        (
-            &["../x", "--lang", "bash"],
-            "cannot be the name of an extension",
-        ),
-        (
-            &["a b", "--lang", "bash"],
-            "cannot be the name of an extension",
-        ),
-        (
-            &[".x", "--lang", "python"],
-            "cannot be the name of an extension",
-        ),
+        (&["there", "--lang", "bash"][..], "already exists"),
+        (&["../x", "--lang", "bash"], "is not a valid extension name"),
+        (&["a b", "--lang", "bash"], "is not a valid extension name"),
+        (&[".x", "--lang", "python"], "is not a valid extension name"),
         (
             &["x", "--lang", "bash", "--sdk", "."],
-            "--sdk is for --lang rust",
+            "--sdk can only be used with --lang rust",
         ),
         (
             &["x", "--lang", "rust", "--sdk", "nowhere"],
@@ -185,7 +173,7 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
         ),
         (
             &["x", "--lang", "rust", "--sdk", "."],
-            "is not the crate `zot-sdk`",
+            "is not the `zot-sdk` crate",
         ),
     ] {
         let err = world.refused(&[&["new"], args].concat());
@@ -224,7 +212,8 @@ fn what_is_missing_on_the_machine_is_said() {
     let ran = Ran::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(
-        ran.err.contains("! `jq` is not on your PATH"),
+        ran.err
+            .contains("! `jq` is required but is not on your PATH"),
         "{}",
         ran.err
     );

@@ -47,17 +47,13 @@ fn every_action_is_printed() {
     for (args, out, err) in [
         (&["show", "a  b", "-c"][..], "a  b -c\n", ""),
         (&["/show", "x"], "x\n", ""),
-        (
-            &["prompt"],
-            "Greet Ada.\n",
-            "would be submitted as a prompt:\n",
-        ),
+        (&["prompt"], "Greet Ada.\n", "would submit this prompt:\n"),
         (
             &["insert"],
             "git status\n",
-            "would be put into the editor:\n",
+            "would insert into the editor:\n",
         ),
-        (&["quiet"], "", "done; it has nothing to show\n"),
+        (&["quiet"], "", "done; nothing to show\n"),
         (
             &["panel"],
             "┌ Todo\n│ [ ] milk\n│\n│ [x] eggs\n└ esc closes\n",
@@ -137,7 +133,7 @@ fn arguments_come_from_standard_input_too() {
     drop(stdin);
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.out, "{\"a\":1}\n");
-    for (wrong, why) in [("{", "are not JSON"), ("[]", "but no object")] {
+    for (wrong, why) in [("{", "are not valid JSON"), ("[]", "must be a JSON object")] {
         let ran = call(&world, &["echo", wrong]);
         assert_eq!(ran.code, Some(1));
         assert!(
@@ -155,31 +151,31 @@ fn what_is_not_there_is_said_with_what_is() {
     assert_eq!(ran.code, Some(1));
     assert_eq!(
         aside(&ran),
-        "error: kit has no command `/shwo`\nhint: it has /show, /prompt, /insert, /panel, /quiet, /fail\n"
+        "error: kit has no command `/shwo`\nhint: available commands: /show, /prompt, /insert, /panel, /quiet, /fail\n"
     );
     let ran = call(&world, &["eco"]);
     assert_eq!(
         aside(&ran),
-        "error: kit has no tool `eco`\nhint: it has echo, picture, wrong, slow, crash, daemon, steps, strict\n"
+        "error: kit has no tool `eco`\nhint: available tools: echo, picture, wrong, slow, crash, daemon, steps, strict\n"
     );
     let ran = call(&world, &["show"]);
     assert!(
         ran.err
-            .contains("hint: it is a command: zot ext run kit show"),
+            .contains("hint: show is a command: zot ext run kit show"),
         "{}",
         ran.err
     );
     let ran = run(&world, &["echo"]);
     assert!(
         ran.err
-            .contains("hint: it is a tool: zot ext call kit echo"),
+            .contains("hint: echo is a tool: zot ext call kit echo"),
         "{}",
         ran.err
     );
     let ran = world.zot(&["ext", "run", "kitt", "show"]);
     assert_eq!(
         ran.err,
-        "error: no extension is called `kitt`\nhint: did you mean kit?\n"
+        "error: no extension named `kitt`\nhint: did you mean kit?\n"
     );
 }
 
@@ -201,13 +197,14 @@ fn names_and_directories() {
     let ran = world.zot(&["ext", "run", "./nowhere", "show"]);
     assert!(ran.err.starts_with("error: cannot find `"), "{}", ran.err);
     let ran = world.zot(&["ext", "run", ".", "show"]);
-    assert!(ran.err.contains("it has no extension.json"), "{}", ran.err);
+    assert!(ran.err.contains("extension.json not found"), "{}", ran.err);
 
     kit(&world.work().join("kit"));
     let ran = run(&world, &["quiet"]);
     assert!(
-        ran.err
-            .starts_with("this is the installed one; the one here is `./kit`\n"),
+        ran.err.starts_with(
+            "using the installed extension; use `./kit` for the one in this directory\n"
+        ),
         "{}",
         ran.err
     );
@@ -217,7 +214,7 @@ fn names_and_directories() {
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.err
-            .starts_with("error: kit is disabled\nhint: zot ext enable kit, or name"),
+            .starts_with("error: kit is disabled\nhint: zot ext enable kit, or pass"),
         "{}",
         ran.err
     );
@@ -233,7 +230,7 @@ fn what_came_with_the_project_is_run_by_its_path_alone() {
     assert!(ran.err.contains("not agreed to"), "{}", ran.err);
     assert!(
         ran.err
-            .contains("hint: if you trust it, name its directory"),
+            .contains("hint: if you trust it, pass its directory"),
         "{}",
         ran.err
     );

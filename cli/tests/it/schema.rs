@@ -37,7 +37,7 @@ fn an_unknown_name_is_an_error_with_a_hint() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stderr(&output),
-        "error: no schema is called `hello`\nhint: did you mean from-extension/hello or rpc/command/hello or rpc/response/hello?\n",
+        "error: no schema named `hello`\nhint: did you mean from-extension/hello or rpc/command/hello or rpc/response/hello?\n",
     );
 }
 

@@ -1,4 +1,4 @@
-//! The end of a tree: asked to go, given time, then killed.
+//! Stops a tree: SIGTERM, a grace period, then SIGKILL.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,36 +10,36 @@ use crate::Exit;
 use crate::table::{Scanner, Table};
 use crate::tree::{Descendant, Tree};
 
-/// How long the kernel is given to carry out SIGKILL. Only a process in an uninterruptible wait, or one that belongs
-/// to another user, takes longer.
+/// How long to wait for the kernel to carry out SIGKILL. Only a process in an uninterruptible
+/// sleep, or one of another user, takes longer.
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
-/// How long processes are looked for while a tree is being stopped. One look after the other finds nobody new, except
-/// in a tree that runs away: that one is killed as far as it is known, and looked for again.
+/// How long to search for processes while a tree is being stopped. Only a runaway tree keeps
+/// producing new ones: its known processes are killed, and the search starts again.
 const STOPPING: Duration = Duration::from_secs(1);
 
-/// How long that may take for more processes than can be held at a time.
+/// The same limit for more processes than can be held at a time.
 const MANY: Duration = Duration::from_secs(10);
 
-/// How a tree ended.
+/// How a tree was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ended {
-    /// How the started process ended; `None` if not even SIGKILL has ended it yet.
+    /// How the leader exited; `None` if not even SIGKILL has ended it yet.
     pub exit: Option<Exit>,
-    /// Whether anything was still there when the grace was over, and had to be killed.
+    /// Whether any process was still running after the grace period and had to be killed.
     pub forced: bool,
-    /// What not even SIGKILL has ended: processes of another user, or stuck in the kernel.
+    /// Processes that SIGKILL did not end: those of another user, or stuck in the kernel.
     pub survivors: Vec<Descendant>,
 }
 
-/// When the grace is over. `None` while nobody has asked for the end; it only ever moves closer.
+/// The end of the grace period. `None` until a stop is requested; it only ever moves closer.
 pub(crate) type Deadline = watch::Receiver<Option<Instant>>;
 
-/// The leader's exit, published once it has been reaped.
+/// The leader's exit, published after it was reaped.
 pub(crate) type ExitWatch = watch::Receiver<Option<Exit>>;
 
-/// A tree on its way to the end.
+/// A tree that is being stopped.
 pub(crate) struct Ending {
     pub(crate) tree: Tree,
     /// `None` for a tree without a leader.
@@ -50,11 +50,11 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Ends the tree. Once it has begun it is never cancelled: it runs on the spawner's thread.
+    /// Stops the tree. It runs on the spawner's thread and is never cancelled.
     pub(crate) async fn run(mut self, mut deadline: Deadline) -> Ended {
         let forced = !self.ask(&mut deadline).await && self.force().await;
         if self.blind {
-            // Whether others of the group live on cannot be seen.
+            // Without a process table, we cannot tell whether other members of the group are alive.
             self.tree.signal(Signal::KILL);
         }
         self.tree.reap_adopted();
@@ -65,7 +65,7 @@ impl Ending {
         }
     }
 
-    /// SIGTERM to all; whether all have gone before the deadline.
+    /// Sends SIGTERM to all. Returns whether all exited before the deadline.
     async fn ask(&mut self, deadline: &mut Deadline) -> bool {
         let mut asked = false;
         loop {
@@ -73,7 +73,7 @@ impl Ending {
             let look = self.tree.look(&table);
             let settled = look.is_settled();
             if asked {
-                // Born since, or found only now: asked one by one.
+                // Processes that are new, or were found only now, are signalled one by one.
                 for member in look.new {
                     member.signal(Signal::TERM);
                     member.signal(Signal::CONT);
@@ -87,7 +87,7 @@ impl Ending {
             }
             if !asked {
                 self.tree.signal(Signal::TERM);
-                // A stopped process would not see it before the deadline.
+                // A stopped process would not handle SIGTERM before the deadline.
                 self.tree.signal(Signal::CONT);
                 asked = true;
             }
@@ -98,14 +98,14 @@ impl Ending {
         }
     }
 
-    /// SIGKILL to all; whether there was anybody.
+    /// Sends SIGKILL to all. Returns whether there were any.
     async fn force(&mut self) -> bool {
         let mut forced = false;
         let start = Instant::now();
         let until = start + STOPPING;
         loop {
-            // Whoever is stopped cannot fork, and cannot leave children behind that are no longer found as such. So
-            // all are stopped first, until a look finds nobody new.
+            // A stopped process cannot fork, and so cannot leave children that can no longer be
+            // found. So stop all of them first, until a search finds no new ones.
             self.tree.signal(Signal::STOP);
             while !self.stop().await && !self.tree.is_short() && Instant::now() < until {}
             forced |= !self.is_gone();
@@ -114,7 +114,7 @@ impl Ending {
             if gone.is_err() || self.is_settled().await {
                 return forced;
             }
-            // Those that could not be held before are next, which may take a few rounds.
+            // Processes that could not be held before are next, which may take a few rounds.
             let until = if self.tree.is_short() {
                 start + MANY
             } else {
@@ -126,7 +126,7 @@ impl Ending {
         }
     }
 
-    /// Stops whoever was not known. Whether that is nobody, and will be nobody the next time.
+    /// Stops unknown processes. Returns whether there were none, and none are expected.
     async fn stop(&mut self) -> bool {
         let table = self.table().await;
         let look = self.tree.look(&table);
@@ -136,7 +136,7 @@ impl Ending {
         look.is_settled()
     }
 
-    /// Whether a new look at the system finds nobody.
+    /// Reports whether a new search finds no processes.
     async fn is_settled(&mut self) -> bool {
         let table = self.table().await;
         self.tree.look(&table).is_settled()
@@ -144,7 +144,7 @@ impl Ending {
 
     async fn table(&self) -> Arc<Table> {
         if self.blind {
-            // What is in it could not be held.
+            // Its entries could not be held.
             Arc::default()
         } else {
             self.scanner.table().await
@@ -161,7 +161,7 @@ impl Ending {
 
     async fn gone(&self) {
         if let Some(exit) = &self.exit {
-            // An error would mean that nobody watches the leader any more, which ends with this task.
+            // An error means that the task watching the leader has ended, and with it this one.
             let _ = exit.clone().wait_for(Option::is_some).await;
         }
         self.tree.gone().await;
@@ -172,7 +172,7 @@ fn is_over(deadline: &Deadline) -> bool {
     deadline.borrow().is_some_and(|at| at <= Instant::now())
 }
 
-/// Resolves when the deadline has passed, which may be moved closer meanwhile.
+/// Resolves when the deadline has passed. The deadline may move closer in the meantime.
 async fn over(deadline: &mut Deadline) {
     loop {
         let at = *deadline.borrow_and_update();
@@ -184,7 +184,7 @@ async fn over(deadline: &mut Deadline) {
         };
         tokio::select! {
             () = passed => return,
-            // Its sender may be gone; then it stays where it is.
+            // If the sender is gone, the deadline no longer changes.
             Ok(()) = deadline.changed() => {}
         }
     }

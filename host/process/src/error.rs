@@ -12,8 +12,8 @@ use crate::shebang::Shebang;
 
 /// Why a process could not be started.
 ///
-/// The system's own answer is often the same for several of these ("No such file or directory" for a missing program,
-/// a missing interpreter and a missing directory), so the files are looked at to tell which it was.
+/// The system reports several of these with the same error ("No such file or directory" for a
+/// missing program, interpreter or directory), so the files are inspected to tell them apart.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
@@ -29,21 +29,21 @@ pub enum SpawnError {
         /// The program.
         program: PathBuf,
     },
-    /// The file is there and may not be executed.
+    /// The file exists but is not executable.
     #[error("`{}` is not executable", program.display())]
     NotExecutable {
         /// The program.
         program: PathBuf,
     },
-    /// The `#!` line of a script names something that cannot be run. Control characters in the name are shown
-    /// escaped: a `\r` at its end means that the script has Windows line ends.
+    /// The `#!` line of a script names an interpreter that cannot be run. Control characters are
+    /// escaped: a `\r` at the end means that the script has Windows line endings.
     #[error("the interpreter `{}` named in the first line of `{}` {problem}", interpreter.escape_debug(), program.display())]
     Interpreter {
         /// The script.
         program: PathBuf,
-        /// What its first line names.
+        /// The interpreter in its first line.
         interpreter: String,
-        /// What is wrong with that.
+        /// What is wrong with the interpreter.
         problem: InterpreterProblem,
     },
     /// A binary whose dynamic loader is not installed, for example one built for another C library.
@@ -57,18 +57,18 @@ pub enum SpawnError {
     Cwd {
         /// The directory.
         cwd: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// This program, or the whole system, has no file descriptor left.
+    /// The process or the system has no file descriptors left.
     #[error("out of file descriptors while starting `{}`", program.display())]
     Descriptors {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The path, an argument or a variable contains a NUL byte, which no program can be given.
+    /// The path, an argument or a variable contains a NUL byte.
     #[error("a NUL byte in the path, an argument or the environment of `{}`", program.display().to_string().escape_debug())]
     NulByte {
         /// The program.
@@ -79,45 +79,46 @@ pub enum SpawnError {
     Confinement {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The program, or what it takes to load it, is outside of what its own confinement lets it execute.
+    /// The program, or a file needed to load it, is not executable under its own confinement.
     #[error("`{}` needs a file to start that its permissions do not grant", program.display())]
     NotGranted {
         /// The program.
         program: PathBuf,
     },
-    /// The first line of a script, or a link, leads to a program that the confinement does not grant. Neither grants
-    /// anything by itself, see [what is always granted](crate::Confinement#what-is-always-granted).
+    /// A script's first line or a link leads to a program that the confinement does not grant.
+    /// Neither grants anything by itself, see
+    /// [what is always granted](crate::Confinement#what-is-always-granted).
     #[error("{}, which its permissions do not grant", leads(program, by.as_ref()))]
     Undeclared {
         /// The program that was to be started.
         program: PathBuf,
-        /// The script and the interpreter that its first line names; `None` where the program is a link.
+        /// The script and the interpreter in its first line; `None` if the program is a link.
         by: Option<(PathBuf, String)>,
-        /// What would have to be granted: the file, or the folder of the installation that it belongs to.
+        /// What needs to be granted: the file, or the directory of its installation.
         needed: PathBuf,
     },
-    /// Anything else: arguments that are too long, too many processes, a file that is being written.
+    /// Any other error, such as too many arguments, too many processes, or a busy file.
     #[error("cannot start `{}`: {source}", program.display())]
     Other {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
 }
 
-/// What is wrong with the interpreter of a script.
+/// What is wrong with a script's interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InterpreterProblem {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It is a directory, or may not be executed.
+    /// It is a directory, or not executable.
     NotExecutable,
-    /// It is neither a binary nor a script with an interpreter of its own.
+    /// It is neither a binary nor a script with its own interpreter.
     NotAProgram,
 }
 
@@ -143,7 +144,7 @@ impl std::fmt::Display for InterpreterProblem {
 }
 
 impl SpawnError {
-    /// The rules of `spec` could not be made.
+    /// Converts a failure to build the confinement rules of `spec`.
     pub(crate) fn unconfined(spec: &Spec, why: Unbuilt) -> Self {
         let program = spec.program().to_owned();
         let source = match why {
@@ -163,13 +164,13 @@ impl SpawnError {
         }
     }
 
-    /// Finds out what `source`, the answer to starting `spec`, was about.
+    /// Determines the cause of `source`, the error from starting `spec`.
     pub(crate) fn diagnose(spec: &Spec, source: io::Error) -> Self {
         let program = spec.program().to_owned();
         if program.as_os_str().is_empty() {
             return Self::Missing { program };
         }
-        // The standard library finds NUL bytes itself, before any system call.
+        // The standard library detects NUL bytes itself, before any system call.
         if source.raw_os_error().is_none() && source.kind() == io::ErrorKind::InvalidInput {
             return Self::NulByte { program };
         }
@@ -180,7 +181,7 @@ impl SpawnError {
         if let Some(source) = Unconfined::was(&source) {
             return Self::Confinement { program, source };
         }
-        // The child enters its directory before it executes, so that comes first here too.
+        // The child changes directory before it executes the program, so check that first.
         if let Some(cwd) = spec.working_directory()
             && let Err(source) = enterable(cwd)
         {
@@ -224,11 +225,11 @@ impl SpawnError {
     }
 }
 
-/// A failure to confine, on its way through the number that is all a child can tell its parent.
+/// Encodes a confinement failure in the error number, which is all that a child can report.
 pub(crate) struct Unconfined;
 
 impl Unconfined {
-    /// No error of the system has this bit.
+    /// No system error uses this bit.
     const FLAG: i32 = 1 << 30;
 
     #[cfg(target_os = "linux")]
@@ -249,7 +250,7 @@ fn enterable(cwd: &Path) -> io::Result<()> {
     Ok(access(cwd, Access::EXEC_OK)?)
 }
 
-/// The interpreter in the chain of `#!` lines that cannot be run, and why.
+/// Returns the interpreter in the chain of `#!` lines that cannot be run, and why.
 fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
     interpreters(spec).find_map(|(name, path)| {
         if !path.exists() {
@@ -260,14 +261,14 @@ fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
     })
 }
 
-/// The interpreter that has none itself.
+/// Returns the last interpreter of the chain.
 fn last_interpreter(spec: &Spec) -> Option<String> {
     interpreters(spec).last().map(|(name, _)| name)
 }
 
-/// What the chain of `#!` lines names, and where that is.
+/// Returns the interpreters in the chain of `#!` lines, and their paths.
 fn interpreters(spec: &Spec) -> impl Iterator<Item = (String, PathBuf)> {
-    // The kernel follows four scripts that interpret each other, then gives up.
+    // The kernel follows at most four nested interpreter scripts.
     const MOST: usize = 5;
     let mut script = spec.program().to_owned();
     std::iter::from_fn(move || {

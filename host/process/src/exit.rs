@@ -2,23 +2,23 @@ use std::fmt;
 
 use rustix::process::{Signal, WaitIdStatus};
 
-/// How a process ended.
+/// How a process exited.
 ///
-/// It reads as it is told to a person: `exit status 1`, `killed by SIGKILL`.
+/// Its `Display` output is readable: `exit status 1`, `killed by SIGKILL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
     /// It returned from `main` or called `exit`, with this status.
     Code(i32),
-    /// A signal ended it; the number as the system counts signals.
+    /// A signal killed it, with the system's number for that signal.
     Signal(i32),
-    /// It has ended, and its status went to somebody else: the program ignores SIGCHLD, or waits for children that
-    /// are not its own.
+    /// It exited, but something else collected its status: the program ignores SIGCHLD, or waits
+    /// for children that are not its own.
     Unknown,
 }
 
 impl Exit {
-    /// Whether it ended with exit status 0.
+    /// Reports whether the exit status is 0.
     pub fn success(self) -> bool {
         self == Self::Code(0)
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Exit {
 }
 
 fn signal_name(number: i32) -> Option<&'static str> {
-    // The numbers differ between systems, so they are looked up and not spelled.
+    // The numbers differ between systems, so look them up.
     const NAMES: [(Signal, &str); 24] = [
         (Signal::HUP, "SIGHUP"),
         (Signal::INT, "SIGINT"),
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_as_told_to_a_person() {
+    fn display_is_readable() {
         assert_eq!(Exit::Code(1).to_string(), "exit status 1");
         assert_eq!(Exit::Signal(9).to_string(), "killed by SIGKILL");
         assert_eq!(Exit::Signal(60).to_string(), "killed by signal 60");

@@ -1,5 +1,5 @@
-//! The process that was started, which leads its group: how its end is noticed, and how its number is kept from being
-//! mistaken for somebody else's after that.
+//! The process that was started, which leads its group: detects its exit, and makes sure that its
+//! process id is not reused while it is needed.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -16,16 +16,17 @@ use crate::Exit;
 use crate::member::Member;
 use crate::table::{Row, Table};
 
-/// The process group of a tree, and whether its number is still ours.
+/// The process group of a tree, and whether its id is still ours.
 ///
-/// The kernel gives a number away again only when no process and no group has it. So the group is ours until its
-/// leader is reaped, and after that for as long as it has had a member from before.
+/// The kernel reuses an id only when no process and no group has it. So the group is ours until
+/// its leader is reaped, and after that for as long as it has a member from before.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     id: Pid,
     /// When the leader started, in ticks since boot.
     pub(crate) start: u64,
-    /// When the leader was reaped, in ticks since boot. Set before it is, and read on the same thread as sends signals.
+    /// When the leader was reaped, in ticks since boot. Set before the reap, and read on the thread
+    /// that sends signals.
     reaped: Arc<OnceLock<u64>>,
 }
 
@@ -34,18 +35,18 @@ impl Group {
         self.id.as_raw_pid()
     }
 
-    /// Whether the leader, alive or dead, still holds its number.
+    /// Reports whether the leader, running or a zombie, still holds its id.
     pub(crate) fn has_leader(&self) -> bool {
         self.reaped.get().is_none()
     }
 
-    /// Signals the whole group at once, and its leader if that has moved to another one. `false` where it cannot be done
-    /// safely: the leader has been reaped.
+    /// Signals the whole group, and its leader if that moved to another group. Returns `false` if
+    /// that is unsafe, because the leader has been reaped.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         if !self.has_leader() {
             return false;
         }
-        // An error means that every member has ended or belongs to another user.
+        // An error means that every member has exited or belongs to another user.
         let reached = kill_process_group(self.id, signal).is_ok();
         let moved = |row: Row| row.group != self.pid();
         if Row::read(self.pid()).is_some_and(moved) {
@@ -54,7 +55,7 @@ impl Group {
         reached
     }
 
-    /// The group's members, its leader included.
+    /// The members of the group, including its leader.
     pub(crate) fn rows<'t>(&self, table: &'t Table) -> Vec<&'t Row> {
         let rows: Vec<_> = table.rows().filter(|row| row.group == self.pid()).collect();
         let ours = match self.reaped.get() {
@@ -76,7 +77,7 @@ pub(crate) struct Leader {
 enum Watch {
     #[cfg(target_os = "linux")]
     Pidfd(Member),
-    /// A thread that waits for this one process.
+    /// A thread that waits for this process.
     Thread(oneshot::Receiver<()>),
 }
 
@@ -96,8 +97,8 @@ impl Leader {
                     watch: Watch::Pidfd(member),
                 });
             }
-            // A kernel before 5.3, or a container whose filter does not know the call. ESRCH: the program ignores
-            // SIGCHLD and the child has come and gone.
+            // A kernel before 5.3, or a container whose filter does not know the call. ESRCH: the
+            // program ignores SIGCHLD and the child has already exited.
             Err(error)
                 if matches!(
                     Errno::from_io_error(&error),
@@ -116,7 +117,7 @@ impl Leader {
         &self.group
     }
 
-    /// Resolves when the process has ended, and leaves it to be reaped.
+    /// Resolves when the process has exited, without reaping it.
     pub(crate) async fn ended(&mut self) {
         match &mut self.watch {
             #[cfg(target_os = "linux")]
@@ -127,33 +128,33 @@ impl Leader {
         }
     }
 
-    /// Whether processes cannot be held here, so that the group's number is all there is to end the tree by. The
-    /// leader must not be reaped before that is done, or the number could be another group's.
+    /// Reports whether pidfds are unavailable, so that the tree can only be stopped through its
+    /// group id. The leader must not be reaped before that, or the id could be reused.
     pub(crate) fn is_blind(&self) -> bool {
         matches!(self.watch, Watch::Thread(_))
     }
 
-    /// How the ended process did end, leaving it to be reaped.
+    /// Returns how the process exited, without reaping it.
     pub(crate) fn peek(&self) -> Exit {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         if let Ok(Some(status)) = waitid(WaitId::Pid(self.group.id), options) {
             return Exit::from_status(&status);
         }
-        // Somebody else has reaped it.
+        // Something else reaped it.
         let _ = self.group.reaped.set(ticks_since_boot());
         Exit::Unknown
     }
 
-    /// Reaps the ended process.
+    /// Reaps the exited process.
     pub(crate) async fn reap(&self) -> Exit {
-        // An error means that it was set before, which is as good.
+        // An error means that it is already set.
         let _ = self.group.reaped.set(ticks_since_boot());
         loop {
             match self.try_reap() {
                 Ok(Some(status)) => return Exit::from_status(&status),
                 Err(Errno::INTR) => {}
                 Err(_) => return Exit::Unknown,
-                // A debugger has it and gets to see its end first.
+                // A debugger is attached and must see the exit first.
                 Ok(None) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
@@ -177,7 +178,7 @@ fn wait_on_a_thread(id: Pid) -> io::Result<oneshot::Receiver<()>> {
         .name("zot-wait".to_owned())
         .stack_size(64 << 10)
         .spawn(move || {
-            // It is left to be reaped by the thread that signals it, so that the two never race.
+            // Leaves it to the signalling thread to reap, so that the two never race.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while matches!(waitid(WaitId::Pid(id), options), Err(Errno::INTR)) {}
             let _ = ended.send(());
@@ -195,7 +196,7 @@ fn ticks_since_boot() -> u64 {
     whole + u64::try_from(now.tv_nsec).unwrap_or(0) * ticks / 1_000_000_000
 }
 
-/// Nothing is compared with it where there is no table of processes.
+/// Unused on systems without a process table.
 #[cfg(not(target_os = "linux"))]
 fn ticks_since_boot() -> u64 {
     0

@@ -1,13 +1,14 @@
-//! Starts, watches and ends a process tree.
+//! Starts, watches and stops process trees.
 //!
-//! For a program that runs other people's programs beside itself, an extension host or a shell tool, and must be sure
-//! of three things: that it hears at once when one of them exits, that it can end one *with everything it has started*,
-//! and that none outlives it. It is a library inside somebody's program: it waits for no child but its own, changes no
-//! signal handler and no setting of the whole process, except where [`Subreaper::enable`] is called for just that.
+//! For programs that run other people's programs, such as an extension host or a shell tool. It
+//! guarantees three things: the caller learns at once when a process exits, it can stop a process
+//! *and everything it started*, and no process outlives the caller. As a library, it waits only
+//! for its own children and changes no signal handlers or process-wide settings, except through
+//! [`Subreaper::enable`].
 //!
-//! It knows nothing of what goes through the pipes: no frames, no protocol. It finds no programs in `PATH`, restarts
-//! nothing, and has no terminals. What a process may touch it is told ([`Confinement`]) and has the kernel enforce; it has
-//! no opinion on what that should be.
+//! It knows nothing about the data in the pipes. It does not search `PATH`, restart processes or
+//! allocate terminals. The caller decides what a process may access ([`Confinement`]), and the
+//! kernel enforces it.
 //!
 //! ```
 //! use std::time::Duration;
@@ -23,7 +24,7 @@
 //! let spec = Spec::new("/bin/sh").args(["-c", "echo hello; echo careful >&2; exit 3"]);
 //! let mut process = spawner.spawn(spec).await?;
 //!
-//! // Its standard error goes to a log, which also remembers the end of it.
+//! // Its standard error goes to a log, which also keeps the last lines.
 //! let log = LogFile::new(path, &LogLimits::default());
 //! let stderr = process.take_stderr().expect("taken once");
 //! let pumping = tokio::spawn({
@@ -40,7 +41,7 @@
 //! assert_eq!(exit, Exit::Code(3));
 //! assert_eq!(exit.to_string(), "exit status 3");
 //!
-//! // Whatever it has left behind ends here: asked first, killed after two seconds.
+//! // Stops whatever it left behind: SIGTERM first, SIGKILL after two seconds.
 //! let ended = process.end(Duration::from_secs(2)).await;
 //! assert!(ended.survivors.is_empty());
 //!
@@ -52,38 +53,44 @@
 //!
 //! # One thread starts everything
 //!
-//! A [`Spawner`] owns a thread, and every process is forked, watched, signalled and reaped there. The kernel is told to
-//! kill a child when the thread that forked it ends (`PR_SET_PDEATHSIG`), so a host that is killed with -9 takes its
-//! children along, and a runtime that retires a worker does not. Because one thread both reaps and signals, a number
-//! that has become somebody else's is never signalled. The thread has a small runtime of its own: a tree is watched and
-//! ended whatever happens to the caller's.
+//! A [`Spawner`] owns a thread that forks, watches, signals and reaps every process. The kernel
+//! kills a child when the thread that forked it exits (`PR_SET_PDEATHSIG`). So a host that is
+//! killed with `kill -9` takes its children with it, and a runtime that retires a worker thread
+//! does not. Because one thread both reaps and signals, it never signals a reused process id. The
+//! thread has its own small runtime, so trees are watched and stopped whatever happens to the
+//! caller's.
 //!
-//! A child begins with a process group of its own, an empty signal mask, SIGPIPE at its default, and three pipes.
+//! A child starts in its own process group, with an empty signal mask, SIGPIPE at its default, and
+//! three pipes.
 //!
 //! # How a tree is found
 //!
-//! A process belongs to a tree if it descends from the process that was started, or is in its process group, or
-//! carries one of its two marks. One is the variable `ZOT_PROCESS_TREE`, which is added to the environment. The other is
-//! a resource limit, which survives an empty environment: the hard limit of `RLIMIT_RTTIME`, unlimited by default, is a
-//! number close to 2^62 instead. Both are inherited. So a grandchild that has called `setsid` is found by its parents, one
-//! that has lost its parents by its group, and one that has lost both by its marks.
+//! A process belongs to a tree if it descends from the process that was started, is in its process
+//! group, or carries one of its two marks. One mark is the environment variable
+//! `ZOT_PROCESS_TREE`. The other is a resource limit, which survives an empty environment: the
+//! hard limit of `RLIMIT_RTTIME`, normally unlimited, is set to a number close to 2^62. Children
+//! inherit both. So a grandchild that called `setsid` is found by its parents, one that lost its
+//! parents by its group, and one that lost both by its marks.
 //!
-//! A process that also lowers the limit on purpose is missed; a confined one is not allowed to. A [`Subreaper`] of
-//! [all orphans](Orphans::All) still gets it: it is ended with the next tree that ends.
+//! A process that also lowers the limit on purpose is missed; a confined process cannot do that. A
+//! [`Subreaper`] of [all orphans](Orphans::All) still catches it when the next tree stops.
 //!
-//! Every process that is signalled by itself is held by a pidfd. Before SIGKILL all are stopped, and looked for again
-//! until nobody new is found, since a process that is killed while it forks leaves a child that nobody knows.
+//! Every process that is signalled individually is held by a pidfd. Before SIGKILL, all processes
+//! are stopped, and the search is repeated until it finds no new ones, because a process killed
+//! while it forks leaves an unknown child.
 //!
-//! What is out of reach: processes of another user (`sudo`); a tree that goes on forking into new sessions faster than
-//! `/proc` can be read, in milliseconds, for which only a control group would do; and, when the host is killed with -9, everything but the
-//! processes it started itself. A program that is executed with more rights than its parent loses the death signal.
+//! Out of reach are processes of another user (`sudo`); a tree that forks into new sessions faster
+//! than `/proc` can be read, for which only a control group would help; and, after `kill -9` of the
+//! host, everything except its direct children. A program that gains privileges when executed
+//! loses the death signal.
 //!
-//! # Where it runs
+//! # Supported systems
 //!
-//! Linux 5.4 or later, with `/proc`. Without pidfds (an older kernel, a container's filter), and on macOS, a tree is its
-//! process group: whoever leaves that is not ended, [`Process::descendants`] sees nobody, an exited process stays a
-//! zombie until its [`Process`] is ended or dropped, and its group is killed when it is. On macOS there is no death
-//! signal and no subreaper either: when the host is killed, its children see the end of their input and no more.
+//! Linux 5.4 or later, with `/proc`. Without pidfds (an older kernel, a container's seccomp
+//! filter) and on macOS, a tree is its process group: processes that leave the group are not
+//! stopped, [`Process::descendants`] returns none, an exited process stays a zombie until its
+//! [`Process`] is stopped or dropped, and its group is killed then. macOS also has no death signal
+//! and no subreaper: when the host is killed, its children only see the end of their input.
 #![warn(missing_docs)]
 
 mod confine;

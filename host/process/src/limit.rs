@@ -1,10 +1,11 @@
-//! The mark that outlasts an empty environment: one of a process's resource limits.
+//! A mark that survives an empty environment: one of a process's resource limits.
 //!
-//! The kernel passes limits on through fork and exec, whatever environment, session, parent and descriptors a process
-//! gives up. `RLIMIT_RTTIME` bounds how long a real-time process may run without blocking, and is unlimited nearly
-//! everywhere. The processes of a tree get about 2^62 microseconds instead, 146,000 years, and the exact number says
-//! which tree it is. Without privileges a hard limit can be lowered and never raised; a confined process cannot even
-//! lower this one (see `confine/seccomp.rs`). A process that lowers it on purpose loses the mark.
+//! Children inherit limits across fork and exec, whatever environment, session, parent and
+//! descriptors a process gives up. `RLIMIT_RTTIME` limits how long a real-time process may run
+//! without blocking, and is unlimited nearly everywhere. The processes of a tree get about 2^62
+//! microseconds instead, 146,000 years, and the exact number identifies the tree. An unprivileged
+//! process can lower a hard limit but never raise it, and a confined process cannot even lower this
+//! one (see `confine/seccomp.rs`). A process that lowers it on purpose loses the mark.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -14,23 +15,25 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::marker::TreeId;
 
-/// A hard limit below this is one that somebody means, and is left alone.
+/// A hard limit below this was set on purpose, and is left alone.
 const LEAST: u64 = 1 << 61;
 const MOST: u64 = 1 << 62;
-/// As many trees of one program have a number.
+/// The number of trees that one program can mark.
 const TREES: u64 = 1 << 24;
-/// Programs differ by a random multiple of that: one that runs inside a tree of another marks its own trees.
+/// Programs differ by a random multiple of `TREES`, so that a program inside another's tree can
+/// mark its own trees.
 const PROGRAMS: u64 = 1 << 30;
 
-/// Set once a child could not be marked: something outside keeps this program from changing limits.
+/// Set if a child could not be marked, because this program may not change limits.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether every tree of this program has this mark, so that a process without it gave it up on purpose.
+/// Reports whether every tree of this program has this mark, so that a process without it removed
+/// it on purpose.
 pub(crate) fn is_reliable() -> bool {
     base().is_some() && !REFUSED.load(Ordering::Relaxed)
 }
 
-/// The limit that marks a tree; `None` where it cannot have one.
+/// Returns the limit that marks a tree; `None` if it cannot be marked.
 pub(crate) fn of(tree: TreeId) -> Option<Rlimit> {
     let number = Some(tree.number()).filter(|number| *number < TREES)?;
     let maximum = base()? - number;
@@ -41,14 +44,15 @@ pub(crate) fn of(tree: TreeId) -> Option<Rlimit> {
     })
 }
 
-/// Marks the calling process. Runs between fork and exec: one system call. An error leaves it with its other marks.
+/// Marks the calling process. Runs between fork and exec, and makes one system call. On error, the
+/// process keeps its other marks.
 pub(crate) fn set(limit: Rlimit) {
     if setrlimit(Resource::Rttime, limit).is_err() {
         REFUSED.store(true, Ordering::Relaxed);
     }
 }
 
-/// The tree that the limits of a process name, as `/proc/PID/limits` has them.
+/// Returns the tree that `/proc/PID/limits` names.
 pub(crate) fn find(limits: &str) -> Option<TreeId> {
     let line = limits
         .lines()
@@ -60,7 +64,7 @@ pub(crate) fn find(limits: &str) -> Option<TreeId> {
         .then(|| TreeId::numbered(number))
 }
 
-/// What the numbers of this program's trees are subtracted from.
+/// The number from which the numbers of this program's trees are subtracted.
 fn base() -> Option<u64> {
     static BASE: OnceLock<Option<u64>> = OnceLock::new();
     *BASE.get_or_init(|| {

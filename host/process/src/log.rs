@@ -1,4 +1,4 @@
-//! The log that a process's standard error goes to.
+//! The log for a process's standard error.
 
 mod appender;
 mod flood;
@@ -16,18 +16,19 @@ use lines::Lines;
 pub use pump::pump;
 use tail::Tail;
 
-/// The bounds of a log.
+/// The limits of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogLimits {
-    /// The largest size of the file, in bytes. A write that would pass it begins a new file, and the full one is kept
-    /// as `NAME.1` in place of the one before. 1 MiB.
+    /// The maximum size of the file, in bytes. A write that would exceed it starts a new file; the
+    /// full one is kept as `NAME.1`, replacing the previous one. 1 MiB.
     pub file: u64,
-    /// The longest line, in bytes. Longer ones are cut, and say how much was left out. 8 KiB.
+    /// The maximum length of a line, in bytes. Longer lines are truncated and say by how much.
+    /// 8 KiB.
     pub line: usize,
-    /// How many bytes may come at once before lines are left out. 256 KiB.
+    /// How many bytes may arrive in a burst before lines are dropped. 256 KiB.
     pub burst: u64,
-    /// How many bytes may come per second in the long run. 64 KiB.
+    /// How many bytes may arrive per second on average. 64 KiB.
     pub rate: u64,
     /// How many bytes of the end of the stream are kept in memory for [`LogFile::tail`]. 4 KiB.
     pub tail: usize,
@@ -45,17 +46,19 @@ impl Default for LogLimits {
     }
 }
 
-/// A log file that several processes may share, filled with the standard error of one process and with notes about it.
+/// A log file with the standard error of one process and notes about it. Several processes may
+/// share the file.
 ///
-/// - Whole lines are appended in single writes under a lock, so writers never interleave; whoever finds that another
-///   has rotated the file goes on in the new one.
-/// - What comes too fast is counted, not written, and one line says how many lines were left out.
-/// - A log that cannot be opened or written is no error for anybody: lines are counted until it works again, and
-///   [`problem`](Self::problem) says what is wrong.
-/// - The file is created for its owner alone; anything at its path that is not a file, a symlink above all, is refused.
+/// - Complete lines are appended in single writes under a lock, so writers never interleave. A
+///   writer that finds the file rotated continues in the new one.
+/// - Lines that arrive too fast are dropped, and one line says how many.
+/// - A log that cannot be opened or written is not an error: lines are counted until it works
+///   again, and [`problem`](Self::problem) says what is wrong.
+/// - The file is created with access for its owner only. Anything at its path that is not a
+///   regular file, such as a symlink, is refused.
 ///
-/// Clones are cheap and share the file. What is left over is written when the last one is dropped. Writing blocks, for
-/// as long as a small write to a file takes; [`pump`] does it on the runtime's threads for blocking work.
+/// Clones are cheap and share the file. Buffered output is written when the last clone is dropped.
+/// Writing blocks for a small write to a file; [`pump`] does it on the runtime's blocking threads.
 #[derive(Debug, Clone)]
 pub struct LogFile {
     inner: Arc<Inner>,
@@ -64,7 +67,7 @@ pub struct LogFile {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// Locked without any I/O meanwhile, so that asking for the tail never waits for a disk.
+    /// Never locked during I/O, so that reading the tail does not wait for a disk.
     tail: Mutex<Tail>,
     writer: Mutex<Writer>,
 }
@@ -77,7 +80,7 @@ struct Writer {
 }
 
 impl LogFile {
-    /// A log at this path. The file and its directory are made when the first line is written.
+    /// Creates a log at this path. The file and its directory are created with the first line.
     pub fn new(path: impl Into<PathBuf>, limits: &LogLimits) -> Self {
         let path = path.into();
         Self {
@@ -93,13 +96,13 @@ impl LogFile {
         }
     }
 
-    /// Adds bytes of the process's standard error, which need not end at a line's end.
+    /// Appends bytes of the process's standard error, which need not end with a newline.
     pub fn feed(&self, bytes: &[u8]) {
         lock(&self.inner.tail).push(bytes);
         self.writer().feed(bytes);
     }
 
-    /// Writes a line of the host's own, marked `[zot]`. It is never left out for a flood.
+    /// Writes one of the host's own lines, marked `[zot]`. It is never dropped.
     pub fn note(&self, text: &str) {
         let mut writer = self.writer();
         let mut out = Vec::new();
@@ -111,13 +114,13 @@ impl LogFile {
         writer.appender.append(&out);
     }
 
-    /// Writes what is left over at the end of a stream: a last line without its newline, and the count of a flood.
+    /// Flushes the end of a stream: a last line without a newline, and the count of dropped lines.
     pub fn finish(&self) {
         self.writer().finish();
     }
 
-    /// The end of the standard error, as text: what an error message about the process quotes. It has everything that
-    /// was fed, left out of the file or not, beginning at a line's start where that is possible.
+    /// The end of the standard error as text, to quote in error messages. Includes dropped lines,
+    /// and starts at the beginning of a line if possible.
     pub fn tail(&self) -> String {
         lock(&self.inner.tail).text()
     }
@@ -127,7 +130,7 @@ impl LogFile {
         self.writer().appender.problem().map(ToOwned::to_owned)
     }
 
-    /// The log's path.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -136,12 +139,12 @@ impl LogFile {
         lock(&self.inner.writer)
     }
 
-    /// Whether lines have been left out and not yet counted in the file.
+    /// Reports whether dropped lines have not yet been counted in the file.
     fn is_flooded(&self) -> bool {
         self.writer().flood.left_out() > 0
     }
 
-    /// Says that a flood is over, when nothing has come for a while.
+    /// Writes the count of dropped lines after a pause in the stream.
     fn settle(&self) {
         self.writer().settle();
     }
@@ -177,12 +180,12 @@ impl Drop for Writer {
     }
 }
 
-/// A panic in another thread leaves at worst half a line behind.
+/// Ignores poisoning: a panic in another thread leaves at worst half a line behind.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The path of the older file beside `path`.
+/// The path of the rotated file.
 fn older(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");

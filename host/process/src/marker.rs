@@ -1,19 +1,19 @@
-//! The mark that every process of a tree carries: one variable in its environment.
+//! A mark that every process of a tree carries: an environment variable.
 //!
-//! A child inherits its parent's environment, so the mark is found again on a process that has left its group and lost
-//! its parent. A process may clear its environment; that is why the mark is an addition to the walk by parents and by
-//! group, and not a replacement.
+//! A child inherits its parent's environment, so the mark also identifies a process that left its
+//! group and lost its parent. A process can clear its environment, so the mark only supplements the
+//! search by parents and by group.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The variable. Its value is a list, outermost host first: a tree may contain another program that uses this crate,
-/// and a process in there belongs to both.
+/// The variable. Its value is a list, outermost host first: a tree may contain another program
+/// that uses this crate, and its processes belong to both.
 pub(crate) const VARIABLE: &str = "ZOT_PROCESS_TREE";
 
-/// One tree of this program.
+/// A tree of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TreeId(u64);
 
@@ -23,7 +23,7 @@ impl TreeId {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The tree that has this [number](Self::number).
+    /// Returns the tree with this [number](Self::number).
     #[cfg(target_os = "linux")]
     pub(crate) fn numbered(number: u64) -> Self {
         Self(number)
@@ -35,7 +35,7 @@ impl TreeId {
         self.0
     }
 
-    /// The variable's value for the processes of this tree.
+    /// The value of the variable for the processes of this tree.
     pub(crate) fn value(self) -> OsString {
         let own = self.label();
         match std::env::var(VARIABLE) {
@@ -49,12 +49,12 @@ impl TreeId {
     }
 }
 
-/// The value of the variable in somebody's environment.
+/// The value of the variable in a process's environment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Marker(String);
 
 impl Marker {
-    /// Finds it in `environ`, as `/proc/PID/environ` has it.
+    /// Finds it in the contents of `/proc/PID/environ`.
     pub(crate) fn find(environ: &[u8]) -> Option<Self> {
         let value = environ
             .split(|&b| b == 0)
@@ -76,7 +76,7 @@ impl Marker {
     }
 }
 
-/// Tells this program from an earlier one that had the same process id.
+/// Distinguishes this program from an earlier one with the same process id.
 fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {

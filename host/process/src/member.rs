@@ -1,4 +1,4 @@
-//! A process held so that it cannot be mistaken for another: by a pidfd on Linux.
+//! Holds a process by a pidfd on Linux, so that it cannot be mistaken for another.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Member;
@@ -20,7 +20,7 @@ mod linux {
 
     use crate::table::Row;
 
-    /// A process that is watched and signalled through a pidfd, so never another one that got its number later.
+    /// A process that is watched and signalled through a pidfd, so that a reused id is harmless.
     #[derive(Debug)]
     pub(crate) struct Member {
         pub(crate) pid: i32,
@@ -42,11 +42,12 @@ mod linux {
             })
         }
 
-        /// Holds the process of a row; `None` if it has gone, and something else may have its number.
+        /// Holds the process of a row; `None` if it has exited and its id may be reused.
         pub(crate) fn of(row: &Row) -> Option<Self> {
             let fd = pidfd_open(Pid::from_raw(row.pid)?, PidfdFlags::empty()).ok()?;
-            // The pidfd is open, so what is read now is what it holds, unless that has been reaped in between. A
-            // number comes back after all others have been used, never within the tick that `start` counts.
+            // The pidfd is open, so what is read now is the process it holds, unless that was
+            // reaped in between. The kernel reuses an id only after all others, never within one
+            // tick of `start`.
             let now = Row::read(row.pid)?;
             (now.start == row.start).then_some(())?;
             Some(Self {
@@ -57,24 +58,24 @@ mod linux {
             })
         }
 
-        /// Whether all of its threads have ended.
+        /// Reports whether all of its threads have exited.
         pub(crate) fn is_gone(&self) -> bool {
             let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::IN)];
             matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1))
         }
 
-        /// Resolves when it has ended, reaped or not.
+        /// Resolves when it has exited, reaped or not.
         pub(crate) async fn gone(&self) {
-            // An error means that the runtime is shutting down, and this task with it.
+            // An error means that the runtime is shutting down.
             let _ = self.fd.readable().await;
         }
 
         pub(crate) fn signal(&self, signal: Signal) {
-            // It may have ended, or changed its user: either way there is nothing more to do to it.
+            // Fails if it has exited or changed its user; nothing more can be done then.
             let _ = pidfd_send_signal(self.fd.get_ref(), signal);
         }
 
-        /// Reaps it if it has ended and is a child of this process.
+        /// Reaps it if it has exited and is a child of this process.
         pub(crate) fn reap(&self) -> rustix::io::Result<Option<WaitIdStatus>> {
             waitid(
                 WaitId::PidFd(self.fd.get_ref().as_fd()),
@@ -84,8 +85,8 @@ mod linux {
     }
 
     fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-        // SAFETY: an `OwnedFd` is open until it is dropped and always gives the same descriptor; it is moved into the
-        // `AsyncFd` and never taken out again.
+        // SAFETY: an `OwnedFd` stays open until it is dropped and always returns the same
+        // descriptor. It is moved into the `AsyncFd` and never taken out.
         unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.map_err(io::Error::from)
     }
 }
@@ -96,7 +97,7 @@ mod other {
 
     use crate::table::Row;
 
-    /// There is nothing to hold a process by here: a tree is its group.
+    /// Processes cannot be held on this system: a tree is its group.
     #[derive(Debug)]
     pub(crate) struct Member {
         pub(crate) pid: i32,

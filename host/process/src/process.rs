@@ -10,9 +10,9 @@ use crate::spawner::{Started, Thread};
 use crate::tree::{Descendant, Root, Tree};
 use crate::{Confined, Exit};
 
-/// A running process and all that descends from it.
+/// A running process and its descendants.
 ///
-/// Dropping it kills the whole tree, without a grace and without blocking: the spawner's thread does it.
+/// Dropping it kills the whole tree at once, without blocking: the spawner's thread does it.
 #[derive(Debug)]
 #[must_use = "dropping it kills the process"]
 pub struct Process {
@@ -35,53 +35,55 @@ impl Process {
         })
     }
 
-    /// Its process id, which is also that of its group. The number may be another's once the process has exited.
+    /// Its process id, which is also its group id. The id may be reused after the process exits.
     pub fn id(&self) -> u32 {
         self.control.pid
     }
 
-    /// What became of its [`Confinement`](crate::Confinement); `None` if it was started without one.
+    /// How it was [confined](crate::Confinement); `None` if it was started without confinement.
     pub fn confined(&self) -> Option<&Confined> {
         self.confined.as_ref()
     }
 
-    /// The pipe to its standard input, the first time. Dropping it is the end of its input.
+    /// Takes the pipe to its standard input. Dropping the pipe closes the input.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// The pipe from its standard output, the first time.
+    /// Takes the pipe from its standard output.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.stdout.take()
     }
 
-    /// The pipe from its standard error, the first time. [`pump`](crate::pump) moves it to a log.
+    /// Takes the pipe from its standard error. [`pump`](crate::pump) copies it to a log.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.stderr.take()
     }
 
-    /// How it has exited, if it has.
+    /// How it exited; `None` if it is still running.
     pub fn exited(&self) -> Option<Exit> {
         *self.control.exit.borrow()
     }
 
-    /// Waits until the process has exited: the process itself, not its descendants and not its pipes. A grandchild
-    /// that holds its standard output open does not delay this, and what it has written may still be in the pipes.
+    /// Waits until the process has exited: the process itself, not its descendants or its pipes. A
+    /// grandchild that keeps standard output open does not delay this, and the pipes may still
+    /// contain output.
     ///
-    /// May be awaited by several, at any time, any number of times, and be cancelled.
+    /// Can be awaited concurrently and repeatedly, and is cancel safe.
     pub async fn wait(&self) -> Exit {
         match self.control.exit.clone().wait_for(Option::is_some).await {
             Ok(exit) => exit.unwrap_or(Exit::Unknown),
-            // The spawner's thread has died, which has killed the process as well.
+            // The spawner's thread has died, which killed the process too.
             Err(_) => Exit::Unknown,
         }
     }
 
-    /// Ends the whole tree: SIGTERM to its group and to whoever left the group, `grace` to go, then SIGKILL.
+    /// Stops the whole tree: sends SIGTERM to its group and to processes that left the group, waits
+    /// for `grace`, then sends SIGKILL.
     ///
-    /// Resolves when the tree is gone, at the latest a second after the grace. The tree is also ended when the process
-    /// itself has exited before and left others behind. What has begun goes on if the caller stops waiting; when asked
-    /// again, the earlier deadline counts.
+    /// Resolves when the tree is gone, at most a second after the grace period. Also stops
+    /// processes left behind after the process itself has exited. Continues if the caller stops
+    /// waiting. If called again, the earlier deadline counts.
     pub async fn end(&self, grace: Duration) -> Ended {
         self.control.end_by(grace);
         match self.control.ended.clone().wait_for(Option::is_some).await {
@@ -95,24 +97,24 @@ impl Process {
         })
     }
 
-    /// Ends the whole tree with SIGKILL, also while [`end`](Self::end) waits for its grace to pass.
+    /// Kills the whole tree with SIGKILL, even during the grace period of [`end`](Self::end).
     pub async fn kill(&self) -> Ended {
         self.end(Duration::ZERO).await
     }
 
-    /// The living processes of the tree besides the process itself, which may have exited. On systems without `/proc`
-    /// there are none to be seen.
+    /// The running processes of the tree, except the process itself. Empty on systems without
+    /// `/proc`.
     pub async fn descendants(&self) -> Vec<Descendant> {
         let scanner = Arc::clone(&self.control.thread.scanner);
         let tree = Tree::new(self.control.root.clone());
         let look = async move { tree.find(&scanner).await };
-        // An error would be a panic there; then nothing is known.
+        // An error means that the task panicked, so nothing is known.
         let found = self.control.thread.handle.spawn(look).await;
         found.unwrap_or_default()
     }
 }
 
-/// The caller's end of what [`keep`](crate::spawner) does for a tree. Dropped, it has the tree killed.
+/// The caller's handle to [`keep`](crate::spawner). Dropping it kills the tree.
 #[derive(Debug)]
 pub(crate) struct Control {
     pub(crate) pid: u32,
@@ -125,7 +127,7 @@ pub(crate) struct Control {
 
 impl Control {
     fn end_by(&self, grace: Duration) {
-        // Longer than any program runs; the sum must not overflow.
+        // Longer than any program runs; avoids an overflow in the sum.
         const FOREVER: Duration = Duration::from_secs(1 << 32);
         let at = Instant::now() + grace.min(FOREVER);
         self.deadline.send_if_modified(|deadline| {

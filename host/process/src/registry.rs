@@ -1,4 +1,4 @@
-//! The trees of this program that have not ended, over all spawners: what a sweep for orphans must leave alone.
+//! The live trees of this program, across all spawners, which a sweep for orphans must not touch.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,7 +16,7 @@ fn trees() -> MutexGuard<'static, Trees> {
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A tree that has not ended; it is no longer listed when this is dropped.
+/// A live tree, removed from the registry on drop.
 #[derive(Debug)]
 pub(crate) struct Live(TreeId);
 
@@ -26,9 +26,10 @@ impl Drop for Live {
     }
 }
 
-/// Starts the leader of a tree and lists it.
+/// Starts the leader of a tree and registers it.
 ///
-/// The list is locked meanwhile: whoever sees the new process in a table and then looks here finds it listed.
+/// The registry is locked meanwhile, so a process that appears in a process table is always
+/// registered when looked up afterwards.
 pub(crate) fn start<T, E>(
     id: TreeId,
     start: impl FnOnce() -> Result<T, E>,
@@ -40,7 +41,7 @@ pub(crate) fn start<T, E>(
     Ok((Live(id), started))
 }
 
-/// The live trees, to be asked about processes in a table that was read before this was called.
+/// The live trees. To be queried about a process table that was read earlier.
 pub(crate) struct Listed(MutexGuard<'static, Trees>);
 
 impl Listed {
@@ -56,7 +57,7 @@ impl Listed {
         self.0.values()
     }
 
-    /// Whether this child of ours is one that this crate started and will reap.
+    /// Reports whether this child was started by this crate and will be reaped by it.
     pub(crate) fn is_leader(&self, pid: i32) -> bool {
         self.groups()
             .any(|group| group.pid() == pid && group.has_leader())

@@ -12,18 +12,18 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-/// What the first line of a script names, read as the kernel reads it.
+/// The interpreter line of a script, parsed as the kernel does.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shebang {
     /// Up to the first blank.
     pub(crate) interpreter: OsString,
-    /// All that follows, which the interpreter gets as one argument.
+    /// The rest of the line, which the interpreter gets as one argument.
     #[cfg(target_os = "linux")]
     argument: OsString,
 }
 
 impl Shebang {
-    /// `None` for what is not a script.
+    /// Returns `None` if the file is not a script.
     pub(crate) fn read(script: &Path) -> Option<Self> {
         let head = head(script)?;
         let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
@@ -53,13 +53,13 @@ impl Shebang {
     }
 }
 
-/// Whether it is a text without a first line that names, or should name, an interpreter.
+/// Reports whether this is text without an interpreter line.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_missing(script: &Path) -> bool {
     head(script).is_some_and(|head| !head.starts_with(b"#!") && !head.contains(&0))
 }
 
-/// As many bytes as the kernel looks at.
+/// The number of bytes that the kernel reads.
 fn head(script: &Path) -> Option<Vec<u8>> {
     const HEAD: usize = 256;
     let mut head = Vec::with_capacity(HEAD);

@@ -22,11 +22,11 @@ use crate::{Confined, Process, SpawnError, Spec};
 const BUSY_TRIES: u32 = 25;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts processes, watches them and ends them, all on one thread of its own.
+/// Starts, watches and stops processes, all on its own thread.
 ///
-/// The thread is what ties a child's life to this program's: the kernel kills a child when the *thread* that forked it
-/// ends, so that thread must not be one that a runtime or a caller ends when it likes. It lives as long as any clone
-/// of the spawner, any [`Process`], and any tree that is still being ended.
+/// The kernel kills a child when the *thread* that forked it exits, so that thread must not be one
+/// that a runtime or a caller may end. It lives as long as any clone of the spawner, any
+/// [`Process`], and any tree that is still being stopped.
 ///
 /// A program needs one spawner. Clones are cheap and share it.
 #[derive(Debug, Clone)]
@@ -36,16 +36,16 @@ pub struct Spawner {
 
 #[derive(Debug)]
 pub(crate) struct Thread {
-    /// The runtime that the thread runs; what is spawned on it runs on the thread.
+    /// The thread's runtime; tasks spawned on it run on the thread.
     pub(crate) handle: Handle,
     pub(crate) scanner: Arc<Scanner>,
     trees: watch::Sender<usize>,
-    /// The thread ends when this is dropped.
+    /// The thread exits when this is dropped.
     _alive: oneshot::Sender<()>,
 }
 
 impl Spawner {
-    /// Starts the thread. An error means that the system has no thread or no file descriptor left.
+    /// Starts the thread. Fails if the system has no threads or file descriptors left.
     pub fn new() -> io::Result<Self> {
         let runtime = Builder::new_current_thread()
             .enable_io()
@@ -56,7 +56,7 @@ impl Spawner {
         std::thread::Builder::new()
             .name("zot-spawner".to_owned())
             .spawn(move || {
-                // Resolves with an error when the other end is dropped, which is all it is for.
+                // Resolves with an error when the other end is dropped.
                 let _ = runtime.block_on(ended);
             })?;
         Ok(Self {
@@ -69,11 +69,11 @@ impl Spawner {
         })
     }
 
-    /// Starts a process. It must be called on a tokio runtime with I/O enabled, which will drive its pipes; the
-    /// process itself is independent of that runtime.
+    /// Starts a process. Must be called on a tokio runtime with I/O enabled, which drives its
+    /// pipes; the process itself does not depend on that runtime.
     ///
-    /// Returns when the program has been executed, or could not be. If the caller stops waiting, what was started is
-    /// killed.
+    /// Returns when the program was executed, or failed to. If the caller stops waiting, the
+    /// process is killed.
     pub async fn spawn(&self, spec: Spec) -> Result<Process, SpawnError> {
         let program = spec.program().to_owned();
         let other = |source| SpawnError::Other { program, source };
@@ -88,17 +88,17 @@ impl Spawner {
         }
     }
 
-    /// Resolves when no tree that this spawner started is left.
+    /// Resolves when every tree of this spawner has ended.
     ///
-    /// A dropped [`Process`] is killed in the background; a program that is about to exit waits here until that is
-    /// done.
+    /// A dropped [`Process`] is killed in the background; a program that is about to exit can wait
+    /// for that here.
     pub async fn idle(&self) {
         // The sender lives as long as `self`.
         let _ = self.thread.trees.subscribe().wait_for(|n| *n == 0).await;
     }
 }
 
-/// A process that was started, before its pipes belong to a runtime.
+/// A started process whose pipes are not yet registered with a runtime.
 pub(crate) struct Started {
     pub(crate) control: Control,
     pub(crate) stdin: Option<ChildStdin>,
@@ -107,10 +107,10 @@ pub(crate) struct Started {
     pub(crate) confined: Option<Confined>,
 }
 
-/// Starts it, waiting a while for a file that is being written.
+/// Starts a process, and retries for a while if its file is busy.
 ///
-/// A program that has just been installed may be busy although its writer has closed it: another thread forked
-/// meanwhile, and its child has the file open until it executes.
+/// A program that was just installed can be busy although its writer has closed it: if another
+/// thread forked in between, its child has the file open until it executes.
 async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     for _ in 0..BUSY_TRIES {
         match start(Arc::clone(&thread), spec) {
@@ -125,7 +125,7 @@ async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started,
     start(thread, spec)
 }
 
-/// Starts it and holds it. Runs on the spawner's thread.
+/// Starts and holds a process. Runs on the spawner's thread.
 fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     let id = TreeId::next();
     let jail = spec.confinement().map(|confinement| {
@@ -209,8 +209,8 @@ struct Channels {
     ended: watch::Sender<Option<Ended>>,
 }
 
-/// Watches a tree from its start to its end. Signals and reaping happen in this one task, so a process is never
-/// signalled by number after it has been reaped.
+/// Watches a tree from start to end. One task both signals and reaps, so it never signals a
+/// reaped process by its id.
 async fn keep(_last: Keep, mut leader: Leader, ending: Ending, channels: Channels) {
     let Channels {
         mut deadline,
@@ -229,7 +229,7 @@ async fn keep(_last: Keep, mut leader: Leader, ending: Ending, channels: Channel
         }
     };
     let ending = async {
-        // The sender sets a deadline when it is dropped, so there always comes one.
+        // The sender sets a deadline when it is dropped, so there always is one.
         let _ = deadline.wait_for(Option::is_some).await;
         ended.send_replace(Some(ending.run(deadline).await));
     };

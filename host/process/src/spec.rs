@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::Confinement;
 use crate::marker::{self, TreeId};
 
-/// What to start: a program, its arguments, its directory and its environment.
+/// What to start: a program, its arguments, its working directory and its environment.
 ///
 /// ```
 /// use zot_process::Spec;
@@ -25,14 +25,14 @@ pub struct Spec {
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
     inherit: bool,
-    /// `None` is a name that is taken away.
+    /// `None` removes a variable.
     env: BTreeMap<OsString, Option<OsString>>,
     confinement: Option<Confinement>,
 }
 
 impl Spec {
-    /// A program by its path. `PATH` is never searched, and a relative path starts at this program's working
-    /// directory, not at the child's.
+    /// Creates a spec for a program path. `PATH` is never searched, and a relative path is relative
+    /// to this program's working directory, not the child's.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -58,21 +58,21 @@ impl Spec {
         self
     }
 
-    /// The directory to start in; without it, this program's own.
+    /// Sets the working directory. Defaults to this program's.
     #[must_use]
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// Sets a variable, over an inherited one.
+    /// Sets a variable, overriding an inherited one.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), Some(value.into()));
         self
     }
 
-    /// Sets variables, over inherited ones.
+    /// Sets variables, overriding inherited ones.
     #[must_use]
     pub fn envs<N: Into<OsString>, V: Into<OsString>>(
         self,
@@ -83,15 +83,16 @@ impl Spec {
             .fold(self, |spec, (name, value)| spec.env(name, value))
     }
 
-    /// Keeps a variable of this program from the child.
+    /// Removes an inherited variable.
     #[must_use]
     pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), None);
         self
     }
 
-    /// Inherits nothing and forgets what was set: the child's environment is exactly what is set after this, and the
-    /// marker of its tree (see [the crate's documentation](crate#how-a-tree-is-found)).
+    /// Clears the environment, including variables set before. The child gets only what is set
+    /// afterwards, and the mark of its tree (see
+    /// [the crate's documentation](crate#how-a-tree-is-found)).
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inherit = false;
@@ -99,15 +100,15 @@ impl Spec {
         self
     }
 
-    /// Holds the process, and all that it starts, to what is granted; its working directory is not, unless named there.
-    /// Without a confinement they have this program's rights.
+    /// Confines the process and its descendants to what is granted. Its working directory is not
+    /// granted by default. Without a confinement, they have this program's rights.
     #[must_use]
     pub fn confine(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);
         self
     }
 
-    /// The program as it was given.
+    /// The program path, as given.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -120,7 +121,7 @@ impl Spec {
         self.confinement.as_ref()
     }
 
-    /// A variable as the child will have it.
+    /// The value of a variable in the child's environment.
     #[cfg(target_os = "linux")]
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         match self.env.get(OsStr::new(name)) {
@@ -133,7 +134,7 @@ impl Spec {
         &self.args
     }
 
-    /// All variables that the child will have, the mark of its tree among them.
+    /// The child's complete environment, including the mark of its tree.
     pub(crate) fn environment(&self, tree: TreeId) -> BTreeMap<OsString, OsString> {
         let inherited = self.inherit.then(std::env::vars_os);
         let mut variables: BTreeMap<_, _> = inherited.into_iter().flatten().collect();
@@ -148,7 +149,8 @@ impl Spec {
     }
 }
 
-/// Names of variables and never their values: a spec ends up in logs, and an environment holds keys.
+/// Prints the names of variables but not their values: a spec ends up in logs, and an environment
+/// contains keys.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |set: bool| {

@@ -1,4 +1,4 @@
-//! Orphans: processes that lost their parent, and came to this one because it is their subreaper.
+//! Orphans: processes that lost their parent and were adopted by this one, their subreaper.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,8 +21,8 @@ use crate::tree::{Descendant, Root, Tree};
 
 /// Which children of this program count as orphans of its trees.
 ///
-/// Either way, what belongs to a tree whose [`Process`](crate::Process) is still held is not swept: it is ended with
-/// its tree.
+/// A process of a tree whose [`Process`](crate::Process) is still held is never swept; it is
+/// stopped with its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {
@@ -99,19 +99,18 @@ pub(crate) fn unclaimed(_: &Table) -> Vec<&Row> {
     Vec::new()
 }
 
-/// What a sweep has done.
+/// The result of a sweep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Swept {
-    /// The orphans that were found, their descendants included.
+    /// The orphans that were found, including their descendants.
     pub found: Vec<Descendant>,
-    /// Those of them that not even SIGKILL has ended.
+    /// Those that SIGKILL did not end.
     pub survivors: Vec<Descendant>,
 }
 
 impl Subreaper {
-    /// Makes this program the subreaper of what it starts. An error of kind `Unsupported` on systems other than Linux,
-    /// which have no such thing.
+    /// Makes this program a subreaper. Fails with `Unsupported` on systems other than Linux.
     pub fn enable(spawner: &Spawner, orphans: Orphans) -> io::Result<Self> {
         let thread = Arc::clone(&spawner.thread);
         let sigchld = {
@@ -138,15 +137,15 @@ impl Subreaper {
         })
     }
 
-    /// Ends and reaps the orphans of trees that have ended: SIGTERM, `grace` to go, SIGKILL, as for a tree.
+    /// Stops and reaps the orphans of ended trees, like a tree: SIGTERM, `grace`, SIGKILL.
     ///
-    /// It is the last thing to do before a program exits, after its processes have been ended.
+    /// Call it last before the program exits, after its processes have been stopped.
     pub async fn sweep(&self, grace: Duration) -> Swept {
         self.end(Root::Orphans(self.orphans), grace).await
     }
 
-    /// Kills everything that this program has started, whoever holds it, with all its descendants: for a user who does not
-    /// want to wait any longer. Nothing is left to do after it but to exit.
+    /// Kills everything that this program started, with all descendants, for a user who does not
+    /// want to wait. Only exit the program after this.
     pub async fn kill_everything(&self) -> Swept {
         self.end(Root::Everything(self.orphans), Duration::ZERO)
             .await

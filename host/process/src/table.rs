@@ -1,4 +1,4 @@
-//! All processes of the system at one moment, as `/proc` shows them.
+//! A snapshot of all processes of the system, from `/proc`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,9 +16,10 @@ pub(crate) struct Row {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// In clock ticks since boot: with the id, it tells a process from a later one with the same id.
+    /// In clock ticks since boot. Together with the id, it identifies a process even if ids are
+    /// reused.
     pub(crate) start: u64,
-    /// Its main thread has ended. It may be waiting to be reaped, or have other threads that live on.
+    /// Its main thread has exited. It may be a zombie, or have other running threads.
     pub(crate) zombie: bool,
     #[cfg_attr(
         not(target_os = "linux"),
@@ -40,12 +41,12 @@ enum Mark {
 impl Row {
     /// The tree of this program that it belongs to by its marks.
     pub(crate) fn tree(&self) -> Option<TreeId> {
-        // The limit first: a process can write another tree's name into its environment.
+        // Check the limit first: a process can write another tree's name into its environment.
         self.tree_by_limit()
             .or_else(|| self.marker().and_then(Marker::tree))
     }
 
-    /// Whether it carries a mark of this tree.
+    /// Reports whether it carries a mark of this tree.
     pub(crate) fn is_of(&self, tree: TreeId) -> bool {
         match self.tree_by_limit() {
             Some(other) => other == tree,
@@ -53,7 +54,7 @@ impl Row {
         }
     }
 
-    /// The tree that its limits name. A process that has ended keeps them until it is reaped.
+    /// The tree that its limits name. An exited process keeps them until it is reaped.
     #[cfg(target_os = "linux")]
     pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
         *self.limit.get_or_init(|| {
@@ -68,7 +69,8 @@ impl Row {
         None
     }
 
-    /// The mark in its environment, read when first asked for. `None` too where its environment is not ours to read (another user's).
+    /// The mark in its environment, read on first use. `None` if we may not read its environment
+    /// (another user's).
     pub(crate) fn marker(&self) -> Option<&Marker> {
         match self.mark.get_or_init(|| self.read_mark()) {
             Mark::Found(marker) => Some(marker),
@@ -76,10 +78,11 @@ impl Row {
         }
     }
 
-    /// Whether it lives and has no environment. It was given none; or it is executing a program, between the moment when
-    /// the kernel has dropped its old environment and the one when the new one is there, and may well have a mark.
+    /// Reports whether it is running and has no environment. Either it was given none, or it is
+    /// just executing a program: the kernel has dropped its old environment and not yet set the new
+    /// one, which may well have a mark.
     pub(crate) fn has_no_environment(&self) -> bool {
-        // The kernel's own, which have none either, are the children of process 2.
+        // Kernel threads have none either; they are the children of process 2.
         let has_one = self.zombie || self.parent == 2;
         !has_one
             && matches!(
@@ -89,7 +92,7 @@ impl Row {
     }
 
     fn read_mark(&self) -> Mark {
-        // More than the kernel allows for an environment by default, and a bound on what a foreign one costs us.
+        // More than the kernel's default limit for an environment; bounds the cost of reading it.
         const MOST: u64 = 8 << 20;
         let mut environ = Vec::new();
         let read = fs::File::open(format!("/proc/{}/environ", self.pid))
@@ -101,7 +104,7 @@ impl Row {
         }
     }
 
-    /// The process that has this id now.
+    /// Returns the process that has this id now.
     pub(crate) fn read(pid: i32) -> Option<Self> {
         let mut text = Vec::with_capacity(512);
         fs::File::open(format!("/proc/{pid}/stat"))
@@ -111,7 +114,8 @@ impl Row {
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        // The name stands in brackets and may itself hold brackets and blanks, so the fields count from the last one.
+        // The name is in parentheses and may contain parentheses and spaces, so count from the
+        // last one.
         let open = text.iter().position(|&b| b == b'(')?;
         let close = text.iter().rposition(|&b| b == b')')?;
         let pid = std::str::from_utf8(&text[..open]).ok()?.trim();
@@ -138,7 +142,7 @@ impl Row {
     }
 }
 
-/// All processes that this user may see. Empty where there is no `/proc`.
+/// All processes that this user may see. Empty if there is no `/proc`.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: HashMap<i32, Row>,
@@ -164,7 +168,7 @@ impl Table {
         self.rows.get(&pid)
     }
 
-    /// The given processes and all that descend from them.
+    /// The given processes and all their descendants.
     pub(crate) fn with_descendants<'t>(
         &'t self,
         seeds: impl IntoIterator<Item = &'t Row>,
@@ -184,15 +188,15 @@ impl Table {
     }
 }
 
-/// Reads tables for many that ask at once: all who ask before a reading begins share it. Fifty trees that end side by
-/// side would otherwise each read all of `/proc` several times.
+/// Shares one read of `/proc` between all callers that ask before it starts. Otherwise fifty trees
+/// that stop at the same time would each read all of `/proc` several times.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     waiting: Mutex<Vec<oneshot::Sender<Arc<Table>>>>,
 }
 
 impl Scanner {
-    /// A table that was read after this was called.
+    /// Returns a table that was read after this call.
     pub(crate) async fn table(self: &Arc<Self>) -> Arc<Table> {
         let (answer, table) = oneshot::channel();
         let first = {
@@ -202,7 +206,8 @@ impl Scanner {
         };
         if first {
             let scanner = Arc::clone(self);
-            // A task of its own: the one who asked first may be cancelled, and the others would wait for ever.
+            // Runs in its own task: the first caller may be cancelled, and the others would wait
+            // for ever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(
@@ -213,7 +218,7 @@ impl Scanner {
                 );
                 let table = Arc::new(Table::read());
                 for answer in waiting {
-                    // Whoever has stopped waiting does not need it.
+                    // The receiver is gone if the caller stopped waiting.
                     let _ = answer.send(Arc::clone(&table));
                 }
             });

@@ -1,4 +1,4 @@
-//! The processes of a tree: who belongs to it, and signals to all of them.
+//! The processes of a tree: finds them, and signals all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::table::{Row, Scanner, Table};
 pub struct Descendant {
     /// Its process id.
     pub pid: u32,
-    /// The name the system has for it: its program's file name, cut to 15 bytes. The command line is left out on
-    /// purpose, since people pass secrets there.
+    /// Its name: the program's file name, truncated to 15 bytes. The command line is omitted on
+    /// purpose, because people pass secrets there.
     pub name: String,
 }
 
@@ -37,19 +37,19 @@ impl std::fmt::Display for Descendant {
     }
 }
 
-/// Where a tree begins.
+/// Where a tree starts.
 #[derive(Debug, Clone)]
 pub(crate) enum Root {
     /// At a process that was started.
     Started { id: TreeId, group: Group },
     /// At adopted processes whose trees have ended.
     Orphans(Orphans),
-    /// At everything that this program has started, and at those orphans.
+    /// At everything that this program started, and at those orphans.
     Everything(Orphans),
 }
 
 impl Root {
-    /// The tree's processes, without the leader.
+    /// The processes of the tree, without the leader.
     fn rows<'t>(&self, table: &'t Table, known: &[Member]) -> HashMap<i32, &'t Row> {
         // Whose parent has gone is no longer reached from the root, but from itself.
         let known = known.iter().filter_map(|member| {
@@ -93,7 +93,7 @@ impl Root {
     }
 }
 
-/// The known processes of a tree, each held so that no other is ever signalled in its place.
+/// The known processes of a tree, each held so that no other process is signalled by mistake.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Root,
@@ -202,7 +202,7 @@ impl Tree {
         });
     }
 
-    /// Signals the group at once, where it has its leader, and every known process outside of it.
+    /// Signals the group, if it still has its leader, and every known process outside of it.
     pub(crate) fn signal(&self, signal: Signal) {
         let group = match &self.root {
             Root::Started { group, .. } if group.signal(signal) => Some(group.pid()),
@@ -221,7 +221,7 @@ impl Tree {
         self.members.iter().all(Member::is_gone)
     }
 
-    /// Resolves when all known processes have ended, the leader not counted.
+    /// Resolves when all known processes have exited, not counting the leader.
     pub(crate) async fn gone(&self) {
         for member in &self.members {
             member.gone().await;
@@ -239,7 +239,7 @@ impl Tree {
         self.descendants()
     }
 
-    /// The known processes that live, by their numbers.
+    /// The ids of the known running processes.
     pub(crate) fn descendants(&self) -> Vec<Descendant> {
         let mut living: Vec<_> = self
             .members
@@ -252,7 +252,7 @@ impl Tree {
         living
     }
 
-    /// Reaps those that became children of this program when their parents ended, which a subreaper's do.
+    /// Reaps processes that a subreaper adopted when their parents exited.
     pub(crate) fn reap_adopted(&self) {
         for member in &self.members {
             // An error says that it was not our child.
@@ -274,7 +274,8 @@ impl Tree {
     }
 }
 
-/// So many are held at a time: half of the descriptors that this program may have, which leaves it the other half.
+/// The maximum number of processes to hold at a time: half of the file descriptors that this
+/// program may have.
 fn most_held() -> usize {
     const FEWEST: u64 = 32;
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

@@ -27,21 +27,21 @@ pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
     };
     let path = home.data_dir(&name);
     if path.symlink_metadata().is_err() {
-        bail!("there is no data of `{name}` to adopt");
+        bail!("no data found for `{name}`");
     }
     let Some(other) = owner.data_dir(home, &name).apart_from else {
-        return output::line(format_args!("✓ {name} has that data already"));
+        return output::line(format_args!("✓ {name} already owns that data"));
     };
     owner
         .adopt(home, &name)
-        .with_context(|| format!("cannot adopt the data of `{name}`"))?;
+        .with_context(|| format!("cannot change the owner of the data of `{name}`"))?;
     output::line(format_args!(
-        "✓ `{}` belongs to {owner} now\n  it belonged to {other}",
+        "✓ `{}` now belongs to {owner}\n  previous owner: {other}",
         shown::path(&path)
     ))
 }
 
-/// A directory that is none of the installed extensions, as `--ext` takes it.
+/// Resolves a path to an extension that is not installed, as `--ext` accepts it.
 fn directory(cwd: &Path, given: &str) -> Option<std::path::PathBuf> {
     let dir = cwd.join(given).canonicalize().ok()?;
     let is_installed = |store: std::path::PathBuf| {

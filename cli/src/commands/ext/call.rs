@@ -10,7 +10,7 @@ use super::Context;
 use crate::{
     args::Call,
     author::{
-        one_request::{self, Ask},
+        one_request::{self, OneRequest},
         target,
     },
 };
@@ -23,11 +23,11 @@ pub(super) fn run(context: &Context, args: &Call) -> anyhow::Result<()> {
         object(&args.args)?
     };
     let launch = target::find(&args.extension, cwd, home)?;
-    let ask = Ask::Tool(args.tool.clone(), arguments);
+    let ask = OneRequest::Tool(args.tool.clone(), arguments);
     one_request::ask(launch, &ask, cwd, args.json)
 }
 
-/// No more than a frame holds.
+/// Reads standard input, up to the maximum size of a frame.
 fn read_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
     io::stdin()
@@ -39,10 +39,10 @@ fn read_stdin() -> anyhow::Result<String> {
 }
 
 fn object(text: &str) -> anyhow::Result<Object> {
-    let hint = r#"hint: a JSON object in single quotes, such as '{"city": "Berlin"}'"#;
+    let hint = r#"hint: pass a JSON object in single quotes, such as '{"city": "Berlin"}'"#;
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => bail!("the arguments are JSON, but no object\n{hint}"),
-        Err(error) => bail!("the arguments are not JSON: {error}\n{hint}"),
+        Ok(_) => bail!("arguments must be a JSON object\n{hint}"),
+        Err(error) => bail!("arguments are not valid JSON: {error}\n{hint}"),
     }
 }

@@ -11,26 +11,26 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
-    let all = installed::all_at_least(cwd, home)?;
-    let is_meant = |it: &installed::Installed| match &args.name {
+    let all = installed::all_lenient(cwd, home)?;
+    let matches = |it: &installed::Installed| match &args.name {
         Some(name) => it.name() == name || it.dir_name == *name,
         None => true,
     };
-    let meant: Vec<bool> = all.iter().map(is_meant).collect();
+    let selected: Vec<bool> = all.iter().map(matches).collect();
     if let Some(name) = &args.name
-        && !meant.contains(&true)
+        && !selected.contains(&true)
     {
-        // Says what there is instead.
+        // Fails, and lists the installed extensions.
         return installed::find(all, name, None).map(drop);
     }
-    let mut meant = meant.into_iter();
+    let mut selected = selected.into_iter();
     let mut diagnoses = doctor::examine(&all, cwd, home)?;
-    diagnoses.retain(|_| meant.next().unwrap_or(true));
+    diagnoses.retain(|_| selected.next().unwrap_or(true));
     if args.json {
         output::line(doctor::json::of(&diagnoses)?)?;
     } else if diagnoses.is_empty() {
         output::line(
-            "no extensions are installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE",
+            "no extensions installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE",
         )?;
     } else {
         output::print(&doctor::text::of(&diagnoses, Style::of_stdout()))?;

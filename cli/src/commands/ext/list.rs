@@ -7,13 +7,13 @@ use super::Context;
 use crate::{output, package::installed};
 
 pub(super) fn run(context: &Context, as_json: bool) -> anyhow::Result<()> {
-    let all = installed::all_at_least(&context.cwd, &context.home)?;
+    let all = installed::all_lenient(&context.cwd, &context.home)?;
     if as_json {
         return output::line(json::of(&all, &context.home)?);
     }
     if all.is_empty() {
         return output::line(
-            "no extensions are installed\nhint: zot ext install PATH|GIT-URL, or `zot ext install --help`",
+            "no extensions installed\nhint: zot ext install PATH|GIT-URL, or `zot ext install --help`",
         );
     }
     output::print(&table::of(&all, &context.home, output::columns()))

@@ -18,7 +18,7 @@ use crate::{
     output::{self, Style},
 };
 
-/// How long it takes at the most until a new line is seen.
+/// The maximum delay before a new line is shown.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
@@ -34,11 +34,15 @@ pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
             follower
         }
         None => {
-            let waiting = if args.follow { "; waiting for it" } else { "" };
-            output::note(Style::of_stderr().muted(format_args!(
-                "it has no log yet: {}{waiting}",
-                shown::path(&path)
-            )));
+            let waiting = if args.follow {
+                "; waiting for output"
+            } else {
+                ""
+            };
+            output::note(
+                Style::of_stderr()
+                    .muted(format_args!("no log yet: {}{waiting}", shown::path(&path))),
+            );
             Follower::from_start(&path)
         }
     };
@@ -49,9 +53,9 @@ pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
     }
 }
 
-/// Until the user, or whoever reads the output, has had enough.
+/// Prints new lines until the user interrupts it or the reader closes the pipe.
 fn follow(mut follower: Follower, mut printer: Printer, path: &Path) -> anyhow::Result<()> {
-    while interrupt::check().is_ok() && is_read() {
+    while interrupt::check().is_ok() && wait_while_open() {
         let more = follower
             .more()
             .with_context(|| format!("cannot read `{}`", shown::path(path)))?;
@@ -62,11 +66,12 @@ fn follow(mut follower: Follower, mut printer: Printer, path: &Path) -> anyhow::
     Ok(())
 }
 
-/// Waits a moment; `false` as soon as nobody reads the output any more, also while there is nothing to write.
-fn is_read() -> bool {
+/// Waits for one tick. Returns `false` as soon as the reader closes the pipe, even when there is
+/// nothing to write.
+fn wait_while_open() -> bool {
     let stdout = io::stdout();
     let mut ended = [PollFd::new(&stdout, PollFlags::empty())];
-    let tick = TICK.try_into().expect("a short time fits");
+    let tick = TICK.try_into().expect("100 ms fits");
     match poll(&mut ended, Some(&tick)) {
         Ok(0) | Err(_) => true,
         Ok(_) => !ended[0]
@@ -75,28 +80,28 @@ fn is_read() -> bool {
     }
 }
 
-/// Prints whole lines, fit for a terminal.
+/// Prints complete lines, sanitised for the terminal.
 #[derive(Debug, Default)]
 struct Printer {
-    /// A line that has begun.
-    begun: Vec<u8>,
+    /// An incomplete line.
+    partial: Vec<u8>,
 }
 
 impl Printer {
-    /// `false` when nobody reads it any more.
+    /// Returns `false` if the reader has closed the pipe.
     fn print(&mut self, text: &[u8]) -> anyhow::Result<bool> {
-        self.begun.extend_from_slice(text);
-        let Some(end) = self.begun.iter().rposition(|&byte| byte == b'\n') else {
+        self.partial.extend_from_slice(text);
+        let Some(end) = self.partial.iter().rposition(|&byte| byte == b'\n') else {
             return Ok(true);
         };
-        let rest = self.begun.split_off(end + 1);
-        let lines = std::mem::replace(&mut self.begun, rest);
+        let rest = self.partial.split_off(end + 1);
+        let lines = std::mem::replace(&mut self.partial, rest);
         write(&clean::text(&String::from_utf8_lossy(&lines)))
     }
 
-    /// A last line that has no end.
+    /// Prints a last line that has no newline.
     fn finish(mut self) -> anyhow::Result<()> {
-        if !self.begun.is_empty() {
+        if !self.partial.is_empty() {
             self.print(b"\n")?;
         }
         Ok(())

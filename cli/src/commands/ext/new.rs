@@ -9,28 +9,28 @@ use crate::{
 
 pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
     let New { name, lang, sdk } = args;
-    let made = new::new(&Request {
+    let created = new::new(&Request {
         name,
         language: *lang,
         sdk: sdk.as_deref(),
         cwd: &context.cwd,
     })?;
     let style = Style::of_stdout();
-    let mut text = format!("✓ made {}\n", style.accent(format_args!("./{name}")));
-    for file in &made.files {
+    let mut text = format!("✓ created {}\n", style.accent(format_args!("./{name}")));
+    for file in &created.files {
         text.push_str(&format!("  {}\n", style.muted(file)));
     }
     text.push_str("\nNext:\n");
     let (build, clean) = match lang {
         Language::Rust => (
             Some("cargo install --path . --root ."),
-            // The whole directory is copied.
+            // `zot ext install` copies the whole directory, including `target`.
             Some("cargo clean"),
         ),
         _ => (None, None),
     };
     let enter = format!("cd {name}");
-    let try_it = format!("zot ext run . {} Ada", made.command);
+    let try_it = format!("zot ext run . {} Ada", created.command);
     let steps = [
         Some(enter.as_str()),
         build,
@@ -43,14 +43,14 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
         text.push_str(&format!("  {step}\n"));
     }
     output::print(&text)?;
-    for (program, from) in made.missing {
+    for (program, from) in created.missing {
         output::note(format_args!(
-            "! `{program}` is not on your PATH, and it needs that: {from}"
+            "! `{program}` is required but is not on your PATH; get it from {from}"
         ));
     }
     if *lang == Language::Rust && sdk.is_none() {
         output::note(
-            "! it depends on the published `zot-sdk`; before that is out, use --sdk PATH, the directory of the crate",
+            "! depends on the published `zot-sdk`; until it is released, use --sdk PATH with the directory of the crate",
         );
     }
     Ok(())

@@ -6,23 +6,23 @@ use crate::{
     package::{
         installed,
         lock_file::short,
-        update::{Standing, standing},
+        update::{Status, status},
     },
 };
 
 pub(super) fn run(context: &Context, allow_insecure: bool) -> anyhow::Result<()> {
     let all = installed::all(&context.cwd, &context.home)?;
     let mut behind = 0;
-    let checked = each(&all, "asked about", |it| {
-        match standing(it, &context.cwd, allow_insecure)? {
-            Standing::Behind {
+    let checked = each(&all, "checked", |it| {
+        match status(it, &context.cwd, allow_insecure)? {
+            Status::Behind {
                 old,
                 new,
                 moved_tag,
             } => {
                 behind += 1;
                 let moved = if moved_tag.is_some() {
-                    "  ! the tag was moved"
+                    "  ! tag was moved"
                 } else {
                     ""
                 };
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, allow_insecure: bool) -> anyhow::Result<()>
                     short(&new)
                 ))
             }
-            Standing::Current(_) | Standing::Still(_) => Ok(()),
+            Status::Current(_) | Status::NotUpdatable(_) => Ok(()),
         }
     });
     if behind == 0 && checked.is_ok() {

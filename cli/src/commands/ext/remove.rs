@@ -23,9 +23,9 @@ pub(super) fn run(context: &Context, which: &Which, purge: bool) -> anyhow::Resu
     output::line(format_args!("✓ removed {} ({})", it.name(), it.store.scope))?;
     match data {
         Data::None => Ok(()),
-        Data::Purged => output::line("  and what it had kept"),
+        Data::Purged => output::line("  removed its data"),
         Data::Kept(path) => output::line(format_args!(
-            "  what it had kept is still in {} (--purge takes it too)",
+            "  kept its data in {} (use --purge to delete it)",
             shown::path(&path)
         )),
     }

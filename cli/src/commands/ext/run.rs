@@ -4,7 +4,7 @@ use super::Context;
 use crate::{
     args::Run,
     author::{
-        one_request::{self, Ask},
+        one_request::{self, OneRequest},
         target,
     },
 };
@@ -13,6 +13,6 @@ pub(super) fn run(context: &Context, args: &Run) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
     let launch = target::find(&args.extension, cwd, home)?;
     let command = args.command.strip_prefix('/').unwrap_or(&args.command);
-    let ask = Ask::Command(command.to_owned(), args.args.join(" ").trim().to_owned());
+    let ask = OneRequest::Command(command.to_owned(), args.args.join(" ").trim().to_owned());
     one_request::ask(launch, &ask, cwd, args.json)
 }

@@ -8,7 +8,7 @@ use crate::{
     output::{self, Style},
     package::{
         installed::{self, Installed},
-        update::{self, Manner},
+        update::{self, Options},
     },
 };
 
@@ -16,24 +16,24 @@ pub(super) fn run(
     context: &Context,
     name: Option<&str>,
     scope: Option<Scope>,
-    manner: Manner,
+    options: Options,
 ) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
     let all = installed::all(cwd, home)?;
     if let Some(name) = name {
-        return update::update(&installed::find(all, name, scope)?, cwd, manner);
+        return update::update(&installed::find(all, name, scope)?, cwd, options);
     }
     let all: Vec<Installed> = all
         .into_iter()
         .filter(|it| scope.is_none_or(|scope| it.store.scope == scope))
         .collect();
     if all.is_empty() {
-        return output::line("no extensions are installed");
+        return output::line("no extensions installed");
     }
-    each(&all, "updated", |it| update::update(it, cwd, manner))
+    each(&all, "updated", |it| update::update(it, cwd, options))
 }
 
-/// Goes on with the next one where one fails, and fails in the end.
+/// Runs `act` on each extension. Continues after a failure, and fails at the end.
 pub(super) fn each(
     all: &[Installed],
     done: &str,

@@ -1,4 +1,4 @@
-//! A local directory, looked at and copied without following a link in it.
+//! Scans and copies a local directory, without following symlinks in it.
 
 use std::{
     ffi::CStr,
@@ -15,12 +15,12 @@ use rustix::fs::{
 use zot_host::extension::discover::shown;
 
 use super::super::{
-    contents::{Contents, ContentsError, Kind},
+    contents::{Contents, ContentsError, EntryKind},
     stage::Writer,
 };
 use crate::interrupt;
 
-/// Which file it was, and in which state: another one, or one written to since, differs.
+/// Identifies a file and its state. It changes if the file is replaced or written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -34,7 +34,7 @@ impl Stamp {
         clippy::unnecessary_cast,
         clippy::cast_sign_loss,
         clippy::cast_possible_wrap,
-        reason = "the types of these differ between systems"
+        reason = "these types differ between systems"
     )]
     fn of(stat: &Stat) -> Self {
         Self {
@@ -46,8 +46,8 @@ impl Stamp {
     }
 }
 
-/// Everything in a directory but `.git`, which is the author's and not the package's.
-pub(super) fn look(root: &Path) -> anyhow::Result<Contents<Stamp>> {
+/// Lists everything in a directory except `.git`, which is not part of the package.
+pub(super) fn scan(root: &Path) -> anyhow::Result<Contents<Stamp>> {
     let mut contents = Contents::new();
     let opened = open_directory(CWD, root).with_context(|| cannot_read("."))?;
     walk(&opened, "", &mut contents)?;
@@ -73,7 +73,7 @@ fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyho
         };
         let path = format!("{prefix}{text}");
         let kind = kind(folder, name, &path)?;
-        let is_directory = kind == Kind::Directory;
+        let is_directory = kind == EntryKind::Directory;
         contents.add(path.clone(), kind)?;
         if is_directory {
             let within = open_directory(folder, name).with_context(|| cannot_read(&path))?;
@@ -83,7 +83,7 @@ fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyho
     Ok(())
 }
 
-fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<Kind<Stamp>> {
+fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<EntryKind<Stamp>> {
     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(io::Error::from)
         .with_context(|| cannot_read(path))?;
@@ -95,8 +95,8 @@ fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<Kind<Stamp>
         .into())
     };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => Ok(Kind::Directory),
-        FileType::RegularFile => Ok(Kind::File {
+        FileType::Directory => Ok(EntryKind::Directory),
+        FileType::RegularFile => Ok(EntryKind::File {
             executable: stat.st_mode & 0o111 != 0,
             size: u64::try_from(stat.st_size).unwrap_or_default(),
             origin: Stamp::of(&stat),
@@ -106,7 +106,7 @@ fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<Kind<Stamp>
                 .map_err(io::Error::from)
                 .with_context(|| cannot_read(path))?;
             match target.into_string() {
-                Ok(target) => Ok(Kind::Link(target)),
+                Ok(target) => Ok(EntryKind::Link(target)),
                 Err(_) => Err(ContentsError::Name(path.to_owned()).into()),
             }
         }
@@ -116,13 +116,13 @@ fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<Kind<Stamp>
     }
 }
 
-/// Copies one file of a directory that was looked at, if it is still the one that was seen.
+/// Copies a scanned file, if it has not changed since the scan.
 pub(super) fn write(
     root: &Path,
-    (path, kind): (&str, &Kind<Stamp>),
+    (path, kind): (&str, &EntryKind<Stamp>),
     writer: &Writer,
 ) -> anyhow::Result<()> {
-    let Kind::File {
+    let EntryKind::File {
         executable,
         size,
         origin,
@@ -131,30 +131,31 @@ pub(super) fn write(
         return Ok(());
     };
     let file = open_beneath(root, path).with_context(|| cannot_read(path))?;
-    let is_seen = |file: &File| {
+    let is_unchanged = |file: &File| {
         let stat = fstat(file).map_err(io::Error::from)?;
         io::Result::Ok(
             FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
                 && Stamp::of(&stat) == *origin,
         )
     };
-    if !is_seen(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed while it was copied", shown::text(path));
+    if !is_unchanged(&file).with_context(|| cannot_read(path))? {
+        bail!("`{}` changed during the copy", shown::text(path));
     }
     writer.file(path, *executable, *size, &file)?;
-    if !is_seen(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed while it was copied", shown::text(path));
+    if !is_unchanged(&file).with_context(|| cannot_read(path))? {
+        bail!("`{}` changed during the copy", shown::text(path));
     }
     Ok(())
 }
 
-/// Opens a file name by name: a directory that became a link since leads nowhere.
+/// Opens a file one path component at a time, so that a directory replaced by a symlink is not
+/// followed.
 fn open_beneath(root: &Path, path: &str) -> io::Result<File> {
     let mut folder = open_directory(CWD, root)?;
     let mut names = path.split('/').peekable();
     while let Some(name) = names.next() {
         if names.peek().is_none() {
-            // Not blocking: a FIFO may have taken its place.
+            // Do not block: a FIFO may have replaced the file.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             return Ok(openat(&folder, name, flags, Mode::empty())?.into());
         }

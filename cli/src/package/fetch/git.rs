@@ -1,4 +1,4 @@
-//! A fetch on a thread of its own, which is left to itself when the user does not want to wait.
+//! Runs a fetch on its own thread, which is abandoned if the user interrupts it.
 
 use std::{
     fmt, fs,
@@ -20,17 +20,17 @@ use super::{
     progress::Progress,
     ref_in_words,
     refs::Found,
-    remote::{self, Brought, FetchError, Session, Shared},
+    remote::{self, FetchError, FetchedObjects, Session, Shared},
 };
 use crate::interrupt::{self, Interrupted};
 
 const TICK: Duration = Duration::from_millis(25);
-/// How long a thread that was told to stop is waited for.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long to wait for a cancelled thread.
+const CANCEL_GRACE: Duration = Duration::from_millis(500);
 
-/// A commit that is here now. Displayed, it says what it is and how it was got.
+/// A fetched commit. Its `Display` output says what it is and how it was fetched.
 #[derive(Debug)]
-pub(crate) struct Clone {
+pub(crate) struct FetchedCommit {
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
@@ -38,7 +38,7 @@ pub(crate) struct Clone {
     how: String,
 }
 
-impl fmt::Display for Clone {
+impl fmt::Display for FetchedCommit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = ref_in_words(self.found.kind, self.found.name.as_deref());
         let commit = self.commit.to_string();
@@ -51,24 +51,28 @@ impl fmt::Display for Clone {
     }
 }
 
-/// Fetches into a new repository at `own`; one on this disk is left where it is.
-pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::Result<Clone> {
-    let brought = {
+/// Fetches into a new repository at `own`. A repository on this disk is read in place.
+pub(super) fn fetch(
+    url: &GitUrl,
+    wanted: Option<&str>,
+    own: &Path,
+) -> anyhow::Result<FetchedCommit> {
+    let fetched = {
         let (wanted, place) = (wanted.map(ToOwned::to_owned), own.to_owned());
-        on_a_thread(url, move |url, shared| match url.local_path() {
+        on_thread(url, move |url, shared| match url.local_path() {
             Some(path) => local::fetch(&path, wanted.as_deref()),
             None => Session::open(url, &place, shared)?.fetch(wanted.as_deref()),
         })
-        // What it still writes to goes with the directory.
+        // An abandoned thread may still write there.
         .inspect_err(|_| drop(fs::remove_dir_all(own)))?
     };
-    let Brought {
+    let FetchedObjects {
         repository,
         found,
         commit,
         how,
-    } = brought;
-    Ok(Clone {
+    } = fetched;
+    Ok(FetchedCommit {
         repository,
         commit,
         notes: found.note.iter().cloned().collect(),
@@ -77,20 +81,23 @@ pub(super) fn fetch(url: &GitUrl, wanted: Option<&str>, own: &Path) -> anyhow::R
     })
 }
 
-/// Asks a server which commit a ref is at, without fetching it; `None` where it would have to be fetched to know.
+/// Asks a server for the commit of a ref, without fetching it. Returns `None` if only a fetch can
+/// tell.
 pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Option<String>> {
-    // Ours and not the thread's, which may be left behind.
-    let own = remote::stays(url).then(tempfile::tempdir).transpose()?;
+    // Owned here and not by the thread, which may be abandoned.
+    let own = remote::refuses_redirects(url)
+        .then(tempfile::tempdir)
+        .transpose()?;
     let place = own.as_ref().map(|own| own.path().to_owned());
     let wanted = wanted.map(ToOwned::to_owned);
-    let found = on_a_thread(url, move |url, shared| match url.local_path() {
+    let found = on_thread(url, move |url, shared| match url.local_path() {
         Some(path) => local::newest(&path, wanted.as_deref()),
         None => remote::newest(url, wanted.as_deref(), place.as_deref(), shared),
     })?;
     Ok(found.commit.map(|commit| commit.to_string()))
 }
 
-fn on_a_thread<T: Send + 'static>(
+fn on_thread<T: Send + 'static>(
     url: &GitUrl,
     work: impl FnOnce(&GitUrl, &Shared) -> Result<T, FetchError> + Send + 'static,
 ) -> anyhow::Result<T> {
@@ -99,7 +106,7 @@ fn on_a_thread<T: Send + 'static>(
     let (done, result) = channel();
     {
         let (url, shared) = (url.clone(), Arc::clone(&shared));
-        // Nobody waits for it where the user has left.
+        // The send fails if the user has interrupted the fetch.
         let work = move || drop(done.send(work(&url, &shared)));
         thread::Builder::new()
             .name("fetch".to_owned())
@@ -110,15 +117,15 @@ fn on_a_thread<T: Send + 'static>(
         match result.recv_timeout(TICK) {
             Ok(worked) => return Ok(worked?),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the fetch ended by itself"),
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the fetch thread panicked"),
         }
         if interrupt::check().is_err() {
-            shared.given_up.store(true, Ordering::Relaxed);
-            let _ = result.recv_timeout(FAREWELL);
+            shared.cancelled.store(true, Ordering::Relaxed);
+            let _ = result.recv_timeout(CANCEL_GRACE);
             return Err(Interrupted.into());
         }
-        if let Ok(arrived) = shared.arrived.lock() {
-            progress.show(*arrived);
+        if let Ok(received) = shared.received.lock() {
+            progress.show(*received);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a server is told who asks: by what the URL says, or by the user's ssh keys. No helper program is started.
+//! Authentication with the credentials in the URL or the user's ssh keys. Starts no helper program.
 
 use std::{env, path::PathBuf};
 
@@ -6,7 +6,7 @@ use git2::{Cred, CredentialType, Error, ErrorClass, ErrorCode};
 
 use super::super::url::{GitUrl, Scheme};
 
-/// Tries each way once: a server that says no for ever is not asked for ever.
+/// Tries each method once, so that a server cannot ask for ever.
 #[derive(Debug)]
 pub(super) struct Keys {
     scheme: Scheme,
@@ -24,7 +24,7 @@ impl Keys {
             .into_iter()
             .filter_map(|name| Some(ssh.as_ref()?.join(name)))
             .filter(|path| path.is_file());
-        // A token is often given as the user, with nothing for a password.
+        // A token is often given as the user, without a password.
         let password = url
             .password
             .clone()
@@ -38,7 +38,7 @@ impl Keys {
         }
     }
 
-    /// The next thing to try.
+    /// Returns the next credential to try.
     pub(super) fn next(&mut self, allowed: CredentialType) -> Result<Cred, Error> {
         let user = self.user.as_deref().unwrap_or("git");
         if allowed.contains(CredentialType::USERNAME) {
@@ -60,7 +60,7 @@ impl Keys {
         Err(Error::new(
             ErrorCode::Auth,
             ErrorClass::Callback,
-            "nothing more to try",
+            "no more credentials to try",
         ))
     }
 }

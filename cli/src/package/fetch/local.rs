@@ -1,8 +1,8 @@
-//! A repository on this disk, read where it is.
+//! Reads a repository on this disk in place.
 //!
-//! The library's own transport for these copies the whole history through memory, object by object and each of them whole:
-//! a repository of 4 MB can hold a file of 4 GiB. Here nothing is copied, and an object's size is known from its header
-//! before any of it is read.
+//! libgit2's local transport copies the whole history through memory, one complete object at a
+//! time, and a repository of 4 MB can hold a file of 4 GiB. This module copies nothing and checks
+//! the size in an object's header before reading it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use git2::{ObjectType, Oid, Repository, RepositoryOpenFlags};
 use super::{
     objects,
     refs::{self, Found, Head},
-    remote::{Brought, FetchError, commit_of, told},
+    remote::{FetchError, FetchedObjects, commit_of, fetch_error},
 };
 
-/// A tag may be one of a tag, and so on.
-const TAGS: usize = 16;
+/// How many nested tags to follow.
+const MAX_TAG_DEPTH: usize = 16;
 
-pub(super) fn fetch(path: &Path, wanted: Option<&str>) -> Result<Brought, FetchError> {
+pub(super) fn fetch(path: &Path, wanted: Option<&str>) -> Result<FetchedObjects, FetchError> {
     let repository = open(path)?;
     let found = refs::find(&heads(&repository)?, wanted)?;
     let commit = commit_of(&repository, &found, wanted)?;
-    Ok(Brought {
-        // Of a worktree, too, this is where the objects are.
+    Ok(FetchedObjects {
+        // For a worktree, this is where the objects are.
         repository: repository.commondir().to_owned(),
         found,
         commit,
@@ -30,25 +30,25 @@ pub(super) fn fetch(path: &Path, wanted: Option<&str>) -> Result<Brought, FetchE
     })
 }
 
-/// Which commit the user means now.
+/// Resolves the ref to its current commit.
 pub(super) fn newest(path: &Path, wanted: Option<&str>) -> Result<Found, FetchError> {
     Ok(refs::find(&heads(&open(path)?)?, wanted)?)
 }
 
 fn open(path: &Path) -> Result<Repository, FetchError> {
     let none: [PathBuf; 0] = [];
-    Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(told)
+    Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(fetch_error)
 }
 
-/// The refs, as a server would list them.
+/// Lists the refs as a server would.
 fn heads(repository: &Repository) -> Result<Vec<Head>, FetchError> {
     let mut heads = Vec::new();
-    for reference in repository.references().map_err(told)? {
-        let reference = reference.map_err(told)?;
+    for reference in repository.references().map_err(fetch_error)? {
+        let reference = reference.map_err(fetch_error)?;
         let Ok(name) = reference.name().map(ToOwned::to_owned) else {
             continue;
         };
-        // One that leads nowhere is not listed.
+        // Skip dangling refs.
         let Some(oid) = reference.resolve().ok().and_then(|it| it.target()) else {
             continue;
         };
@@ -56,7 +56,7 @@ fn heads(repository: &Repository) -> Result<Vec<Head>, FetchError> {
         heads.push(Head {
             name: name.clone(),
             oid,
-            stands_for: None,
+            symref: None,
         });
         if let Some(peeled) = tagged.map(|oid| peeled(repository, oid)).transpose()?
             && peeled != oid
@@ -64,7 +64,7 @@ fn heads(repository: &Repository) -> Result<Vec<Head>, FetchError> {
             heads.push(Head {
                 name: format!("{name}^{{}}"),
                 oid: peeled,
-                stands_for: None,
+                symref: None,
             });
         }
     }
@@ -72,29 +72,29 @@ fn heads(repository: &Repository) -> Result<Vec<Head>, FetchError> {
     if let Ok(head) = repository.find_reference("HEAD")
         && let Some(oid) = head.resolve().ok().and_then(|it| it.target())
     {
-        let stands_for = head.symbolic_target().ok().flatten().map(ToOwned::to_owned);
+        let symref = head.symbolic_target().ok().flatten().map(ToOwned::to_owned);
         let head = Head {
             name: "HEAD".to_owned(),
             oid,
-            stands_for,
+            symref,
         };
         heads.insert(0, head);
     }
     Ok(heads)
 }
 
-/// What an annotated tag is of; what is none is itself.
+/// Returns the target of an annotated tag, or the object itself if it is not a tag.
 pub(super) fn peeled(repository: &Repository, tag: Oid) -> Result<Oid, FetchError> {
-    let odb = repository.odb().map_err(told)?;
+    let odb = repository.odb().map_err(fetch_error)?;
     let mut oid = tag;
-    for _ in 0..TAGS {
+    for _ in 0..MAX_TAG_DEPTH {
         match odb.read_header(oid) {
             Ok((_, ObjectType::Tag)) => {}
-            // What is not there is missed when somebody wants it.
+            // A missing object is reported when it is used.
             _ => break,
         }
         objects::check_size(&odb, oid)?;
-        oid = repository.find_tag(oid).map_err(told)?.target_id();
+        oid = repository.find_tag(oid).map_err(fetch_error)?.target_id();
     }
     Ok(oid)
 }

@@ -1,5 +1,5 @@
-//! A commit's tree, counted from its objects and written without a checkout: no filter, no attribute, no hook, no
-//! submodule. What was committed is what is installed, byte by byte.
+//! Writes a commit's tree from its objects, without a checkout: no filters, attributes, hooks or
+//! submodules. The installed files are byte for byte what was committed.
 
 use anyhow::Context;
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
@@ -7,26 +7,27 @@ use zot_host::extension::discover::shown;
 
 use super::{
     super::{
-        contents::{Contents, ContentsError, Kind},
+        contents::{Contents, ContentsError, EntryKind},
         stage::Stage,
     },
-    git::Clone,
+    git::FetchedCommit,
     remote::FetchError,
     write,
 };
 use crate::interrupt;
 
-/// The modes that git gives to what is in a tree.
+/// File modes in a git tree.
 const EXECUTABLE: i32 = 0o100_755;
 const LINK: i32 = 0o120_000;
 const SUBMODULE: i32 = 0o160_000;
-/// More than a commit or a tag says, and than a directory of as many files as a package may have.
-const MOST_OBJECT_BYTES: usize = 8 * 1024 * 1024;
-/// More than any link says.
-const MOST_LINK_BYTES: usize = 4096;
+/// The maximum size of a commit, a tag or a directory. A directory of this size has more files
+/// than a package may have.
+const MAX_OBJECT_BYTES: usize = 8 * 1024 * 1024;
+/// The maximum length of a symlink's target.
+const MAX_LINK_BYTES: usize = 4096;
 
-/// Stages what was fetched, and gives what the user should know of it.
-pub(super) fn stage(clone: &Clone, stage: &Stage<'_>) -> anyhow::Result<Vec<String>> {
+/// Stages the fetched tree. Returns notes for the user.
+pub(super) fn stage(clone: &FetchedCommit, stage: &Stage<'_>) -> anyhow::Result<Vec<String>> {
     let repository = Repository::open_bare(&clone.repository)?;
     let odb = repository.odb()?;
     let commit = repository.find_commit(clone.commit)?;
@@ -46,7 +47,7 @@ pub(super) fn stage(clone: &Clone, stage: &Stage<'_>) -> anyhow::Result<Vec<Stri
     } = walk;
     contents.check()?;
     write(&contents, stage, |(path, kind), writer| {
-        let Kind::File {
+        let EntryKind::File {
             executable,
             size,
             origin,
@@ -61,15 +62,15 @@ pub(super) fn stage(clone: &Clone, stage: &Stage<'_>) -> anyhow::Result<Vec<Stri
     })?;
     let notes = submodules
         .iter()
-        .map(|path| format!("`{}` is a submodule, and was left out", shown::text(path)));
+        .map(|path| format!("skipped submodule `{}`", shown::text(path)));
     Ok(notes.collect())
 }
 
-/// Refuses what is no file and still too large to be read whole. A header says so, and is all that is read.
+/// Refuses an object that is too large to read into memory. Reads only its header.
 pub(super) fn check_size(odb: &Odb<'_>, id: Oid) -> Result<(), FetchError> {
     match odb.read_header(id) {
-        Ok((bytes, kind)) if bytes > MOST_OBJECT_BYTES => Err(FetchError::Object { kind, bytes }),
-        // What cannot be read is said by whoever reads it.
+        Ok((bytes, kind)) if bytes > MAX_OBJECT_BYTES => Err(FetchError::Object { kind, bytes }),
+        // An unreadable object is reported when it is read.
         _ => Ok(()),
     }
 }
@@ -82,10 +83,10 @@ struct Walk<'r> {
 }
 
 impl Walk<'_> {
-    /// So large a directory has too many files, without reading it.
+    /// Refuses a directory that must have too many files, without reading it.
     fn check_entries(&self, tree: Oid) -> Result<(), ContentsError> {
         match self.odb.read_header(tree) {
-            Ok((bytes, _)) if bytes > MOST_OBJECT_BYTES => Err(ContentsError::TooMany),
+            Ok((bytes, _)) if bytes > MAX_OBJECT_BYTES => Err(ContentsError::TooMany),
             _ => Ok(()),
         }
     }
@@ -97,7 +98,7 @@ impl Walk<'_> {
                 let name = String::from_utf8_lossy(entry.name_bytes());
                 return Err(ContentsError::Name(format!("{prefix}{name}")).into());
             };
-            // Git makes no such tree; somebody else may.
+            // Git never creates such a tree, but a malicious author can.
             if name.contains('/') {
                 return Err(ContentsError::Name(format!("{prefix}{name}")).into());
             }
@@ -111,7 +112,7 @@ impl Walk<'_> {
             let unreadable = || format!("cannot read `{}`", shown::text(&path));
             match entry.kind() {
                 Some(ObjectType::Tree) => {
-                    self.contents.add(path.clone(), Kind::Directory)?;
+                    self.contents.add(path.clone(), EntryKind::Directory)?;
                     self.check_entries(entry.id())?;
                     let within = self
                         .repository
@@ -126,7 +127,7 @@ impl Walk<'_> {
                     self.contents.add(path, kind)?;
                 }
                 _ => {
-                    let what = "thing of git's";
+                    let what = "git object of unknown type";
                     return Err(ContentsError::Special { path, what }.into());
                 }
             }
@@ -134,22 +135,22 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn blob(&self, id: Oid, mode: i32) -> anyhow::Result<Kind<Oid>> {
+    fn blob(&self, id: Oid, mode: i32) -> anyhow::Result<EntryKind<Oid>> {
         let (size, _) = self.odb.read_header(id)?;
         if mode != LINK {
-            return Ok(Kind::File {
+            return Ok(EntryKind::File {
                 executable: mode == EXECUTABLE,
                 size: size as u64,
                 origin: id,
             });
         }
-        if size > MOST_LINK_BYTES {
-            anyhow::bail!("a symlink that says more than a path can");
+        if size > MAX_LINK_BYTES {
+            anyhow::bail!("symlink target is too long");
         }
         let object = self.odb.read(id)?;
-        Ok(Kind::Link(
+        Ok(EntryKind::Link(
             str::from_utf8(object.data())
-                .context("a symlink that is not UTF-8")?
+                .context("symlink target is not valid UTF-8")?
                 .to_owned(),
         ))
     }

@@ -1,23 +1,23 @@
-//! How far a fetch is, on a terminal.
+//! Shows the progress of a fetch on a terminal.
 
 use std::{
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
 
-/// What takes less is not worth a line.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Delay before the progress line is shown.
+const DELAY: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
-/// How much of a pack has arrived.
+/// How much of a pack was received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Arrived {
+pub(super) struct Received {
     pub(super) objects: usize,
     pub(super) of: usize,
     pub(super) bytes: u64,
 }
 
-/// A line that is written over and goes in the end. Without a terminal there is none.
+/// A line that is overwritten in place and cleared on drop. Does nothing without a terminal.
 #[derive(Debug)]
 pub(super) struct Progress {
     shown: bool,
@@ -30,23 +30,23 @@ impl Progress {
     pub(super) fn new(what: String) -> Self {
         Self {
             shown: false,
-            next: Instant::now() + PATIENCE,
+            next: Instant::now() + DELAY,
             what,
             is_terminal: io::stderr().is_terminal(),
         }
     }
 
-    pub(super) fn show(&mut self, arrived: Arrived) {
+    pub(super) fn show(&mut self, received: Received) {
         if !self.is_terminal || Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + TICK;
         self.shown = true;
-        let Arrived { objects, of, .. } = arrived;
+        let Received { objects, of, .. } = received;
         let amount = if of == 0 {
             "waiting for the server".to_owned()
         } else {
-            format!("{objects}/{of} objects, {}", bytes(arrived.bytes))
+            format!("{objects}/{of} objects, {}", bytes(received.bytes))
         };
         let _ = write!(io::stderr(), "\r\x1b[K{}: {amount}", self.what);
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn sizes_read_well() {
+    fn sizes_have_one_decimal() {
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(1024), "1.0 KiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1023.9 KiB");

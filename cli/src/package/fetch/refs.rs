@@ -1,38 +1,39 @@
-//! Which of a server's refs the user means.
+//! Resolves a ref among those that a server lists.
 
 use git2::Oid;
 use zot_host::extension::discover::shown;
 
 use super::super::lock_file::RefKind;
 
-/// A ref as a server tells it.
+/// A ref in a server's list.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) name: String,
     pub(super) oid: Oid,
-    /// Of `HEAD`: the ref it stands for.
-    pub(super) stands_for: Option<String>,
+    /// For `HEAD`, the ref that it points to.
+    pub(super) symref: Option<String>,
 }
 
-/// What the user means.
+/// A resolved ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) kind: RefKind,
-    /// How people call it; `None` for a `HEAD` that is no branch.
+    /// Its short name; `None` for a detached `HEAD`.
     pub(crate) name: Option<String>,
     pub(super) want: Want,
-    /// The commit, where the server says it: a tag's is one further, and not all tell.
+    /// The commit, if the server's list says it. Not every server lists the commit of an annotated
+    /// tag.
     pub(crate) commit: Option<Oid>,
-    /// Something of the same name that was passed over.
+    /// A note about another ref with the same name.
     pub(crate) note: Option<String>,
 }
 
-/// What to ask the server for.
+/// What to request from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Want {
     Ref(String),
     Commit(Oid),
-    /// The first digits of a commit that no ref is at.
+    /// An abbreviated commit that no ref points to.
     Prefix(String),
 }
 
@@ -40,18 +41,18 @@ pub(super) enum Want {
 pub(super) enum RefError {
     #[error("the repository is empty")]
     Empty,
-    #[error("the repository does not say which branch is meant{0}")]
+    #[error("the repository has no default branch{0}")]
     NoHead(String),
-    #[error("there is no branch, tag or commit `{}`{hint}", shown::text(wanted))]
+    #[error("no branch, tag or commit named `{}`{hint}", shown::text(wanted))]
     Missing { wanted: String, hint: String },
-    #[error("more than one commit begins with `{0}`\nhint: give more of it")]
+    #[error("commit `{0}` is ambiguous\nhint: use more digits")]
     Ambiguous(String),
 }
 
-/// The fewest digits by which git knows a commit.
-const FEWEST_DIGITS: usize = 4;
-/// As many as git itself shows.
-const SURE_DIGITS: usize = 7;
+/// The minimum length of an abbreviated commit in git.
+const MIN_DIGITS: usize = 4;
+/// The length that git itself uses for abbreviated commits.
+const SHORT_DIGITS: usize = 7;
 
 pub(super) fn find(heads: &[Head], wanted: Option<&str>) -> Result<Found, RefError> {
     if heads.is_empty() {
@@ -77,7 +78,7 @@ pub(super) fn find(heads: &[Head], wanted: Option<&str>) -> Result<Found, RefErr
             commit: Some(peeled(heads, head)),
             note: there.next().map(|(_, other)| {
                 format!(
-                    "`{}` is a tag and a branch; the tag was taken (the branch is `{}`)",
+                    "`{}` is both a tag and a branch; using the tag (the branch is `{}`)",
                     shown::text(wanted),
                     shown::text(&other.name)
                 )
@@ -93,13 +94,13 @@ fn find_head(heads: &[Head]) -> Result<Found, RefError> {
         .find(|head| head.name == "HEAD")
         .ok_or_else(|| RefError::NoHead(hint(heads)))?;
     let branch = head
-        .stands_for
+        .symref
         .as_deref()
         .and_then(|name| name.strip_prefix("refs/heads/"));
     Ok(Found {
         kind: RefKind::Default,
         name: branch.map(ToOwned::to_owned),
-        want: Want::Ref(head.stands_for.clone().unwrap_or_else(|| "HEAD".to_owned())),
+        want: Want::Ref(head.symref.clone().unwrap_or_else(|| "HEAD".to_owned())),
         commit: Some(head.oid),
         note: None,
     })
@@ -107,7 +108,7 @@ fn find_head(heads: &[Head]) -> Result<Found, RefError> {
 
 fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
     let is_hex = wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_hex || !(FEWEST_DIGITS..=40).contains(&wanted.len()) {
+    if !is_hex || !(MIN_DIGITS..=40).contains(&wanted.len()) {
         return Err(RefError::Missing {
             wanted: wanted.to_owned(),
             hint: hint(heads),
@@ -121,7 +122,7 @@ fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
         commit,
         note: None,
     };
-    // Where a ref is at it, that can be had without the history.
+    // If a ref points to the commit, it can be fetched without the history.
     let mut at: Vec<&Head> = heads
         .iter()
         .filter(|head| !has_peeled(heads, head) && head.oid.to_string().starts_with(&digits))
@@ -137,8 +138,8 @@ fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
         };
         return Ok(found(want, Some(oid)));
     }
-    // That another commit begins alike is not to be feared from here on.
-    if digits.len() >= SURE_DIGITS
+    // With this many digits, a second match is unlikely.
+    if digits.len() >= SHORT_DIGITS
         && let [head] = at[..]
     {
         return Ok(found(by_ref(head), Some(head.oid)));
@@ -146,7 +147,7 @@ fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
     Ok(found(Want::Prefix(digits.clone()), None))
 }
 
-/// An annotated tag is an object of its own; the commit is told beside it.
+/// Returns the commit of an annotated tag, which the server lists next to it.
 fn peeled(heads: &[Head], head: &Head) -> Oid {
     let name = format!("{}^{{}}", head.name);
     heads
@@ -159,7 +160,7 @@ fn has_peeled(heads: &[Head], head: &Head) -> bool {
     peeled(heads, head) != head.oid
 }
 
-/// A few of the names there are.
+/// Lists a few of the available names.
 fn hint(heads: &[Head]) -> String {
     let names = heads.iter().filter_map(|head| {
         let name = head
@@ -173,11 +174,11 @@ fn hint(heads: &[Head]) -> String {
         [] => String::new(),
         [ref few @ .., _] if few.len() == 5 => {
             format!(
-                "\nhint: there are {} and others",
+                "\nhint: available refs include {}",
                 shown::text(&few.join(", "))
             )
         }
-        ref all => format!("\nhint: there is {}", shown::text(&all.join(", "))),
+        ref all => format!("\nhint: available refs: {}", shown::text(&all.join(", "))),
     }
 }
 
@@ -199,10 +200,10 @@ mod tests {
             ("refs/tags/v1^{}", 'd', None),
         ]
         .into_iter()
-        .map(|(name, digit, stands_for)| Head {
+        .map(|(name, digit, symref)| Head {
             name: name.to_owned(),
             oid: oid(digit),
-            stands_for: stands_for.map(ToOwned::to_owned),
+            symref: symref.map(ToOwned::to_owned),
         })
         .collect()
     }
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_a_ref_is_at_is_had_by_that_ref() {
+    fn a_commit_with_a_ref_is_fetched_by_that_ref() {
         let found = |wanted: &str| find(&heads(), Some(wanted)).unwrap().want;
         assert_eq!(found(&"d".repeat(40)), Want::Ref("refs/tags/v1".to_owned()));
         assert_eq!(found(&"1".repeat(40)), Want::Commit(oid('1')));
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_with_what_is_there() {
+    fn a_missing_ref_lists_available_ones() {
         for wanted in ["nothing", "abc", &"a".repeat(41)] {
             let error = find(&heads(), Some(wanted)).unwrap_err().to_string();
             assert!(error.contains("main, v1, beef"), "{error}");

@@ -1,4 +1,5 @@
-//! The conversation with a server: connect, see its refs, take one commit, or what leads to it.
+//! Talks to a git server: connects, lists refs, and fetches one commit or the history that leads to
+//! it.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,54 +18,54 @@ use zot_host::extension::discover::shown;
 
 use super::{
     super::{
-        contents::{MOST_BYTES, MOST_ENTRIES},
+        contents::{MAX_BYTES, MAX_ENTRIES},
         url::{GitUrl, Scheme},
     },
     key::Keys,
     local, objects,
-    progress::Arrived,
+    progress::Received,
     refs::{self, Found, Head, RefError, Want},
 };
 
-/// The most memory that is used while something is fetched, in bytes. The library unpacks what is stored as a difference
-/// in memory, and a few bytes can be the difference to gigabytes: that then fails instead. A package's largest file and what
-/// it differs from fit.
-const MEMORY: u64 = 768 * 1024 * 1024;
+/// The memory limit during a fetch, in bytes. libgit2 resolves deltas in memory, and a delta of a
+/// few bytes can expand to gigabytes; with the limit, that fails. It is enough for the largest file
+/// of a package and its delta base.
+const MAX_MEMORY: u64 = 768 * 1024 * 1024;
 /// How long a server may be silent.
-const SILENCE_MS: i32 = 30_000;
-/// Of one commit: every file, every directory, and the commit with its tags.
-const SHALLOW_OBJECTS: usize = MOST_ENTRIES + 16;
-/// Of a whole history, which may be longer than what is in it.
-const WHOLE_OBJECTS: usize = 1_000_000;
-const WHOLE_BYTES: u64 = 1024 * 1024 * 1024;
+const TIMEOUT_MS: i32 = 30_000;
+/// The limit for one commit: its files and directories, the commit, and its tags.
+const SHALLOW_OBJECTS: usize = MAX_ENTRIES + 16;
+/// The limits for a whole history, which can be larger than a single version.
+const HISTORY_OBJECTS: usize = 1_000_000;
+const HISTORY_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Why nothing came of it.
+/// Why a fetch failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
-    #[error("the server was silent for {} s", SILENCE_MS / 1000)]
-    Silent,
-    #[error("the server asks who you are, and did not take the answer\nhint: {0}")]
+    #[error("timed out: no response from the server for {} s", TIMEOUT_MS / 1000)]
+    Timeout,
+    #[error("authentication failed\nhint: {0}")]
     Auth(&'static str),
     #[error(
-        "the server could not prove who it is: {}\nhint: {hint}",
+        "cannot verify the server's identity: {}\nhint: {hint}",
         shown::text(message)
     )]
     Identity { message: String, hint: &'static str },
     #[error(transparent)]
     Ref(#[from] RefError),
-    #[error("it has more than {0} objects{1}")]
+    #[error("repository has more than {0} objects{1}")]
     TooMany(usize, &'static str),
-    #[error("it is larger than {} MiB{what}", bytes / (1024 * 1024))]
+    #[error("repository is larger than {} MiB{what}", bytes / (1024 * 1024))]
     TooLarge { bytes: u64, what: &'static str },
-    #[error("it has a {kind} of {} MiB", bytes / (1024 * 1024))]
+    #[error("repository contains a {kind} of {} MiB", bytes / (1024 * 1024))]
     Object { kind: ObjectType, bytes: usize },
-    #[error("given up")]
-    GivenUp,
+    #[error("cancelled")]
+    Cancelled,
     #[error("{}", one_line(.0))]
     Git(String),
 }
 
-/// What a server or the library says is not ours: it is told on one line, and nothing in it steers a terminal.
+/// Shortens a message from the server or libgit2 to one line and removes control characters.
 fn one_line(message: &str) -> String {
     let words: Vec<&str> = message.split_whitespace().collect();
     let text = words.join(" ");
@@ -72,27 +73,27 @@ fn one_line(message: &str) -> String {
     shown::text(&short).to_string()
 }
 
-/// What both threads see of a fetch.
+/// State shared between the fetch thread and the main thread.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    pub(super) arrived: Mutex<Arrived>,
-    /// Nobody waits for it any more.
-    pub(super) given_up: AtomicBool,
+    pub(super) received: Mutex<Received>,
+    /// Set when the user interrupts the fetch.
+    pub(super) cancelled: AtomicBool,
 }
 
-/// What a fetch brought.
+/// The result of a fetch.
 #[derive(Debug)]
-pub(super) struct Brought {
-    /// Where the objects are.
+pub(super) struct FetchedObjects {
+    /// The repository that holds the objects.
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
-    /// How it was got, in words.
+    /// How it was fetched, in words.
     pub(super) how: String,
 }
 
-/// From now on the library reads nobody's configuration, waits for no server longer than it should, and has only so much
-/// memory. All are settings of the whole process.
+/// Makes libgit2 ignore all git configuration, and sets its timeouts and a memory limit. These
+/// settings apply to the whole process.
 pub(super) fn set_up() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -104,33 +105,34 @@ pub(super) fn set_up() {
         ] {
             // SAFETY: called once, before any other thread uses the library.
             let set = unsafe { git2::opts::set_search_path(level, "") };
-            set.expect("an empty search path is one");
+            set.expect("an empty search path is valid");
         }
         let limit = getrlimit(Resource::Data);
-        let most = limit.maximum.map_or(MEMORY, |most| most.min(MEMORY));
+        let max = limit.maximum.map_or(MAX_MEMORY, |max| max.min(MAX_MEMORY));
         let limit = Rlimit {
-            current: Some(limit.current.map_or(most, |current| current.min(most))),
+            current: Some(limit.current.map_or(max, |current| current.min(max))),
             ..limit
         };
-        // A system without it has no such bound.
+        // Not every system supports this limit.
         let _ = setrlimit(Resource::Data, limit);
         // SAFETY: as above.
         let set = unsafe {
-            git2::opts::set_server_connect_timeout_in_milliseconds(SILENCE_MS)
-                .and_then(|()| git2::opts::set_server_timeout_in_milliseconds(SILENCE_MS))
+            git2::opts::set_server_connect_timeout_in_milliseconds(TIMEOUT_MS)
+                .and_then(|()| git2::opts::set_server_timeout_in_milliseconds(TIMEOUT_MS))
         };
-        set.expect("a positive number of milliseconds is a timeout");
+        set.expect("a positive timeout is valid");
     });
 }
 
-/// In the open, or with a password, nobody sends us elsewhere.
-pub(super) fn stays(url: &GitUrl) -> bool {
+/// Reports whether redirects are refused: for unencrypted connections and for URLs with
+/// credentials.
+pub(super) fn refuses_redirects(url: &GitUrl) -> bool {
     url.scheme == Scheme::Http || url.password.is_some() || url.user.is_some()
 }
 
-/// Which commit the user means now, where the server says it without more ado.
+/// Resolves the ref to its current commit, if the server's list of refs says it.
 ///
-/// One that [`stays`] needs a repository of its own, since only that has a setting for it.
+/// A URL that [`refuses_redirects`] needs its own repository, because that is where the setting is.
 pub(super) fn newest(
     url: &GitUrl,
     wanted: Option<&str>,
@@ -142,13 +144,13 @@ pub(super) fn newest(
         let session = Session::open(url, own, shared)?;
         heads(&mut session.remote()?, &mut keys)?
     } else {
-        let mut remote = Remote::create_detached(url.bare()).map_err(told)?;
+        let mut remote = Remote::create_detached(url.bare()).map_err(fetch_error)?;
         heads(&mut remote, &mut keys)?
     };
     Ok(refs::find(&heads, wanted)?)
 }
 
-/// A repository of the server, and an empty one of our own to fetch into.
+/// A connection to a server, and an empty local repository to fetch into.
 pub(super) struct Session<'s> {
     url: &'s GitUrl,
     shared: &'s Shared,
@@ -163,18 +165,18 @@ impl<'s> Session<'s> {
     ) -> Result<Self, FetchError> {
         let mut options = RepositoryInitOptions::new();
         options.bare(true).external_template(false);
-        let own = Repository::init_opts(own, &options).map_err(told)?;
-        if stays(url) {
-            let mut config = own.config().map_err(told)?;
+        let own = Repository::init_opts(own, &options).map_err(fetch_error)?;
+        if refuses_redirects(url) {
+            let mut config = own.config().map_err(fetch_error)?;
             config
                 .set_bool("http.followRedirects", false)
-                .map_err(told)?;
+                .map_err(fetch_error)?;
         }
         Ok(Self { url, shared, own })
     }
 
-    /// Fetches what the user means: one commit if that can be had, else the history that leads to it.
-    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<Brought, FetchError> {
+    /// Fetches a single commit if the server allows it, or else the history that leads to it.
+    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedObjects, FetchError> {
         let mut remote = self.remote()?;
         let mut keys = Keys::of(self.url);
         let heads = heads(&mut remote, &mut keys)?;
@@ -184,22 +186,22 @@ impl<'s> Session<'s> {
             Want::Commit(oid) => Some(format!("+{oid}:refs/zot/wanted")),
             Want::Prefix(_) => None,
         };
-        let mut why_whole = None;
+        let mut why_full = None;
         let mut shallow = false;
         if let Some(one) = &one {
             match self.download(&mut remote, &[one], Depth::One) {
                 Ok(()) => shallow = true,
                 Err(FetchError::Git(message)) if message.contains("shallow") => {
-                    why_whole = Some("the server does not give a part of it");
+                    why_full = Some("the server does not support shallow fetches");
                 }
-                // What exactly a server says to a commit it does not want to give is up to it.
+                // Servers report a commit that they refuse to send in different ways.
                 Err(FetchError::Git(_)) if matches!(found.want, Want::Commit(_)) => {
-                    why_whole = Some("the server gives no single commit that no ref is at");
+                    why_full = Some("the server does not send commits that no ref points to");
                 }
                 Err(error) => return Err(error),
             }
         } else {
-            why_whole = Some("the first digits of a commit are not known to the server");
+            why_full = Some("the server cannot look up an abbreviated commit");
         }
         if !shallow {
             let all = [
@@ -210,17 +212,17 @@ impl<'s> Session<'s> {
                 (Want::Ref(_), Some(one)) => vec![one.as_str()],
                 _ => all.to_vec(),
             };
-            // Another conversation: the first one may have ended anywhere.
+            // Use a new connection: the first one may have stopped in any state.
             self.download(&mut self.remote()?, &specs, Depth::All)?;
         }
         let commit = commit_of(&self.own, &found, wanted)?;
-        let commits = self.count_commits().map_err(told)?;
+        let commits = self.count_commits().map_err(fetch_error)?;
         let s = if commits == 1 { "" } else { "s" };
-        let how = match why_whole.filter(|_| !shallow) {
+        let how = match why_full.filter(|_| !shallow) {
             None => format!("shallow: {commits} commit{s}"),
-            Some(why) => format!("whole: {commits} commit{s}, since {why}"),
+            Some(why) => format!("full history: {commits} commit{s}, because {why}"),
         };
-        Ok(Brought {
+        Ok(FetchedObjects {
             repository: self.own.path().to_owned(),
             found,
             commit,
@@ -229,7 +231,9 @@ impl<'s> Session<'s> {
     }
 
     fn remote(&self) -> Result<Remote<'_>, FetchError> {
-        self.own.remote_anonymous(self.url.bare()).map_err(told)
+        self.own
+            .remote_anonymous(self.url.bare())
+            .map_err(fetch_error)
     }
 
     fn download(
@@ -243,16 +247,16 @@ impl<'s> Session<'s> {
         let mut keys = Keys::of(self.url);
         let mut callbacks = callbacks(&mut keys);
         callbacks.transfer_progress(|progress| {
-            let arrived = Arrived {
+            let received = Received {
                 objects: progress.received_objects(),
                 of: progress.total_objects(),
                 bytes: progress.received_bytes() as u64,
             };
-            if let Ok(mut seen) = self.shared.arrived.lock() {
-                *seen = arrived;
+            if let Ok(mut seen) = self.shared.received.lock() {
+                *seen = received;
             }
-            refused = depth.refuses(arrived);
-            refused.is_none() && !self.shared.given_up.load(Ordering::Relaxed)
+            refused = depth.refuses(received);
+            refused.is_none() && !self.shared.cancelled.load(Ordering::Relaxed)
         });
         let mut options = FetchOptions::new();
         options
@@ -267,10 +271,10 @@ impl<'s> Session<'s> {
         drop(options);
         match (downloaded, refused) {
             (_, Some(refused)) => Err(refused),
-            (Err(_), None) if self.shared.given_up.load(Ordering::Relaxed) => {
-                Err(FetchError::GivenUp)
+            (Err(_), None) if self.shared.cancelled.load(Ordering::Relaxed) => {
+                Err(FetchError::Cancelled)
             }
-            (downloaded, None) => downloaded.map_err(told),
+            (downloaded, None) => downloaded.map_err(fetch_error),
         }
     }
 
@@ -286,7 +290,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// The commit that was meant, among what is in a repository.
+/// Finds the requested commit in a repository.
 pub(super) fn commit_of(
     repository: &Repository,
     found: &Found,
@@ -298,10 +302,10 @@ pub(super) fn commit_of(
             hint: String::new(),
         })
     };
-    let odb = repository.odb().map_err(told)?;
+    let odb = repository.odb().map_err(fetch_error)?;
     let oid = match (&found.want, found.commit) {
         (Want::Prefix(digits), _) => {
-            let prefix = Oid::from_str(digits).map_err(told)?;
+            let prefix = Oid::from_str(digits).map_err(fetch_error)?;
             odb.exists_prefix(prefix, digits.len())
                 .map_err(|error| match error.code() {
                     ErrorCode::Ambiguous => RefError::Ambiguous(digits.clone()).into(),
@@ -312,7 +316,7 @@ pub(super) fn commit_of(
         (_, None) => return Err(missing(Error::from_str(""))),
     };
     let oid = local::peeled(repository, oid)?;
-    // Before any of it is read.
+    // Check the size before reading the object.
     objects::check_size(&odb, oid)?;
     Ok(repository.find_commit(oid).map_err(missing)?.id())
 }
@@ -324,15 +328,15 @@ enum Depth {
 }
 
 impl Depth {
-    fn refuses(self, arrived: Arrived) -> Option<FetchError> {
+    fn refuses(self, received: Received) -> Option<FetchError> {
         let (objects, bytes, what) = match self {
-            // What a package may have at the most, before it is even here.
-            Self::One => (SHALLOW_OBJECTS, MOST_BYTES, ""),
-            Self::All => (WHOLE_OBJECTS, WHOLE_BYTES, " with its history"),
+            // The limits of a package, checked during the download.
+            Self::One => (SHALLOW_OBJECTS, MAX_BYTES, ""),
+            Self::All => (HISTORY_OBJECTS, HISTORY_BYTES, " with its history"),
         };
-        if arrived.of > objects {
+        if received.of > objects {
             Some(FetchError::TooMany(objects, what))
-        } else if arrived.bytes > bytes {
+        } else if received.bytes > bytes {
             Some(FetchError::TooLarge { bytes, what })
         } else {
             None
@@ -346,7 +350,7 @@ fn callbacks(keys: &mut Keys) -> RemoteCallbacks<'_> {
     callbacks
 }
 
-/// What the environment says; there is no configuration that could say it.
+/// Uses the proxy from the environment; no git configuration is read.
 fn proxy<'p>() -> ProxyOptions<'p> {
     let mut proxy = ProxyOptions::new();
     proxy.auto();
@@ -360,39 +364,39 @@ fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchErr
             let heads = connection.list()?.iter().map(|head| Head {
                 name: head.name().to_owned(),
                 oid: head.oid(),
-                stands_for: head.symref_target().map(ToOwned::to_owned),
+                symref: head.symref_target().map(ToOwned::to_owned),
             });
             Ok(heads.collect())
         })
-        .map_err(told)
+        .map_err(fetch_error)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-pub(super) fn told(error: Error) -> FetchError {
+#[expect(clippy::needless_pass_by_value, reason = "signature for `map_err`")]
+pub(super) fn fetch_error(error: Error) -> FetchError {
     match (error.code(), error.class()) {
-        (ErrorCode::Timeout, _) => FetchError::Silent,
+        (ErrorCode::Timeout, _) => FetchError::Timeout,
         (_, ErrorClass::NoMemory) => FetchError::TooLarge {
-            bytes: MEMORY,
+            bytes: MAX_MEMORY,
             what: " unpacked",
         },
-        (ErrorCode::Auth, ErrorClass::Ssh) => {
-            FetchError::Auth("is your key in the agent (`ssh-add -l`), and known to the server?")
-        }
+        (ErrorCode::Auth, ErrorClass::Ssh) => FetchError::Auth(
+            "check that your key is in the agent (`ssh-add -l`) and that the server accepts it",
+        ),
         (ErrorCode::Auth, _) => FetchError::Auth(
-            "is the URL right? for a private one use ssh, or clone it and install the directory",
+            "check the URL; for a private repository use ssh, or clone it and install the directory",
         ),
         (ErrorCode::Certificate, ErrorClass::Ssh) => FetchError::Identity {
             message: error.message().to_owned(),
-            hint: "connect once with `ssh`, which asks about the server's key",
+            hint: "connect once with `ssh` to accept the server's key",
         },
         (ErrorCode::Certificate, _) => FetchError::Identity {
             message: error.message().to_owned(),
-            hint: "SSL_CERT_FILE names the certificates to trust",
+            hint: "set SSL_CERT_FILE to the certificates to trust",
         },
         _ if error.message().contains("authentication replays") => {
-            FetchError::Auth("is the URL right? for a private one use ssh")
+            FetchError::Auth("check the URL; for a private repository use ssh")
         }
-        _ if error.message().contains("timed out") => FetchError::Silent,
+        _ if error.message().contains("timed out") => FetchError::Timeout,
         _ => FetchError::Git(error.message().to_owned()),
     }
 }

@@ -9,7 +9,7 @@ use zot_protocol::Trust;
 
 use super::App;
 use crate::{
-    package::may,
+    package::permission_summary,
     tui::{
         message::{AfterTrust, Message},
         state::{Level, UntrustedExtension},
@@ -68,10 +68,10 @@ fn untrusted(search: &Search) -> Vec<UntrustedExtension> {
         }
         let seen = untrusted.seen.as_ref()?;
         let manifest = &extension.manifest;
-        let permissions: Vec<String> = may::lines(manifest)
+        let permissions: Vec<String> = permission_summary::lines(manifest)
             .into_iter()
             .map(|(kind, what)| match kind {
-                "may" | "rights" => what,
+                "rights" => what,
                 kind => format!("{kind} {what}"),
             })
             .collect();

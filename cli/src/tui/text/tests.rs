@@ -77,7 +77,7 @@ fn assert_fits(lines: &[Line<'_>], columns: u16) -> Result<(), TestCaseError> {
             prop_assert!(
                 !span
                     .content
-                    .contains(|it: char| it.is_control() || clean::is_unseen(it)),
+                    .contains(|it: char| it.is_control() || clean::is_invisible(it)),
                 "{span:?}"
             );
         }

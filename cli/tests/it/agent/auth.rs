@@ -31,7 +31,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
     let ran = set(&world, &["openai", "--base-url", &url], &format!("{KEY}\n"));
     assert_eq!(
         (ran.code, &*ran.out),
-        (Some(0), "kept the key of openai\n"),
+        (Some(0), "saved API key for openai\n"),
         "{ran:#?}"
     );
     assert_eq!(model.asked().len(), 1, "it was tried once");
@@ -43,7 +43,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
     let ran = world.zot(&["auth", "list"]);
     assert_eq!(
         (ran.code, &*ran.out),
-        (Some(0), "openai  kept here\n"),
+        (Some(0), "openai  saved\n"),
         "{ran:#?}"
     );
     // Without a provider named, it is the one there is a key for.
@@ -54,7 +54,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
     let ran = world.zot(&["auth", "remove", "openai"]);
     assert_eq!(
         (ran.code, &*ran.out),
-        (Some(0), "forgot the key of openai\n")
+        (Some(0), "removed API key for openai\n")
     );
     let ran = world.zot(&["auth", "remove", "openai"]);
     assert_eq!(ran.code, Some(1));
@@ -71,8 +71,8 @@ fn a_key_that_is_not_accepted_is_not_kept() {
     let ran = set(&world, &["openai", "--base-url", &url], KEY);
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));
     assert!(
-        ran.err.starts_with("error: the key was not kept: ")
-            && ran.err.contains("\nhint: --no-check"),
+        ran.err.starts_with("error: API key not saved: ")
+            && ran.err.contains("\nhint: use --no-check"),
         "{}",
         ran.err
     );
@@ -89,7 +89,7 @@ fn what_is_no_provider_or_no_key_is_refused() {
     let ran = set(&world, &["nosuch"], KEY);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.err.contains("`nosuch`") && ran.err.contains("hint: one of anthropic"),
+        ran.err.contains("`nosuch`") && ran.err.contains("hint: use one of anthropic"),
         "{}",
         ran.err
     );

@@ -146,7 +146,7 @@ fn an_update_keeps_the_data_and_another_source_asks() {
     let args = ["ext", "install", &third, "--force"];
     let ran = terminal::zot(&world, 200, &["y", "y"], &args);
     assert!(
-        ran.out.contains("let this notes have it? [y/N]"),
+        ran.out.contains("give this data to the new notes? [y/N]"),
         "{ran:#?}"
     );
     run(&world, &[]);

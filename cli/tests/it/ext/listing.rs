@@ -114,7 +114,7 @@ fn nothing_is_said_with_what_to_do() {
     let ran = world.ext(&["list"]);
     assert!(
         ran.out
-            .starts_with("no extensions are installed\nhint: zot ext install ")
+            .starts_with("no extensions installed\nhint: zot ext install ")
     );
     assert_eq!(
         world.ext(&["list", "--json"]).out,

@@ -34,7 +34,7 @@ fn data_survives_removal() {
     assert_eq!(
         out,
         format!(
-            "✓ removed guard (global)\n  what it had kept is still in {} (--purge takes it too)\n",
+            "✓ removed guard (global)\n  kept its data in {} (use --purge to delete it)\n",
             world.path("zot/extension-data/guard").display()
         )
     );
@@ -51,7 +51,7 @@ fn data_survives_removal() {
 fn purge_takes_it() {
     let world = world_with_data();
     let out = world.ext(&["remove", "guard", "--purge"]).out;
-    assert_eq!(out, "✓ removed guard (global)\n  and what it had kept\n");
+    assert_eq!(out, "✓ removed guard (global)\n  removed its data\n");
     assert!(!world.path("zot/extension-data/guard").exists());
     assert!(!world.path("zot/logs/ext-guard.log").exists());
     assert!(!world.path("zot/logs/ext-guard.log.1").exists());
@@ -71,7 +71,7 @@ fn what_was_never_used_is_not_kept() {
     // Of one that has left nothing but a log, that is taken.
     world.ext(&["install", "../guard"]);
     let out = world.ext(&["remove", "guard", "--purge"]).out;
-    assert_eq!(out, "✓ removed guard (global)\n  and what it had kept\n");
+    assert_eq!(out, "✓ removed guard (global)\n  removed its data\n");
     assert!(!world.path("zot/logs/ext-guard.log").exists());
 }
 

@@ -36,7 +36,7 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
                 let start = Instant::now();
                 let error = world.refused(&["install", url]);
                 assert!(
-                    error.ends_with("the server was silent for 30 s\n"),
+                    error.ends_with("timed out: no response from the server for 30 s\n"),
                     "{url}: {error}"
                 );
                 let took = start.elapsed();
@@ -72,10 +72,7 @@ fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
     let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
     for url in [server.url("guard"), with_password] {
         let error = world.refused(&["install", &url]);
-        assert!(
-            error.contains("the server asks who you are, and did not take the answer\nhint: "),
-            "{error}"
-        );
+        assert!(error.contains("authentication failed\nhint: "), "{error}");
         assert!(!error.contains("canary"), "{error}");
     }
     assert!(server.requests().len() < 10, "{:?}", server.requests());
@@ -190,11 +187,11 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let url = format!("https://127.0.0.1:{}/guard/.git", tls.port);
     let error = world.refused(&["install", &url]);
     assert!(
-        error.contains("the server could not prove who it is: "),
+        error.contains("cannot verify the server's identity: "),
         "{error}"
     );
     assert!(
-        error.ends_with("hint: SSL_CERT_FILE names the certificates to trust\n"),
+        error.ends_with("hint: set SSL_CERT_FILE to the certificates to trust\n"),
         "{error}"
     );
     assert_eq!(server.requests(), Vec::<String>::new());
@@ -237,7 +234,7 @@ fn what_is_reached_in_the_open_is_on_this_machine() {
     for url in ["http://192.0.2.1/guard", "git://example.invalid/guard"] {
         let error = world.refused(&["install", url]);
         assert!(
-            error.contains("hint: use https, or --allow-insecure"),
+            error.contains("hint: use https, or pass --allow-insecure"),
             "{error}"
         );
     }

@@ -26,7 +26,7 @@ fn disabling_changes_one_value_and_is_no_change_of_the_copy() {
     assert_eq!(fs::read_to_string(&manifest).unwrap(), expected);
     assert_eq!(
         world.ext(&["disable", "guard"]).out,
-        "✓ guard is disabled already (global)\n"
+        "✓ guard is already disabled (global)\n"
     );
     world.ext(&["enable", "guard"]);
     assert_eq!(world.listed("guard")["state"], "enabled");
@@ -72,7 +72,7 @@ fn what_the_package_says_holds_until_then() {
     package::write_with(&world.work().join("guard"), &manifest);
     let out = world.ext(&["install", "guard"]).out;
     assert!(
-        out.ends_with("  it is disabled; `zot ext enable guard` switches it on\n"),
+        out.ends_with("  disabled; run `zot ext enable guard` to enable it\n"),
         "{out}"
     );
 }
@@ -95,16 +95,13 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
     world.ext(&["install", "../guard", "--project"]);
     for verb in ["disable", "enable", "remove", "update"] {
         let error = world.refused(&[verb, "guard"]);
-        assert!(
-            error.contains("`guard` means more than one extension:"),
-            "{error}"
-        );
+        assert!(error.contains("`guard` is ambiguous:"), "{error}");
         assert!(
             error.contains("work/.zot/extensions/guard (project)\n"),
             "{error}"
         );
         assert!(error.contains("zot/extensions/guard (global)\n"), "{error}");
-        assert!(error.contains("hint: say --project or --global"), "{error}");
+        assert!(error.contains("hint: use --project or --global"), "{error}");
     }
     world.ext(&["disable", "guard", "--global"]);
     world.ext(&["disable", ".zot/extensions/guard"]);
@@ -130,10 +127,10 @@ fn a_broken_one_can_be_removed_but_not_switched() {
     let error = world.refused(&["enable", "wether"]);
     assert!(error.ends_with("hint: did you mean weather?\n"), "{error}");
     let error = world.refused(&["enable", "weather", "--project"]);
-    assert!(error.ends_with("hint: there is a global one\n"), "{error}");
-    let error = world.refused(&["enable", "nothing"]);
     assert!(
-        error.contains("no extension is called `nothing`"),
+        error.ends_with("hint: there is one in the global scope\n"),
         "{error}"
     );
+    let error = world.refused(&["enable", "nothing"]);
+    assert!(error.contains("no extension named `nothing`"), "{error}");
 }

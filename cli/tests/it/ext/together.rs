@@ -34,7 +34,7 @@ fn a_second_one_waits_and_says_for_whom() {
     assert_eq!(
         said,
         format!(
-            "waiting for another zot that changes `{}`, pid {}\n",
+            "waiting for another zot process to finish with `{}`, pid {}\n",
             world.path("zot/extensions").display(),
             first.id()
         )
@@ -76,7 +76,7 @@ fn failures_beside_each_other_are_their_own() {
             assert_eq!(ran.code, Some(expected), "{ran:?}");
             assert_eq!(
                 index == 5,
-                !ran.err.contains("it has no extension.json"),
+                !ran.err.contains("extension.json not found"),
                 "{ran:?}"
             );
         }

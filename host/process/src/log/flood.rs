@@ -1,9 +1,10 @@
 use std::time::{Duration, Instant};
 
-/// Leaves lines out that come too fast, and counts them.
+/// Drops lines that arrive too fast, and counts them.
 ///
-/// It is a bucket of bytes that fills at `rate` up to `burst`. Once a line did not fit, all are left out until a
-/// quarter of the bucket is full again: else a steady flood would be written as single lines between counts.
+/// A token bucket of bytes that fills at `rate` up to `burst`. After a line did not fit, all lines
+/// are dropped until a quarter of the bucket is full again; otherwise a steady flood would be
+/// written as single lines between counts.
 #[derive(Debug)]
 pub(super) struct Flood {
     burst: u64,
@@ -24,7 +25,7 @@ impl Flood {
         }
     }
 
-    /// Adds the line to `out`, or leaves it out.
+    /// Appends the line to `out`, or drops it.
     pub(super) fn pass(&mut self, line: &[u8], now: Instant, out: &mut Vec<u8>) {
         self.fill(now);
         let size = line.len() as u64;
@@ -38,7 +39,7 @@ impl Flood {
         out.extend_from_slice(line);
     }
 
-    /// Says how many lines were left out, if any were.
+    /// Writes how many lines were dropped, if any.
     pub(super) fn report(&mut self, out: &mut Vec<u8>) {
         match std::mem::take(&mut self.left_out) {
             0 => {}
@@ -47,13 +48,13 @@ impl Flood {
         }
     }
 
-    /// How many lines have been left out and not been reported.
+    /// The number of dropped lines that were not reported yet.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }
 
     fn fill(&mut self, now: Instant) {
-        // Whole bytes only, and the time that made them: what a byte still lacks is not lost.
+        // Count whole bytes and the time they took, so that fractions are not lost.
         let passed = now.saturating_duration_since(self.filled);
         let bytes = u128::from(self.rate) * passed.as_nanos() / 1_000_000_000;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);

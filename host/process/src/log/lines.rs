@@ -1,10 +1,10 @@
-/// Cuts a stream of bytes into lines of bounded length, in bounded memory.
+/// Splits a stream of bytes into lines of bounded length, in bounded memory.
 #[derive(Debug)]
 pub(super) struct Lines {
     longest: usize,
-    /// The line that has begun, without what is left out of it.
+    /// The incomplete line, without what was truncated.
     begun: Vec<u8>,
-    /// How many of its bytes were left out.
+    /// How many of its bytes were truncated.
     left_out: u64,
 }
 
@@ -17,7 +17,7 @@ impl Lines {
         }
     }
 
-    /// Gives each line that the bytes complete, its newline included.
+    /// Emits each line that the bytes complete, including its newline.
     pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8])) {
         for piece in bytes.split_inclusive(|&b| b == b'\n') {
             match piece.strip_suffix(b"\n") {
@@ -30,14 +30,14 @@ impl Lines {
         }
     }
 
-    /// Gives a last line that has no newline.
+    /// Emits a last line that has no newline.
     pub(super) fn finish(&mut self, each: impl FnMut(&[u8])) {
         if !self.begun.is_empty() || self.left_out > 0 {
             self.complete(each);
         }
     }
 
-    /// Writes a line that does not come from the stream, bounded like the others.
+    /// Writes a line that does not come from the stream, with the same length limit.
     pub(super) fn whole(&self, line: &[u8], out: &mut Vec<u8>) {
         let mut lines = Self::new(self.longest);
         lines.grow(line);

@@ -5,19 +5,20 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::LogFile;
 
-/// How much is read at once from one who says much, and so all the memory that a stream costs, besides one line and the tail.
+/// The buffer size for a stream with much output, which bounds its memory besides one line and the
+/// tail.
 const CHUNK: usize = 64 << 10;
-/// How much from one who does not, as most never do.
+/// The buffer size for other streams, which is nearly all of them.
 const SMALL_CHUNK: usize = 2 << 10;
 
-/// After this long without a byte a flood counts as over.
+/// A flood ends after this long without output.
 const CALM: Duration = Duration::from_secs(1);
 
-/// Moves a stream, a process's standard error, to a log until it ends.
+/// Copies a stream, such as a process's standard error, to a log until it ends.
 ///
-/// It goes on reading whether or not the log can be written, so that the process never blocks on a full pipe. Run it
-/// as a task. The stream ends when the last process that holds it has ended or closed it, which may be later than the
-/// exit of the process itself, or earlier. Needs a runtime with timers.
+/// Keeps reading even if the log cannot be written, so that the process never blocks on a full
+/// pipe. Run it as a task. The stream ends when the last process that holds it exits or closes it,
+/// which may be before or after the process itself exits. Needs a runtime with timers.
 pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
     let mut chunk = vec![0; SMALL_CHUNK];
     let mut flooded = false;
@@ -60,7 +61,7 @@ pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
     blocking(log, LogFile::finish).await;
 }
 
-/// Writes where it may block. `None` when the runtime is shutting down.
+/// Writes on a thread that may block. Returns `None` if the runtime is shutting down.
 async fn blocking<T: Send + 'static>(
     log: &LogFile,
     write: impl FnOnce(&LogFile) -> T + Send + 'static,

@@ -26,7 +26,7 @@ impl Tail {
         self.bytes.extend(new);
     }
 
-    /// As text, without blanks around it, from the start of a line if it holds one.
+    /// Returns trimmed text, from the start of a line if it contains one.
     pub(super) fn text(&self) -> String {
         let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         let text = bytes.trim_ascii_end();

@@ -1,4 +1,4 @@
-//! The list for programs. Fields may be added; those that are here stay what they are (docs/packages.md).
+//! `zot ext list --json`. Fields may be added; existing ones never change (see docs/packages.md).
 
 use serde_json::{Value, json};
 use zot_host::{

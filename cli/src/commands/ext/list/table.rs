@@ -1,4 +1,4 @@
-//! The list for people: a line each, and below it what there is to say.
+//! `zot ext list`: a table with details below each row.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
@@ -8,15 +8,15 @@ use zot_host::{
 
 use zot_process::Support;
 
-use crate::{output::Style, package::installed::Installed, registers};
+use crate::{output::Style, package::installed::Installed, registration_summary};
 
 const HEADINGS: [&str; 5] = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"];
-/// Where there is nothing to say.
+/// Shown for a missing value.
 const NONE: &str = "–";
-/// Two between columns.
+/// The space between columns.
 const GAP: &str = "  ";
 
-/// `columns` wide where that is known; else every line is as long as it is.
+/// Formats the table, fitted to `columns` if given.
 pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> String {
     let style = Style::of_stdout();
     let rows: Vec<[String; 5]> = all.iter().map(row).collect();
@@ -26,10 +26,10 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
             *width = cell.width().max(*width);
         }
     }
-    // A version is free text; the name and the state are what is looked for.
+    // Limit the version, which is free text, to leave room for the name and the state.
     widths[1] = widths[1].min(16);
-    let fit = |text: &str| fitted(text, columns);
-    // Where the sources are too long for a column, each has a line: its end is the commit.
+    let fit = |text: &str| truncated(text, columns);
+    // If a source is too long for its column, give each its own line: it ends with the commit.
     let in_column = columns.is_none_or(|columns| {
         let mut lines = rows.iter().map(|row| line(row, &widths));
         lines.all(|line| line.width() <= columns)
@@ -69,7 +69,7 @@ fn row(it: &Installed) -> [String; 5] {
         .as_ref()
         .and_then(|manifest| manifest.version.as_deref())
         .unwrap_or(NONE);
-    let source = match (&it.entry, it.leads_to()) {
+    let source = match (&it.entry, it.link_target()) {
         (Some(entry), _) => entry.source.to_string(),
         (None, Some(target)) => format!("link to {}", shown::path(&target)),
         (None, None) => NONE.to_owned(),
@@ -89,7 +89,7 @@ fn line(cells: &[String], widths: &[usize]) -> String {
         if index + 1 == cells.len() {
             text.push_str(cell);
         } else {
-            let cell = fitted(cell, Some(*width));
+            let cell = truncated(cell, Some(*width));
             let space = " ".repeat(width - cell.width());
             text.push_str(&format!("{cell}{space}{GAP}"));
         }
@@ -111,32 +111,32 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
         let report = PermissionReport::of(manifest, Support::probe());
         details.push(match &report.declared {
             Some(_) => format!("rights: {}", shown::text(&report.to_string())),
-            None => "rights: all of yours, since it declares no permissions".to_owned(),
+            None => "rights: unrestricted (declares no permissions)".to_owned(),
         });
     }
-    if let Some((path, owner)) = it.data_apart(home) {
+    if let Some((path, owner)) = it.separate_data(home) {
         let path = shown::path(&path);
         details.push(format!(
-            "data: {path}, since that of its name belongs to {owner}"
+            "data: {path} (the default directory belongs to {owner})"
         ));
     }
     let known = it.last_known(home);
-    details.extend(known.as_ref().and_then(registers::in_a_line));
+    details.extend(known.as_ref().and_then(registration_summary::one_line));
     details
 }
 
-/// On as many lines as it takes, up to a few: the last one may be longer.
+/// Wraps text to a few lines. The last line may be longer than `columns`.
 fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
-    const MOST_LINES: usize = 4;
+    const MAX_LINES: usize = 4;
     let Some(columns) = columns else {
         return vec![text.to_owned()];
     };
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let count = lines.len();
-        let line = lines.last_mut().expect("there is one from the start");
+        let line = lines.last_mut().expect("starts with one line");
         let fits = line.width() + 1 + word.width() <= columns;
-        if line.is_empty() || fits || count == MOST_LINES {
+        if line.is_empty() || fits || count == MAX_LINES {
             if !line.is_empty() {
                 line.push(' ');
             }
@@ -148,31 +148,31 @@ fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// Cut off where the terminal ends, with a sign that there was more.
-fn fitted(text: &str, columns: Option<usize>) -> String {
+/// Truncates text to the width of the terminal, with an ellipsis.
+fn truncated(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns.filter(|columns| text.width() > *columns) else {
         return text.to_owned();
     };
     let mut left = columns.saturating_sub(1);
-    let mut fitted = String::new();
+    let mut truncated = String::new();
     for char in text.chars() {
         let width = char.width().unwrap_or(0);
         if width > left {
             break;
         }
         left -= width;
-        fitted.push(char);
+        truncated.push(char);
     }
-    fitted.push('…');
-    fitted
+    truncated.push('…');
+    truncated
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{fitted, wrapped};
+    use super::{truncated, wrapped};
 
     #[test]
-    fn what_is_long_goes_on_below() {
+    fn long_text_wraps() {
         assert_eq!(wrapped("one two three", None), ["one two three"]);
         assert_eq!(wrapped("one two three", Some(7)), ["one two", "  three"]);
         let lines = wrapped("a b c d e f g h", Some(3));
@@ -180,10 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_where_the_terminal_does() {
-        assert_eq!(fitted("weather", Some(7)), "weather");
-        assert_eq!(fitted("weather", Some(5)), "weat…");
-        assert_eq!(fitted("天気予報", Some(6)), "天気…");
-        assert_eq!(fitted("weather", None), "weather");
+    fn a_line_is_truncated_to_the_terminal_width() {
+        assert_eq!(truncated("weather", Some(7)), "weather");
+        assert_eq!(truncated("weather", Some(5)), "weat…");
+        assert_eq!(truncated("天気予報", Some(6)), "天気…");
+        assert_eq!(truncated("weather", None), "weather");
     }
 }

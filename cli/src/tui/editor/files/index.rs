@@ -148,7 +148,7 @@ impl Walk<'_> {
 fn relative(root: &Path, path: &Path, is_dir: bool) -> Option<Box<str>> {
     let path = path.strip_prefix(root).ok()?.to_str()?;
     let is_fit =
-        !path.is_empty() && !path.contains(|it: char| it.is_control() || clean::is_unseen(it));
+        !path.is_empty() && !path.contains(|it: char| it.is_control() || clean::is_invisible(it));
     is_fit.then(|| {
         if is_dir {
             format!("{path}/").into()

@@ -1,12 +1,12 @@
-//! What an extension registered when it last ran, in one line.
+//! A one-line summary of what an extension registered when it last ran.
 
 use zot_host::extension::{LastKnown, Offer};
 
 use crate::clean;
 
-/// `/weather  tools: forecast, now  intercepts: tool_call`; `None` where it is nothing. The names are the extension's own
-/// words, and cannot do anything to a terminal here.
-pub(crate) fn in_a_line(known: &LastKnown) -> Option<String> {
+/// Returns, for example, `/weather  tools: forecast, now  intercepts: tool_call`, or `None` if the
+/// extension registered nothing. Control characters are removed from the names.
+pub(crate) fn one_line(known: &LastKnown) -> Option<String> {
     let offers = |offers: &[Offer]| -> Vec<String> {
         let names = offers.iter().map(|offer| clean::line(&offer.name));
         names.collect()
@@ -35,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_registered_is_told_without_what_controls_a_terminal() {
+    fn a_summary_has_no_control_characters() {
         let known = r#"{"commands":[{"name":"now","description":""},{"name":"then","description":""}],
             "tools":[{"name":"a\u001b[31mb","description":""}],"events":["turn\u001b]0;mine\u0007_end"],"intercepts":[]}"#;
         let known: LastKnown = serde_json::from_str(known).unwrap();
         assert_eq!(
-            in_a_line(&known).as_deref(),
+            one_line(&known).as_deref(),
             Some("/now /then  tools: ab  observes: turn_end")
         );
-        assert_eq!(in_a_line(&LastKnown::default()), None);
+        assert_eq!(one_line(&LastKnown::default()), None);
     }
 }

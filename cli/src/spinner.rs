@@ -1,4 +1,4 @@
-//! A sign on the terminal that something goes on, for what takes longer than a moment.
+//! A progress line on the terminal for operations that take longer than half a second.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -7,25 +7,25 @@ use std::{
 
 use crate::output::Style;
 
-/// What takes less is not worth a line.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How often it is renewed.
+/// Delay before we show what we are waiting for.
+const DELAY: Duration = Duration::from_millis(500);
+/// How often the line is updated.
 const TICK: Duration = Duration::from_millis(100);
-/// To the start of the line, and nothing on it.
+/// Clears the current line.
 const CLEAR: &str = "\r\x1b[K";
-/// So that it fits on a line.
-const LONGEST: usize = 70;
+/// The maximum length of the text, so that it fits on one line.
+const MAX_CHARS: usize = 70;
 
-/// A line that is written over and goes in the end. Without a terminal there is none.
+/// A line that is overwritten in place and cleared on drop. Does nothing without a terminal.
 #[derive(Debug)]
-struct Waiting {
+struct Spinner {
     start: Instant,
     is_terminal: bool,
-    /// What stands there now.
+    /// The text on the screen.
     shown: Option<String>,
 }
 
-impl Waiting {
+impl Spinner {
     fn new() -> Self {
         Self {
             start: Instant::now(),
@@ -34,13 +34,13 @@ impl Waiting {
         }
     }
 
-    /// What goes on, in a few words.
-    fn say(&mut self, what: &str) {
+    /// Shows what is going on, in a few words.
+    fn update(&mut self, what: &str) {
         let waited = self.start.elapsed();
-        if !self.is_terminal || waited < PATIENCE {
+        if !self.is_terminal || waited < DELAY {
             return;
         }
-        let what: String = what.chars().take(LONGEST).collect();
+        let what: String = what.chars().take(MAX_CHARS).collect();
         let text = format!("… {what} ({} s)", waited.as_secs());
         if self.shown.as_ref() != Some(&text) {
             let _ = write!(io::stderr(), "{CLEAR}{}", Style::of_stderr().muted(&text));
@@ -48,7 +48,7 @@ impl Waiting {
         }
     }
 
-    /// Takes it away.
+    /// Removes the line.
     fn clear(&mut self) {
         if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "{CLEAR}");
@@ -56,26 +56,26 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Waits for `work`, with a sign where that takes long.
-pub(crate) async fn patiently<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
-    let mut waiting = Waiting::new();
+/// Runs `work`, and shows `what` if it takes long.
+pub(crate) async fn with_spinner<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
+    let mut spinner = Spinner::new();
     tokio::pin!(work);
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(TICK) => waiting.say(&what()),
+            () = tokio::time::sleep(TICK) => spinner.update(&what()),
         }
     }
 }
 
-/// Says what has been reached meanwhile, on a line that stays; not for a file.
-pub(crate) fn reached(text: &str) {
+/// Prints a progress message on its own line, unless standard error is redirected.
+pub(crate) fn progress(text: &str) {
     if io::stderr().is_terminal() {
         let text = Style::of_stderr().muted(format_args!("… {text}"));
         let _ = writeln!(io::stderr(), "{CLEAR}{text}");

@@ -1,4 +1,4 @@
-//! What an extension may touch, in words, and what an update would change in that.
+//! Describes an extension's permissions, and how an update changes them.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use zot_host::extension::{PermissionReport, acts, discover::shown};
 use zot_process::Support;
 use zot_protocol::{Manifest, Net, Permissions};
 
-/// What it may touch, a line each: what kind, then what.
+/// Describes the permissions, one line each: the kind and the value.
 pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let Some(declared) = &manifest.permissions else {
         return vec![(
-            "may",
-            "everything you may: it declares no permissions, and has your full rights".to_owned(),
+            "rights",
+            "unrestricted: it declares no permissions and can do anything you can".to_owned(),
         )];
     };
     let mut lines = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     list("writes", &declared.fs.write);
     list("gets", &declared.env);
     if declared.fs.read.is_empty() && declared.fs.write.is_empty() {
-        lines.push(("files", "its own directory and data only".to_owned()));
+        lines.push(("files", "only its own directory and data".to_owned()));
     }
     lines.push(("network", network(&declared.net)));
     for act in acts(declared) {
@@ -42,7 +42,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
 fn network(net: &Net) -> String {
     match net {
         Net::Denied => "none".to_owned(),
-        Net::Full => "all of it".to_owned(),
+        Net::Full => "unrestricted".to_owned(),
         Net::Ports(ports) => {
             let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
             format!("TCP to {}", ports.join(" "))
@@ -50,19 +50,18 @@ fn network(net: &Net) -> String {
     }
 }
 
-/// How what it may touch differs between two versions.
+/// How the permissions of two versions differ.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
-    /// What it may now, and could not before.
+pub(crate) struct PermissionChange {
+    /// New permissions.
     pub(crate) gained: Vec<String>,
-    /// What it may no longer.
+    /// Removed permissions.
     pub(crate) lost: Vec<String>,
 }
 
-impl Change {
+impl PermissionChange {
     pub(crate) fn between(old: Option<&Permissions>, new: Option<&Permissions>) -> Self {
-        let everything =
-            || vec!["everything you may: it declares no permissions any more".to_owned()];
+        let everything = || vec!["unrestricted: it no longer declares permissions".to_owned()];
         match (old, new) {
             (None, None) => Self::default(),
             (Some(_), None) => Self {
@@ -71,23 +70,23 @@ impl Change {
             },
             (None, Some(_)) => Self {
                 gained: Vec::new(),
-                lost: vec!["everything but what it declares now".to_owned()],
+                lost: vec!["everything except what it now declares".to_owned()],
             },
             (Some(old), Some(new)) => Self {
-                gained: beyond(old, new),
-                lost: beyond(new, old),
+                gained: added(old, new),
+                lost: added(new, old),
             },
         }
     }
 
-    /// Whether it may touch more than before.
+    /// Reports whether there are new permissions.
     pub(crate) fn widens(&self) -> bool {
         !self.gained.is_empty()
     }
 }
 
-/// What `new` grants and `old` does not.
-fn beyond(old: &Permissions, new: &Permissions) -> Vec<String> {
+/// Returns what `new` grants and `old` does not.
+fn added(old: &Permissions, new: &Permissions) -> Vec<String> {
     let is_within = |path: &str, granted: &[String]| {
         granted.iter().any(|granted| {
             path.strip_prefix(granted.trim_end_matches('/'))
@@ -114,7 +113,7 @@ fn beyond(old: &Permissions, new: &Permissions) -> Vec<String> {
     gained.extend(acts(new).into_iter().filter(|act| !had.contains(act)));
     match (&old.net, &new.net) {
         (_, Net::Denied) | (Net::Full, _) => {}
-        (_, Net::Full) => gained.push("network: all of it".to_owned()),
+        (_, Net::Full) => gained.push("network: unrestricted".to_owned()),
         (old, Net::Ports(new)) => {
             let had: BTreeSet<u16> = match old {
                 Net::Ports(ports) => ports.iter().copied().collect(),
@@ -134,15 +133,15 @@ mod tests {
 
     use super::*;
 
-    fn change(old: Value, new: Value) -> Change {
+    fn change(old: Value, new: Value) -> PermissionChange {
         let permissions = |value: Value| -> Option<Permissions> {
             serde_json::from_value(value).expect("permissions")
         };
-        Change::between(permissions(old).as_ref(), permissions(new).as_ref())
+        PermissionChange::between(permissions(old).as_ref(), permissions(new).as_ref())
     }
 
     #[test]
-    fn only_more_than_before_is_a_widening() {
+    fn only_added_permissions_widen() {
         let old = json!({"fs": {"read": ["~"], "write": ["$cwd"]}, "net": [443], "env": ["A"]});
         for narrower in [
             json!({}),
@@ -154,13 +153,13 @@ mod tests {
                 "{narrower}"
             );
         }
-        for (wider, said) in [
-            (json!(null), "everything you may"),
+        for (wider, description) in [
+            (json!(null), "unrestricted"),
             (json!({"fs": {"read": ["/etc"]}}), "reads /etc"),
             (json!({"fs": {"read": ["~x"]}}), "reads ~x"),
             (json!({"fs": {"write": ["~"]}}), "writes ~"),
             (json!({"fs": {"write": ["$cwd-evil"]}}), "writes $cwd-evil"),
-            (json!({"net": true}), "network: all of it"),
+            (json!({"net": true}), "network: unrestricted"),
             (json!({"net": [443, 22]}), "network: TCP to 22"),
             (json!({"env": ["A", "B"]}), "gets B"),
             (json!({"tools": ["bash"]}), "may run bash"),
@@ -169,7 +168,7 @@ mod tests {
         ] {
             let gained = change(old.clone(), wider.clone()).gained;
             assert_eq!(gained.len(), 1, "{wider}");
-            assert!(gained[0].starts_with(said), "{gained:?}");
+            assert!(gained[0].starts_with(description), "{gained:?}");
         }
         assert!(!change(json!(null), old).widens());
     }

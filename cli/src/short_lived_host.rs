@@ -1,4 +1,4 @@
-//! Extensions that run for a moment: the host around them as `zot` has it, and the runtime it needs.
+//! A host for commands that start extensions, do one thing and stop them again.
 
 use std::{path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits};
 
 use crate::{exit::Exit, interrupt, memory};
 
-/// The slash commands that zot has itself.
+/// The slash commands built into zot.
 pub(crate) const BUILT_IN_COMMANDS: [&str; 15] = [
     "help",
     "model",
@@ -29,10 +29,10 @@ pub(crate) const BUILT_IN_COMMANDS: [&str; 15] = [
     "yolo",
     "exit",
 ];
-/// How often a signal to end is looked for.
+/// How often to check for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A host as `zot` has it in `cwd`, without a model.
+/// The host configuration that `zot` uses in `cwd`, without a model.
 pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
     let ack = HelloAck::new(
         PROTOCOL_VERSION,
@@ -47,23 +47,23 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
         tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
     config.secrets = credentials::variables().map(str::to_owned).collect();
-    // Whatever is wrong with the configuration is for others to tell.
+    // Ignores configuration errors; other code reports them.
     config.settings = Settings::load_quietly(home).extensions;
     config
 }
 
-/// A host, and whoever ends what its extensions have left behind.
-pub(crate) struct Running {
+/// A host, and the subreaper that kills processes its extensions leave behind.
+pub(crate) struct ShortLivedHost {
     pub(crate) host: Host,
-    /// Linux alone has it.
+    /// `None` on systems other than Linux.
     reaper: Option<Subreaper>,
 }
 
-impl Running {
-    /// Without extensions yet.
+impl ShortLivedHost {
+    /// Creates a host with no extensions loaded.
     pub(crate) fn start(config: HostConfig) -> anyhow::Result<Self> {
         let host = Host::new(config).context("cannot start processes")?;
-        // This program starts nothing by other means, so every orphan is an extension's.
+        // Nothing else in this program starts processes, so every orphan came from an extension.
         let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
         Ok(Self {
             host,
@@ -71,8 +71,8 @@ impl Running {
         })
     }
 
-    /// Ends the extensions, and with them everything that they have started.
-    pub(crate) async fn end(self) {
+    /// Stops the extensions and every process they started.
+    pub(crate) async fn stop(self) {
         self.host.shutdown().await;
         if let Some(reaper) = &self.reaper {
             reaper.sweep(limits::TERM_GRACE).await;
@@ -80,19 +80,19 @@ impl Running {
     }
 }
 
-/// Runs this to its end.
+/// Runs a future to completion on a single-threaded runtime.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = memory::return_the_rest(&mut tokio::runtime::Builder::new_current_thread())
+    let runtime = memory::trim_after_activity(&mut tokio::runtime::Builder::new_current_thread())
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
     let ended = runtime.block_on(work);
-    // A thread that still waits for a disk holds up nobody.
+    // Do not wait for threads that are blocked on disk I/O.
     runtime.shutdown_background();
     ended
 }
 
-/// Waits for a signal to end.
+/// Waits until the user interrupts the program.
 pub(crate) async fn interrupted() -> Exit {
     while interrupt::check().is_ok() {
         tokio::time::sleep(TICK).await;
