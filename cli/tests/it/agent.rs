@@ -29,9 +29,9 @@ fn marking(world: &World, name: &str, events: &str, manner: &str) -> PathBuf {
         "/../host/tests/fixtures/mark.py"
     );
     let dir = world.path(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, manner]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
@@ -43,7 +43,7 @@ fn scripted(world: &World, turns: &[&str], args: &[&str]) -> Ran {
 
 fn script(world: &World, turns: &[&str]) -> PathBuf {
     let path = world.path("turns.jsonl");
-    fs::write(&path, turns.join("\n")).expect("written");
+    fs::write(&path, turns.join("\n")).expect("failed to write");
     path
 }
 

@@ -25,16 +25,16 @@ fn command(name: &str) -> String {
 
 /// An extension whose manifest has these fields and whose script has these lines.
 fn write(dir: &Path, name: &str, fields: &Value, script: &[&str]) {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let mut manifest = json!({"name": name, "exec": "sh", "args": ["run.sh"]});
-    for (key, value) in fields.as_object().expect("fields") {
+    for (key, value) in fields.as_object().expect("should be an object") {
         manifest[key] = value.clone();
     }
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = script
         .join("\n")
         .replace("\"name\":\"x\"", &format!("\"name\":\"{name}\""));
-    fs::write(dir.join("run.sh"), script + "\n").expect("written");
+    fs::write(dir.join("run.sh"), script + "\n").expect("failed to write");
 }
 
 /// One of each kind.
@@ -51,8 +51,8 @@ fn ward() -> World {
     write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
     world.ext(&["install", text(&source), "--yes"]);
     let changed = world.installed("u-changed").join("run.sh");
-    let script = fs::read_to_string(&changed).expect("a file");
-    fs::write(&changed, format!("# mine\n{script}")).expect("written");
+    let script = fs::read_to_string(&changed).expect("failed to read");
+    fs::write(&changed, format!("# mine\n{script}")).expect("failed to write");
     world
 }
 
@@ -154,18 +154,18 @@ fn add_those_that_do_not(world: &World) {
         ),
         ("q-bad-name", r#"{"name": "../q", "exec": "sh"}"#),
     ] {
-        fs::create_dir_all(world.installed(name)).expect("made");
-        fs::write(world.installed(name).join("extension.json"), manifest).expect("written");
+        fs::create_dir_all(world.installed(name)).expect("failed to create directory");
+        fs::write(world.installed(name).join("extension.json"), manifest).expect("failed to write");
     }
-    fs::create_dir(world.installed("r-empty")).expect("made");
+    fs::create_dir(world.installed("r-empty")).expect("failed to create directory");
     let run = world.installed("e-not-executable").join("run.sh");
-    fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("set");
+    fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("failed to set permissions");
 }
 
 /// Without what differs between two runs.
 fn filtered(world: &World, out: &str) -> String {
     let out = out.replace(text(world.root()), "[ROOT]");
-    let times = Regex::new(r"after \d+ ms(, |$)").expect("a pattern");
+    let times = Regex::new(r"after \d+ ms(, |$)").expect("invalid regex");
     let out: Vec<String> = out
         .lines()
         .map(|line| times.replace_all(line, "after [TIME]$1").into_owned())
@@ -175,7 +175,7 @@ fn filtered(world: &World, out: &str) -> String {
 
 fn kernel_holds() -> bool {
     let mut manifest = Manifest::new("x", "x");
-    manifest.permissions = serde_json::from_value(json!({"net": [443]})).expect("permissions");
+    manifest.permissions = serde_json::from_value(json!({"net": [443]})).expect("invalid permissions");
     let holds = !PermissionReport::of(&manifest, Support::probe()).falls_short();
     if !holds {
         skipped("no sandbox here");
@@ -210,7 +210,7 @@ fn one_of_them_and_for_programs() {
     let ran = world.ext(&["doctor", "well", "--json"]);
     let report = json_of(&ran);
     assert_eq!(report["broken"], 0, "the broken one was not asked about");
-    let [it] = report["extensions"].as_array().expect("a list").as_slice() else {
+    let [it] = report["extensions"].as_array().expect("should be an array").as_slice() else {
         panic!("{report:#}");
     };
     assert_eq!(

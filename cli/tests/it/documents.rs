@@ -14,7 +14,7 @@ use std::{
 
 fn root() -> PathBuf {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.parent().expect("the workspace").to_owned()
+    crate_dir.parent().expect("crate has no parent directory").to_owned()
 }
 
 /// A document.
@@ -26,16 +26,16 @@ struct Page {
 
 impl Page {
     fn read(name: &str) -> Self {
-        let text = fs::read_to_string(root().join(name)).expect("a page");
+        let text = fs::read_to_string(root().join(name)).expect("failed to read page");
         let name = name.to_owned();
         Self { name, text }
     }
 
     /// All of them.
     fn all() -> Vec<Self> {
-        let docs = fs::read_dir(root().join("docs")).expect("the folder is there");
+        let docs = fs::read_dir(root().join("docs")).expect("failed to read directory");
         let mut names: Vec<String> = docs
-            .map(|entry| entry.expect("an entry").file_name())
+            .map(|entry| entry.expect("failed to read directory entry").file_name())
             .map(|name| format!("docs/{}", name.display()))
             .filter(|name| Path::new(name).extension().is_some_and(|it| it == "md"))
             .collect();

@@ -33,14 +33,14 @@ for frame in frames():
 /// An extension from a manifest and a script, which finds `frames.py` above it.
 fn extension(world: &World, name: &str, manifest: &Value, script: &str) -> PathBuf {
     let dir = world.path(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let common = include_str!("../fixtures/frames.py");
-    fs::write(dir.join("main.py"), format!("{common}\n{script}")).expect("written");
+    fs::write(dir.join("main.py"), format!("{common}\n{script}")).expect("failed to write");
     let mut whole = json!({"name": name, "exec": "python3", "args": ["main.py", name]});
-    for (key, value) in manifest.as_object().expect("an object") {
+    for (key, value) in manifest.as_object().expect("should be an object") {
         whole[key] = value.clone();
     }
-    fs::write(dir.join("extension.json"), whole.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), whole.to_string()).expect("failed to write");
     dir
 }
 
@@ -65,8 +65,8 @@ fn settled(rpc: &mut Rpc, count: usize) {
 /// How each extension fares, in load order.
 fn states(rpc: &mut Rpc) -> Vec<String> {
     let data = rpc.data(&json!({"id": "states", "type": "get_extensions"}));
-    let all = data["extensions"].as_array().expect("a list");
-    let state = |it: &Value| it["state"].as_str().expect("a state").to_owned();
+    let all = data["extensions"].as_array().expect("should be an array");
+    let state = |it: &Value| it["state"].as_str().expect("missing `state`").to_owned();
     all.iter().map(state).collect()
 }
 
@@ -84,14 +84,14 @@ fn bash(command: &str) -> String {
 /// The text of the last `tool_result`, and its status.
 fn result(lines: &[Value]) -> (String, String) {
     let result = lines.iter().rfind(|it| it["type"] == "tool_result");
-    let result = result.expect("a result");
+    let result = result.expect("no result");
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     (of(&result["content"][0]["text"]), of(&result["status"]))
 }
 
 /// Files in the working directory whose name begins so.
 fn left_behind(world: &World, prefix: &str) -> Vec<String> {
-    let names = fs::read_dir(world.work()).expect("a folder").flatten();
+    let names = fs::read_dir(world.work()).expect("failed to read directory").flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(prefix)).collect()
 }

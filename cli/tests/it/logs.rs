@@ -19,8 +19,8 @@ const HANG: Duration = Duration::from_secs(60);
 
 fn world(log: &str) -> World {
     let world = World::new();
-    fs::create_dir_all(world.path("zot/logs")).expect("made");
-    fs::write(world.path("zot/logs/ext-guard.log"), log).expect("written");
+    fs::create_dir_all(world.path("zot/logs")).expect("failed to create directory");
+    fs::write(world.path("zot/logs/ext-guard.log"), log).expect("failed to write");
     world
 }
 
@@ -36,12 +36,12 @@ fn follow(world: &World) -> (Child, Receiver<String>) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let stdout = child.stdout.take().expect("piped");
+        .expect("failed to start zot");
+    let stdout = child.stdout.take().expect("should be piped");
     let (to, lines) = channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines() {
-            if to.send(line.expect("a text")).is_err() {
+            if to.send(line.expect("not valid UTF-8")).is_err() {
                 return;
             }
         }
@@ -50,8 +50,8 @@ fn follow(world: &World) -> (Child, Receiver<String>) {
 }
 
 fn interrupt(child: &Child) {
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
-    kill_process(pid, Signal::INT).expect("signalled");
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("invalid pid");
+    kill_process(pid, Signal::INT).expect("failed to send signal");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_last_lines_without_what_controls_a_terminal() {
     let ran = world.ext(&["logs", "guard", "-n", "1"]);
     assert_eq!(ran.out, "red\tand more\n");
     assert_eq!(world.ext(&["logs", "guard", "-n", "0"]).out, "");
-    fs::write(world.path("zot/logs/ext-guard.log.1"), "older\n").expect("written");
+    fs::write(world.path("zot/logs/ext-guard.log.1"), "older\n").expect("failed to write");
     let ran = world.ext(&["logs", "guard", "-n", "152"]);
     assert!(ran.out.starts_with("older\nline 1\n"), "{}", ran.out);
 }
@@ -103,7 +103,7 @@ fn which_logs_there_are() {
 fn it_follows_across_rotations() {
     let world = world("begins\n");
     let (mut child, lines) = follow(&world);
-    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "begins");
+    assert_eq!(lines.recv_timeout(HANG).expect("failed to read a line"), "begins");
     let mut limits = LogLimits::default();
     limits.file = 64 << 10;
     limits.burst = u64::MAX / 2;
@@ -129,7 +129,7 @@ fn it_follows_across_rotations() {
         rotations += usize::from(inode(&path).ok() != before);
         for (name, _) in &writers {
             for line in 0..200 {
-                let seen = lines.recv_timeout(HANG).expect("a line");
+                let seen = lines.recv_timeout(HANG).expect("failed to read a line");
                 let wanted = format!("{name} {round} {line} ");
                 assert!(seen.starts_with(&wanted), "{wanted}, not {seen}");
             }
@@ -138,7 +138,7 @@ fn it_follows_across_rotations() {
     assert!(rotations > 5, "{rotations}");
     interrupt(&child);
     assert!(
-        child.wait().expect("it ends").success(),
+        child.wait().expect("failed to wait").success(),
         "Ctrl-C is how it ends"
     );
 }
@@ -151,13 +151,13 @@ fn it_ends_quietly_when_its_reader_goes_away() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        .expect("failed to start zot");
+    let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
     let mut line = String::new();
-    stdout.read_line(&mut line).expect("a line");
+    stdout.read_line(&mut line).expect("failed to read a line");
     // Nothing is written any more: it must see by itself that nobody listens.
     drop(stdout);
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
@@ -170,7 +170,7 @@ fn head_has_what_it_wanted() {
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .args(["-c", script])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     let ran = Ran::of(output);
     assert_eq!((&*ran.out, &*ran.err), ("line 1\n0\n", ""));
 }
@@ -180,12 +180,12 @@ fn a_log_that_is_not_there_yet_is_waited_for() {
     let world = World::new();
     package::write(&world.installed("guard"), "guard", "1");
     let (mut child, lines) = follow(&world);
-    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut stderr = BufReader::new(child.stderr.take().expect("should be piped"));
     let mut said = String::new();
-    stderr.read_line(&mut said).expect("a line");
+    stderr.read_line(&mut said).expect("failed to read a line");
     assert!(said.ends_with("; waiting for it\n"), "{said}");
     LogFile::new(world.path("zot/logs/ext-guard.log"), &LogLimits::default()).note("begins");
-    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "[zot] begins");
+    assert_eq!(lines.recv_timeout(HANG).expect("failed to read a line"), "[zot] begins");
     interrupt(&child);
-    assert!(child.wait().expect("it ends").success());
+    assert!(child.wait().expect("failed to wait").success());
 }

@@ -24,13 +24,13 @@ fn zot(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zot"))
         .args(args)
         .output()
-        .expect("zot starts")
+        .expect("failed to start zot")
 }
 
 fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("a text")
+    String::from_utf8(output.stdout.clone()).expect("not valid UTF-8")
 }
 
 fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("a text")
+    String::from_utf8(output.stderr.clone()).expect("not valid UTF-8")
 }

@@ -22,7 +22,7 @@ fn conform() -> &'static Path {
             cargo.arg("--release");
         }
         let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-        assert!(built.expect("cargo starts").success());
+        assert!(built.expect("failed to start cargo").success());
         zot.with_file_name("zot-conform")
     })
 }
@@ -46,15 +46,15 @@ fn works(world: &World, dir: &Path) {
         .args([text(dir), "--profile", "full", "--report", "json"])
         .args(["--timeout-scale", "3"])
         .output()
-        .expect("zot-conform starts");
+        .expect("failed to start zot-conform");
     drop(one);
     let ran = Ran::of(output);
     let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
-    let all = report["outcomes"].as_array().expect("outcomes");
+    let all = report["outcomes"].as_array().expect("missing `outcomes`");
     let passed = all.iter().filter(|it| it["verdict"] == "pass").count();
     assert!(passed >= 48, "{passed} of {}", all.len());
     for check in all {
-        let verdict = check["verdict"].as_str().expect("a verdict");
+        let verdict = check["verdict"].as_str().expect("missing `verdict`");
         assert!(matches!(verdict, "pass" | "not_applicable"), "{check:#}");
     }
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -69,7 +69,7 @@ fn works(world: &World, dir: &Path) {
     let name = dir
         .file_name()
         .and_then(|name| name.to_str())
-        .expect("a name");
+        .expect("no name");
     let ran = world.ext(&["run", text(dir), name, "Ada"]);
     assert_eq!(ran.out, "Hello, Ada.\n");
     let tool = format!("{}_words", name.replace('-', "_"));
@@ -113,7 +113,7 @@ fn rust() {
     let dir = made(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
     // The versions that are at hand, so that no network is needed.
     let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
-    fs::copy(lock, dir.join("Cargo.lock")).expect("copied");
+    fs::copy(lock, dir.join("Cargo.lock")).expect("failed to copy");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-rust");
     for args in [
         &["install", "--path", ".", "--root", ".", "--debug"][..],
@@ -125,7 +125,7 @@ fn rust() {
             .arg(&target)
             .current_dir(&dir)
             .output()
-            .expect("cargo starts");
+            .expect("failed to start cargo");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{args:?}: {said}");
     }
@@ -140,14 +140,14 @@ fn the_javascript_is_the_typescript() {
     }
     let world = World::new();
     let dir = made(&world, "compiled", &["--lang", "typescript"]);
-    let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("a file");
+    let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("failed to read");
     let before = ["main.js", "wire.js"].map(shipped);
     for args in [
         &["install", "--no-audit", "--no-fund"][..],
         &["run", "build"],
     ] {
         let built = Command::new("npm").args(args).current_dir(&dir).output();
-        let built = built.expect("npm starts");
+        let built = built.expect("failed to start npm");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "npm {args:?}: {said}");
     }
@@ -157,7 +157,7 @@ fn the_javascript_is_the_typescript() {
 #[test]
 fn what_cannot_be_made_is_refused_and_nothing_is_written() {
     let world = World::new();
-    fs::create_dir(world.work().join("there")).expect("made");
+    fs::create_dir(world.work().join("there")).expect("failed to create directory");
     for (args, why) in [
         (
             &["there", "--lang", "bash"][..],
@@ -205,7 +205,7 @@ fn without_the_sdk_rust_names_a_version_and_says_so() {
     let world = World::new();
     let ran = world.ext(&["new", "published", "--lang", "rust"]);
     assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
-    let manifest = fs::read_to_string(world.work().join("published/Cargo.toml")).expect("a file");
+    let manifest = fs::read_to_string(world.work().join("published/Cargo.toml")).expect("failed to read");
     let version = env!("CARGO_PKG_VERSION");
     assert!(
         manifest.contains(&format!("zot-sdk = \"{version}\"")),
@@ -220,7 +220,7 @@ fn what_is_missing_on_the_machine_is_said() {
         .zot_command(&["ext", "new", "x", "--lang", "bash"])
         .env("PATH", "")
         .output()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let ran = Ran::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(

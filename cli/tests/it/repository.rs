@@ -23,24 +23,24 @@ const ADDRESS_SPACE: u64 = 2 << 30;
 /// An extension of the project, with a manifest and nothing else.
 fn extension(world: &World, name: &str, manifest: &Value) -> std::path::PathBuf {
     let dir = world.work().join(".zot/extensions").join(name);
-    fs::create_dir_all(&dir).expect("made");
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::create_dir_all(&dir).expect("failed to create directory");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
 /// The user agrees to an extension as it is.
 fn trust(world: &World, dir: &Path) {
-    let digest = discover::digest(dir).expect("a digest");
-    let real = dir.canonicalize().expect("there");
+    let digest = discover::digest(dir).expect("failed to compute digest");
+    let real = dir.canonicalize().expect("failed to canonicalize");
     let config = json!({"trusted": {text(&real): {"digest": digest, "allowed": true}}});
-    fs::create_dir_all(world.path("zot")).expect("made");
-    fs::write(world.path("zot/config.json"), config.to_string()).expect("written");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    fs::write(world.path("zot/config.json"), config.to_string()).expect("failed to write");
 }
 
 fn script(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-    fs::write(path, text).expect("written");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
+    fs::create_dir_all(path.parent().expect("path has no parent")).expect("failed to create directory");
+    fs::write(path, text).expect("failed to write");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("failed to set permissions");
 }
 
 fn hello(world: &World) -> Ran {
@@ -65,10 +65,10 @@ fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
         ("sh", &["ABSOLUTE"], |_| {}),
         ("ABSOLUTE", &[], |_| {}),
         ("./link.sh", &[], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("failed to create symlink");
         }),
         ("sh", &["link.sh"], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("failed to create symlink");
         }),
         ("./first.sh", &[], |dir| {
             script(&dir.join("first.sh"), "#!../../../scripts/run.sh\n");
@@ -104,10 +104,10 @@ fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
     let dir = extension(&world, "lint", &json!({"name": "lint", "exec": "tool"}));
     script(&world.work().join("bin/tool"), &touch);
     trust(&world, &dir);
-    let path = std::env::var("PATH").expect("a path");
+    let path = std::env::var("PATH").expect("missing path");
     let mut command = world.zot_command(&["--provider", "demo", "-p", "hello"]);
     command.env("PATH", format!("{}/bin:{path}", world.work().display()));
-    let said = Ran::of(command.output().expect("zot starts"));
+    let said = Ran::of(command.output().expect("failed to start zot"));
     assert!(!ran.exists(), "{said:#?}");
     assert!(said.err.contains("`tool` is in none of"), "{said:#?}");
 
@@ -128,8 +128,8 @@ fn a_journal_that_is_a_device_or_a_link_is_not_read() {
     for target in ["/dev/zero", "/proc/self/environ"] {
         let world = World::new();
         let staging = world.work().join(".zot/extensions/.staging");
-        fs::create_dir_all(&staging).expect("made");
-        symlink(target, staging.join("journal.json")).expect("linked");
+        fs::create_dir_all(&staging).expect("failed to create directory");
+        symlink(target, staging.join("journal.json")).expect("failed to create symlink");
         for args in [
             &["ext", "list"][..],
             &["ext", "doctor"],
@@ -145,15 +145,15 @@ fn a_journal_that_is_a_device_or_a_link_is_not_read() {
 #[test]
 fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
     let world = World::new();
-    fs::create_dir_all(world.work().join(".zot/extensions")).expect("made");
+    fs::create_dir_all(world.work().join(".zot/extensions")).expect("failed to create directory");
     let lock = world.work().join(".zot/extensions.lock");
-    symlink("/dev/zero", &lock).expect("linked");
+    symlink("/dev/zero", &lock).expect("failed to create symlink");
     let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &["ext", "list"]);
     assert!(ran.err.contains("it is a symlink"), "{ran:#?}");
     assert!(peak < MEMORY, "{peak}");
-    fs::remove_file(&lock).expect("removed");
+    fs::remove_file(&lock).expect("failed to remove");
     let made = world.command("mkfifo").arg(&lock).status();
-    assert!(made.expect("mkfifo starts").success());
+    assert!(made.expect("failed to start mkfifo").success());
     let ran = world.zot(&["ext", "list"]);
     assert!(ran.err.contains("it is not a file"), "{ran:#?}");
 }
@@ -161,11 +161,11 @@ fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
 #[test]
 fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
     let world = World::new();
-    fs::create_dir(world.work().join("sub")).expect("made");
+    fs::create_dir(world.work().join("sub")).expect("failed to create directory");
     for name in [".gitignore", ".ignore", "sub/.gitignore"] {
-        symlink("/dev/zero", world.work().join(name)).expect("linked");
+        symlink("/dev/zero", world.work().join(name)).expect("failed to create symlink");
     }
-    fs::write(world.work().join("sub/notes.txt"), "").expect("written");
+    fs::write(world.work().join("sub/notes.txt"), "").expect("failed to write");
     let zot = format!(
         "ulimit -v {}; exec {} --provider demo",
         ADDRESS_SPACE >> 10,
@@ -175,7 +175,7 @@ fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
     screen.wait_idle();
     screen.keys("@notes");
     screen.wait_for("sub/notes.txt");
-    let peak = memory::most_resident(screen.pid().try_into().expect("a pid"));
+    let peak = memory::most_resident(screen.pid().try_into().expect("invalid pid"));
     assert!(peak < MEMORY, "{peak}");
     screen.leave_by_force();
 }
@@ -184,22 +184,22 @@ fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
 fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
     let world = World::new();
     let elsewhere = world.path("elsewhere");
-    fs::create_dir_all(elsewhere.join("lint")).expect("made");
+    fs::create_dir_all(elsewhere.join("lint")).expect("failed to create directory");
     let manifest = json!({"name": "lint", "exec": "true"}).to_string();
-    fs::write(elsewhere.join("lint/extension.json"), manifest).expect("written");
+    fs::write(elsewhere.join("lint/extension.json"), manifest).expect("failed to write");
     let extensions = world.work().join(".zot/extensions");
-    fs::create_dir_all(&extensions).expect("made");
-    symlink(elsewhere.join("lint"), extensions.join("lint")).expect("linked");
-    symlink("/dev", extensions.join("devices")).expect("linked");
+    fs::create_dir_all(&extensions).expect("failed to create directory");
+    symlink(elsewhere.join("lint"), extensions.join("lint")).expect("failed to create symlink");
+    symlink("/dev", extensions.join("devices")).expect("failed to create symlink");
     let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
     for name in ["lint", "devices"] {
         let refused = format!("extensions/{name}`: leads out of the project");
         assert!(ran.err.contains(&refused), "{ran:#?}");
     }
     // Nor does the folder as a whole.
-    fs::remove_dir_all(world.work().join(".zot")).expect("removed");
-    fs::create_dir(world.work().join(".zot")).expect("made");
-    symlink(&elsewhere, &extensions).expect("linked");
+    fs::remove_dir_all(world.work().join(".zot")).expect("failed to remove");
+    fs::create_dir(world.work().join(".zot")).expect("failed to create directory");
+    symlink(&elsewhere, &extensions).expect("failed to create symlink");
     let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
     assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
 }
@@ -211,25 +211,25 @@ fn many_large_extensions_do_not_stall_the_start() {
     for number in 0..60 {
         let name = format!("big{number:02}");
         let dir = extension(&world, &name, &json!({"name": name, "exec": "true"}));
-        let file = File::create(dir.join("data")).expect("made");
-        file.set_len(255_000_000).expect("grown");
+        let file = File::create(dir.join("data")).expect("failed to create file");
+        file.set_len(255_000_000).expect("failed to set file size");
     }
     let start = Instant::now();
     let mut child = world
         .zot_command(&["--provider", "demo", "-p", "hello"])
         .stdout(std::process::Stdio::null())
-        .stderr(File::create(world.path("said")).expect("made"))
+        .stderr(File::create(world.path("said")).expect("failed to create file"))
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     wait_until("zot has ended", || {
-        let ended = child.try_wait().expect("waited").is_some();
+        let ended = child.try_wait().expect("failed to wait").is_some();
         if !ended && start.elapsed() > Duration::from_secs(30) {
-            child.kill().expect("killed");
+            child.kill().expect("failed to kill");
             panic!("still starting after {:?}", start.elapsed());
         }
         ended
     });
-    let said = fs::read_to_string(world.path("said")).expect("read");
+    let said = fs::read_to_string(world.path("said")).expect("failed to read");
     let together = "the project's extensions together have more than 20000 files or 256 MiB";
     assert!(said.contains(together), "{said}");
 }

@@ -22,15 +22,15 @@ use crate::support::World;
 fn script(world: &World, turns: &[Value]) -> Vec<String> {
     let path = world.path("script.jsonl");
     let lines: Vec<String> = turns.iter().map(ToString::to_string).collect();
-    std::fs::write(&path, lines.join("\n")).expect("written");
-    let path = path.to_str().expect("a text").to_owned();
+    std::fs::write(&path, lines.join("\n")).expect("failed to write");
+    let path = path.to_str().expect("not valid UTF-8").to_owned();
     vec!["--script".to_owned(), path]
 }
 
 /// The `type` of each line.
 fn types(lines: &[Value]) -> Vec<&str> {
     let types = lines.iter().map(|line| line["type"].as_str());
-    types.map(|it| it.expect("a type")).collect()
+    types.map(|it| it.expect("missing `type`")).collect()
 }
 
 /// The pieces of text among the lines, joined.

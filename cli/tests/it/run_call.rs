@@ -15,10 +15,10 @@ use crate::support::{Ran, World, terminal, text, wait_until};
 
 /// An extension that answers in every way there is.
 fn kit(dir: &Path) -> PathBuf {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let manifest = json!({"name": "kit", "exec": "sh", "args": ["kit.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join("kit.sh"), include_str!("../fixtures/kit.sh")).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join("kit.sh"), include_str!("../fixtures/kit.sh")).expect("failed to write");
     dir.to_owned()
 }
 
@@ -108,18 +108,18 @@ fn every_content_is_printed() {
 fn json_is_the_frame_as_it_came() {
     let world = world();
     let ran = call(&world, &["echo", "{}", "--json"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(
         (&frame["type"], &frame["extra"]),
         (&json!("tool_result"), &json!(7))
     );
     let ran = world.zot(&["ext", "run", "--json", "kit", "prompt"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["prompt"], "Greet \u{1b}[31mAda\u{1b}[0m.");
     let ran = call(&world, &["wrong", "{}", "--json"]);
     assert_eq!(ran.code, Some(1), "an error is one in JSON too");
     let ran = call(&world, &["strict", "{}", "--json"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON, though nothing was sent");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["is_error"], true);
 }
 
@@ -131,11 +131,11 @@ fn arguments_come_from_standard_input_too() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(b"{\"a\": 1}").expect("written");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
+    stdin.write_all(b"{\"a\": 1}").expect("failed to write");
     drop(stdin);
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!(ran.out, "{\"a\":1}\n");
     for (wrong, why) in [("{", "are not JSON"), ("[]", "but no object")] {
         let ran = call(&world, &["echo", wrong]);
@@ -251,7 +251,7 @@ fn who_does_not_start_or_ends_is_told_with_its_last_words() {
         "error: kit: ended: exit status 3\nhint: zot ext logs kit\n"
     );
     let dir = world.installed("kit");
-    fs::write(dir.join("kit.sh"), "echo one >&2; echo two >&2; exit 4").expect("written");
+    fs::write(dir.join("kit.sh"), "echo one >&2; echo two >&2; exit 4").expect("failed to write");
     let ran = run(&world, &["show"]);
     assert_eq!(ran.code, Some(1));
     let log = world.path("zot/logs/ext-kit.log");
@@ -272,22 +272,22 @@ fn ctrl_c_cancels_and_nothing_stays() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let log = world.path("zot/logs/ext-kit.log");
     let log = || fs::read_to_string(&log).unwrap_or_default();
     wait_until("the call is under way", || {
         log().contains("slow in process")
     });
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
-    kill_process(pid, Signal::INT).expect("signalled");
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("invalid pid");
+    kill_process(pid, Signal::INT).expect("failed to send signal");
+    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
     let log = log();
     assert!(log.lines().any(|line| line == "cancelled"), "{log}");
     let extension = log
         .lines()
         .find_map(|line| line.strip_prefix("slow in process "));
-    let extension = Path::new("/proc").join(extension.expect("said"));
+    let extension = Path::new("/proc").join(extension.expect("not printed"));
     assert!(!extension.exists(), "{}", extension.display());
 }
 
@@ -297,12 +297,12 @@ fn a_daemon_does_not_stay() {
     let world = world();
     let ran = call(&world, &["daemon"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     let time = log
         .lines()
         .find_map(|line| line.strip_prefix("a daemon sleeps "));
-    let wanted = format!("sleep\0{}\0", time.expect("said"));
-    let all = fs::read_dir("/proc").expect("a folder").flatten();
+    let wanted = format!("sleep\0{}\0", time.expect("not printed"));
+    let all = fs::read_dir("/proc").expect("failed to read directory").flatten();
     let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     assert!(!lines.any(|line| line == wanted.as_bytes()));
 }
@@ -332,18 +332,18 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("sh starts");
-        let mut stdin = child.stdin.take().expect("piped");
+            .expect("failed to start sh");
+        let mut stdin = child.stdin.take().expect("should be piped");
         let request = r#"{"type":"tool_call","id":"1","name":"picture","args":{}}"#;
-        writeln!(stdin, "{request}").expect("written");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        writeln!(stdin, "{request}").expect("failed to write");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
         let answered = |line: &std::io::Result<String>| {
             line.as_ref().is_ok_and(|line| line.contains("tool_result"))
         };
-        lines.find(answered).expect("an answer").expect("a text");
+        lines.find(answered).expect("no answer").expect("not valid UTF-8");
         let took = start.elapsed();
         drop(stdin);
-        child.wait().expect("it ends");
+        child.wait().expect("failed to wait");
         took
     };
     let through_zot = |args: &[&str]| {
@@ -353,12 +353,12 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("zot starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        lines.next().expect("an answer").expect("a text");
+            .expect("failed to start zot");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
+        lines.next().expect("no answer").expect("not valid UTF-8");
         let took = start.elapsed();
         lines.for_each(drop);
-        assert!(child.wait().expect("it ends").success());
+        assert!(child.wait().expect("failed to wait").success());
         took
     };
     // The best of several: the others show what else the machine does.

@@ -27,7 +27,7 @@ fn without_a_name_it_lists_the_names() {
 fn with_a_name_it_prints_that_schema() {
     let output = zot(&["schema", "from-extension/hello"]);
     assert!(output.status.success());
-    let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("invalid JSON");
     assert_eq!(schema["$id"], "urn:zot:v1:from-extension:hello");
 }
 
@@ -43,14 +43,14 @@ fn an_unknown_name_is_an_error_with_a_hint() {
 
 #[test]
 fn all_of_them_into_a_directory() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = zot(&["schema", "--out", folder.path().to_str().expect("a text")]);
+    let folder = tempfile::tempdir().expect("failed to create temporary directory");
+    let output = zot(&["schema", "--out", folder.path().to_str().expect("not valid UTF-8")]);
     assert!(output.status.success(), "{}", stderr(&output));
     let there =
-        fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("written");
+        fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("failed to write");
     let published = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../protocol/schema/v1/from-host/tool_call.json"
     );
-    assert_eq!(there, fs::read_to_string(published).expect("published"));
+    assert_eq!(there, fs::read_to_string(published).expect("failed to read published schema"));
 }

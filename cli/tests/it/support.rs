@@ -61,7 +61,7 @@ fn search_path() -> &'static OsStr {
         let own = asked.ok().and_then(|it| String::from_utf8(it.stdout).ok());
         let own = own.map(|it| PathBuf::from(it.trim()));
         let all = own.into_iter().chain(std::env::split_paths(&path));
-        std::env::join_paths(all).expect("a path")
+        std::env::join_paths(all).expect("invalid path")
     })
 }
 
@@ -89,9 +89,9 @@ impl World {
         let folder = tempfile::Builder::new()
             .prefix("zot-it-")
             .tempdir_in(place)
-            .expect("a temporary folder");
+            .expect("failed to create temporary directory");
         for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).expect("made");
+            std::fs::create_dir(folder.path().join(name)).expect("failed to create directory");
         }
         Self { folder }
     }
@@ -144,7 +144,7 @@ impl World {
     }
 
     pub(crate) fn zot(&self, args: &[&str]) -> Ran {
-        Ran::of(self.zot_command(args).output().expect("zot starts"))
+        Ran::of(self.zot_command(args).output().expect("failed to start zot"))
     }
 
     /// `zot ext …`, which must work.
@@ -172,8 +172,8 @@ impl World {
 
     /// `zot ext list --json`, of one extension.
     pub(crate) fn listed(&self, name: &str) -> Value {
-        let all: Value = serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("JSON");
-        let all = all["extensions"].as_array().expect("a list");
+        let all: Value = serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("invalid JSON");
+        let all = all["extensions"].as_array().expect("should be an array");
         let mut named = all.iter().filter(|it| it["name"] == name);
         let listed = named.next().cloned().unwrap_or_default();
         assert_eq!(named.next(), None, "only one");
@@ -193,8 +193,8 @@ impl Ran {
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("a text"),
-            err: String::from_utf8(output.stderr).expect("a text"),
+            out: String::from_utf8(output.stdout).expect("not valid UTF-8"),
+            err: String::from_utf8(output.stderr).expect("not valid UTF-8"),
         }
     }
 }
@@ -210,7 +210,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// How much longer than usual what is random goes on: `.ci/full` sets it.
 pub(crate) fn soak() -> usize {
-    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("should be a number"))
 }
 
 /// Numbers from a seed.
@@ -232,5 +232,5 @@ impl Dice {
 
 /// Path as text, for arguments.
 pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a text")
+    path.to_str().expect("not valid UTF-8")
 }

@@ -17,10 +17,10 @@ fn set(world: &World, args: &[&str], key: &str) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     // It may have refused the provider before it reads.
-    let _ = child.stdin.take().expect("piped").write_all(key.as_bytes());
-    Ran::of(child.wait_with_output().expect("waited"))
+    let _ = child.stdin.take().expect("should be piped").write_all(key.as_bytes());
+    Ran::of(child.wait_with_output().expect("failed to wait"))
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
     assert_eq!(model.asked().len(), 1, "it was tried once");
     assert!(model.asked()[0].head.contains(KEY));
     let file = world.path("zot/auth.json");
-    let mode = fs::metadata(&file).expect("kept").permissions().mode();
+    let mode = fs::metadata(&file).expect("not stored").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
     let ran = world.zot(&["auth", "list"]);

@@ -35,7 +35,7 @@ fn arguments_are_rewritten_for_the_tool_alone() {
     );
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let events = json::events(&ran.out);
-    let of = |name: &str| events.iter().find(|it| it["type"] == name).expect("one");
+    let of = |name: &str| events.iter().find(|it| it["type"] == name).expect("no such event");
     assert_eq!(of("tool_call")["args"]["text"], "x");
     assert_eq!(
         of("tool_result")["content"][0]["text"],
@@ -114,10 +114,10 @@ fn a_message_is_blocked_for_the_user_and_its_tools_run() {
 fn a_crashed_guard_that_is_to_block_refuses() {
     let world = World::new();
     let dir = marking(&world, "guard", "tool_call", "crash");
-    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
-    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("failed to read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("invalid JSON");
     manifest["intercept"] = serde_json::json!({"tool_call": {"on_failure": "block"}});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let touch = "/call bash {\"command\": \"touch ran\"}";
     let ran = demo(
         &world,
@@ -136,15 +136,15 @@ fn a_crashed_guard_that_is_to_block_refuses() {
 fn a_project_s_extensions_wait_for_trust() {
     let world = World::new();
     let dir = world.work().join(".zot/extensions/local");
-    fs::create_dir_all(dir.parent().expect("one")).expect("made");
-    fs::rename(marking(&world, "local", "", "mark"), &dir).expect("moved");
+    fs::create_dir_all(dir.parent().expect("path has no parent")).expect("failed to create directory");
+    fs::rename(marking(&world, "local", "", "mark"), &dir).expect("failed to rename");
     // What a project's extension runs lies in its directory.
-    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
-    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
-    let script = manifest["args"][0].as_str().expect("a path").to_owned();
-    fs::copy(script, dir.join("mark.py")).expect("copied");
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("failed to read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("invalid JSON");
+    let script = manifest["args"][0].as_str().expect("missing path").to_owned();
+    fs::copy(script, dir.join("mark.py")).expect("failed to copy");
     manifest["args"][0] = "mark.py".into();
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let call = "/call say-local {\"text\": \"x\"}";
     let ran = demo(&world, &["-p", call]);
     assert!(ran.out.contains("there is no tool `say-local`"), "{ran:#?}");
@@ -176,8 +176,8 @@ fn what_passes_is_recorded_as_a_transcript() {
     let ran = demo(&world, &args);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.err.contains("recorded `"), "{}", ran.err);
-    let written = fs::read_to_string(&record).expect("a transcript");
-    transcript::parse(&written).expect("one that can be played");
+    let written = fs::read_to_string(&record).expect("failed to read transcript");
+    transcript::parse(&written).expect("invalid transcript");
     for part in ["event_intercept_response", "\"tool_call\"", "say-a"] {
         assert!(written.contains(part), "{part}: {written}");
     }
@@ -195,12 +195,12 @@ fn what_passes_is_recorded_as_a_transcript() {
 fn a_broken_extension_is_told_of_and_holds_up_nobody() {
     let world = World::new();
     let dir = world.path("broken");
-    fs::create_dir(&dir).expect("made");
+    fs::create_dir(&dir).expect("failed to create directory");
     fs::write(
         dir.join("extension.json"),
         r#"{"name": "broken", "exec": "./none"}"#,
     )
-    .expect("written");
+    .expect("failed to write");
     let ran = demo(&world, &["-e", text(&dir), "-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.out.contains("demo model"));

@@ -29,16 +29,16 @@ fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
 
 fn system(body: &Value) -> &str {
     assert!(
-        ["system", "developer"].contains(&body["messages"][0]["role"].as_str().expect("a role"))
+        ["system", "developer"].contains(&body["messages"][0]["role"].as_str().expect("missing `role`"))
     );
-    body["messages"][0]["content"].as_str().expect("a text")
+    body["messages"][0]["content"].as_str().expect("not valid UTF-8")
 }
 
 fn tools(body: &Value) -> Vec<&str> {
     let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let names = tools
         .iter()
-        .map(|tool| tool["function"]["name"].as_str().expect("a name"));
+        .map(|tool| tool["function"]["name"].as_str().expect("no name"));
     names.collect()
 }
 
@@ -80,10 +80,10 @@ fn a_tool_that_is_not_offered_does_not_run() {
 #[test]
 fn what_the_model_is_told_first() {
     let world = World::new();
-    fs::create_dir(world.work().join(".git")).expect("made");
-    fs::create_dir_all(world.work().join("sub")).expect("made");
-    fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("written");
-    fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("written");
+    fs::create_dir(world.work().join(".git")).expect("failed to create directory");
+    fs::create_dir_all(world.work().join("sub")).expect("failed to create directory");
+    fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("failed to write");
+    fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("failed to write");
     let (_, body) = asked(&world, &["--cwd", "sub"]);
     let told = system(&body);
     assert!(told.starts_with("You are zot"), "{told}");
@@ -125,9 +125,9 @@ fn skills_of_project_and_user_are_offered_on_request() {
         (world.work().join(".zot/skills/own"), "own"),
         (world.path("zot/skills/mine"), "mine"),
     ] {
-        fs::create_dir_all(&place).expect("made");
+        fs::create_dir_all(&place).expect("failed to create directory");
         let body = format!("---\nname: {name}\ndescription: about {name}\n---\nDo it so.\n");
-        fs::write(place.join("SKILL.md"), body).expect("written");
+        fs::write(place.join("SKILL.md"), body).expect("failed to write");
     }
     let (_, body) = asked(&world, &[]);
     assert!(!system(&body).contains("about own"));
@@ -147,12 +147,12 @@ fn skills_of_project_and_user_are_offered_on_request() {
 #[test]
 fn configuration_counts_and_flags_win_over_it() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     fs::write(
         world.path("zot/config.json"),
         json!({"provider": "demo"}).to_string(),
     )
-    .expect("written");
+    .expect("failed to write");
     assert!(world.zot(&["-p", "hello"]).out.contains("demo model"));
     let (_, body) = asked(&world, &[]);
     assert_eq!(body["model"], "small");
@@ -161,7 +161,7 @@ fn configuration_counts_and_flags_win_over_it() {
 #[test]
 fn the_jail_holds_files_and_commands() {
     let world = World::new();
-    fs::write(world.path("outside"), "hidden").expect("written");
+    fs::write(world.path("outside"), "hidden").expect("failed to write");
     let outside = world.path("outside");
     let calls = format!(
         "/call read {{\"path\": \"../outside\"}}\n/call read {{\"path\": \"{}\"}}\n/call bash {{\"command\": \"cat ../outside\"}}",
@@ -203,10 +203,10 @@ fn what_cannot_be_meant_is_a_usage_error() {
 #[test]
 fn the_models_that_are_known() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     let models =
         json!({"models": [{"provider": "ollama", "id": "llama9", "context_window": 8000}]});
-    fs::write(world.path("zot/models.json"), models.to_string()).expect("written");
+    fs::write(world.path("zot/models.json"), models.to_string()).expect("failed to write");
     let ran = world.zot(&["--list-models"]);
     assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{ran:#?}");
     for part in ["PROVIDER", "anthropic", "openai", "demo", "llama9"] {

@@ -25,8 +25,8 @@ impl Run {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("zot starts");
-        let out = BufReader::new(child.stdout.take().expect("piped"));
+            .expect("failed to start zot");
+        let out = BufReader::new(child.stdout.take().expect("should be piped"));
         Self { child, out }
     }
 
@@ -34,7 +34,7 @@ impl Run {
     fn until(&mut self, kind: &str) -> String {
         loop {
             let mut line = String::new();
-            let read = self.out.read_line(&mut line).expect("a line");
+            let read = self.out.read_line(&mut line).expect("failed to read a line");
             assert_ne!(read, 0, "no {kind}");
             if line.starts_with(&format!("{{\"type\":\"{kind}\"")) {
                 return line;
@@ -46,11 +46,11 @@ impl Run {
         let status = Command::new("kill")
             .args([&format!("-{name}"), &self.child.id().to_string()])
             .status();
-        assert!(status.expect("kill").success());
+        assert!(status.expect("failed to start kill").success());
     }
 
     fn code(mut self) -> Option<i32> {
-        self.child.wait().expect("waited").code()
+        self.child.wait().expect("failed to wait").code()
     }
 }
 
@@ -98,10 +98,10 @@ fn while_the_model_is_silent_it_ends_at_once() {
 fn twice_ends_it_whatever_still_runs() {
     let world = World::new();
     let dir = world.path("stubborn");
-    std::fs::create_dir(&dir).expect("made");
+    std::fs::create_dir(&dir).expect("failed to create directory");
     let program = "trap '' TERM; echo '{\"type\":\"hello\",\"name\":\"stubborn\"}'; echo '{\"type\":\"ready\"}'; while :; do sleep 1000; done";
     let manifest = serde_json::json!({"name": "stubborn", "exec": "bash", "args": ["-c", program]});
-    std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let turns = script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
     let args = [
         "--provider",

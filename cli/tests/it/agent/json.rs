@@ -21,13 +21,13 @@ pub(super) fn event(line: &str) -> Value {
     let read = validate::frame::<rpc::Event>(line.as_bytes());
     let known = read.unwrap_or_else(|why| panic!("{why}: {line}"));
     assert!(!matches!(known, rpc::Event::Unknown(_)), "{line}");
-    serde_json::from_str(line).expect("read before")
+    serde_json::from_str(line).expect("invalid JSON")
 }
 
 fn types(events: &[Value]) -> Vec<&str> {
     let mut types: Vec<&str> = events
         .iter()
-        .map(|it| it["type"].as_str().expect("a type"))
+        .map(|it| it["type"].as_str().expect("missing `type`"))
         .collect();
     types.dedup();
     types
@@ -37,21 +37,21 @@ fn types(events: &[Value]) -> Vec<&str> {
 fn what_a_terminal_would_act_upon_is_escaped_in_json() {
     let world = World::new();
     let evil = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{e0041} ü 👩";
-    fs::write(world.work().join("evil.txt"), evil).expect("written");
+    fs::write(world.work().join("evil.txt"), evil).expect("failed to write");
     // In an event that is written at once, and in one that is large.
     fs::write(
         world.work().join("large.txt"),
         format!("{evil}\n").repeat(20_000),
     )
-    .expect("written");
+    .expect("failed to write");
     for file in ["evil.txt", "large.txt"] {
         let call = format!("{evil}\n/call bash {{\"command\":\"cat {file}\"}}");
         let ran = demo(&world, &["--json", &call]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let told = events(&ran.out);
         let result = told.iter().find(|it| it["type"] == "tool_result");
-        let text = result.expect("a result")["content"][0]["text"].as_str();
-        assert!(text.expect("a text").contains(evil), "it means the same");
+        let text = result.expect("no result")["content"][0]["text"].as_str();
+        assert!(text.expect("not valid UTF-8").contains(evil), "it means the same");
         let raw = |char: char| {
             let is_bidi = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             is_bidi
@@ -113,17 +113,17 @@ fn a_failed_run_is_told_once_and_exits_1() {
         .collect();
     assert_eq!(told.len(), 1, "{events:#?}");
     assert_eq!(told[0]["stop"], "error");
-    assert_eq!(events.last().expect("one")["type"], "done");
+    assert_eq!(events.last().expect("no such event")["type"], "done");
 }
 
 #[test]
 fn an_extensions_notes_are_events() {
     let world = World::new();
     let kit = world.path("kit");
-    std::fs::create_dir(&kit).expect("made");
+    std::fs::create_dir(&kit).expect("failed to create directory");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kit.sh");
     let manifest = serde_json::json!({"name": "kit", "exec": "bash", "args": [script]});
-    std::fs::write(kit.join("extension.json"), manifest.to_string()).expect("written");
+    std::fs::write(kit.join("extension.json"), manifest.to_string()).expect("failed to write");
     let ran = demo(&world, &["--json", "-e", text(&kit), "/call steps {}"]);
     let events = events(&ran.out);
     let note = events.iter().find(|it| it["type"] == "ext_notify");
@@ -150,7 +150,7 @@ fn a_secret_that_is_redacted_is_in_no_line() {
     let deltas: String = events(&ran.out)
         .iter()
         .filter(|it| it["type"] == "text_delta")
-        .map(|it| it["delta"].as_str().expect("a text").to_owned())
+        .map(|it| it["delta"].as_str().expect("not valid UTF-8").to_owned())
         .collect();
     assert_eq!(deltas, "the password is , really123");
 }
@@ -164,14 +164,14 @@ fn a_reader_that_goes_away_ends_it_and_leaves_nothing() {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped"))
+    BufReader::new(child.stdout.take().expect("should be piped"))
         .read_line(&mut line)
-        .expect("a line");
+        .expect("failed to read a line");
     assert!(line.contains("user_message"), "{line}");
     // The pipe is closed by now, and the command's next line is what finds out.
-    assert_eq!(child.wait().expect("waited").code(), Some(141));
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
     wait_until("nobody works there", || {
         process::working_in(&world.work()).is_empty()
     });

@@ -16,7 +16,7 @@ use crate::support::{
 
 /// How much longer this runs than in `.ci/run`.
 fn soak() -> u64 {
-    std::env::var("ZOT_SOAK").map_or(1, |value| value.parse().expect("a number"))
+    std::env::var("ZOT_SOAK").map_or(1, |value| value.parse().expect("should be a number"))
 }
 
 /// What of an event must not be lost: a line of the transcript, as a later request has it.
@@ -49,16 +49,16 @@ fn what_was_shown_is_continued_with() {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("zot starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let first = lines.next().expect("one").expect("a line");
+            .expect("failed to start zot");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
+        let first = lines.next().expect("no line").expect("failed to read a line");
         // Xorshift: any point will do.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
         std::thread::sleep(Duration::from_micros(random % 60_000));
-        child.kill().expect("killed");
-        child.wait().expect("waited");
+        child.kill().expect("failed to kill");
+        child.wait().expect("failed to wait");
         // What is in the pipe was shown too; a line that was cut was not.
         let mut all = first + "\n";
         let mut rest = lines.map_while(Result::ok).peekable();
@@ -81,10 +81,10 @@ fn what_was_shown_is_continued_with() {
             .iter()
             .rev()
             .find(|it| it.body["messages"].to_string().contains("\"more\""))
-            .expect("it was asked");
+            .expect("no such request");
         let sent = sent.body["messages"].to_string();
         for text in &shown {
-            let text = serde_json::to_string(text).expect("JSON");
+            let text = serde_json::to_string(text).expect("invalid JSON");
             let text = text.trim_matches('"');
             assert!(
                 sent.contains(text),

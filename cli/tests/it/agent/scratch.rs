@@ -36,7 +36,7 @@ fn a_jailed_session_reads_its_own_outputs_and_no_others() {
         panic!("one output: {:?}", outputs(&world));
     };
     for folder in kept.ancestors().skip(1).take(2) {
-        let mode = fs::metadata(folder).expect("there").permissions().mode();
+        let mode = fs::metadata(folder).expect("failed to read metadata").permissions().mode();
         assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
     }
     // Resumed, it finds what its transcript refers to.
@@ -56,7 +56,7 @@ fn the_outputs_of_a_session_are_bounded_and_that_is_said() {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let size: u64 = outputs(&world)
         .iter()
-        .map(|path| fs::metadata(path).expect("there").len())
+        .map(|path| fs::metadata(path).expect("failed to read metadata").len())
         .sum();
     assert!(size <= 64 << 20, "{size}");
     assert!(ran.out.contains("made room for it"), "{}", ran.out);
@@ -78,11 +78,11 @@ fn what_is_older_than_a_week_is_removed_at_the_next_start() {
     let [kept] = &outputs(&world)[..] else {
         panic!("one output: {:?}", outputs(&world));
     };
-    let session = kept.ancestors().nth(2).expect("a folder").to_owned();
+    let session = kept.ancestors().nth(2).expect("path has no parent").to_owned();
     let age = |days: u64| {
         let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-        let folder = File::open(&session).expect("opened");
-        folder.set_modified(then).expect("set");
+        let folder = File::open(&session).expect("failed to open");
+        folder.set_modified(then).expect("failed to set modification time");
     };
     age(6);
     demo(&world, &["-p", "hello"]);
@@ -92,8 +92,8 @@ fn what_is_older_than_a_week_is_removed_at_the_next_start() {
         .zot_command(&["rpc", "--provider", "demo"])
         .stdin(std::process::Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     wait_until("it is removed", || !session.exists());
     drop(child.stdin.take());
-    child.wait().expect("it ends");
+    child.wait().expect("failed to wait");
 }

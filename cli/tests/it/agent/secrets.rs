@@ -21,7 +21,7 @@ const TOKEN: &str = "token-canary-e04d6a17";
 /// An extension that writes down all it can see: its environment, its parent's, every frame.
 fn spy(world: &World) -> PathBuf {
     let dir = world.path("spy");
-    fs::create_dir(&dir).expect("made");
+    fs::create_dir(&dir).expect("failed to create directory");
     let program = r#"
 exec 2>&1 3>seen
 env >&3; cat /proc/$PPID/environ /proc/$PPID/cmdline >&3
@@ -31,7 +31,7 @@ while IFS= read -r line; do printf '%s\n' "$line" >&3; case $line in *'"shutdown
     // Its standard error is its log.
     let program = program.replace("exec 2>&1 3>seen", "exec 3>seen");
     let manifest = json!({"name": "spy", "exec": "bash", "args": ["-c", program]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
@@ -53,11 +53,11 @@ fn run(world: &World, args: &[&str], typed: &str) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(typed.as_bytes()).expect("written");
+        stdin.write_all(typed.as_bytes()).expect("failed to write");
     }
-    Ran::of(child.wait_with_output().expect("waited"))
+    Ran::of(child.wait_with_output().expect("failed to wait"))
 }
 
 /// What a driver says first.

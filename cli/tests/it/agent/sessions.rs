@@ -25,7 +25,7 @@ fn sent(world: &World, args: &[&str]) -> Vec<String> {
     let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let body = model.asked()[0].body.clone();
-    let messages = body["messages"].as_array().expect("a list")[1..].iter();
+    let messages = body["messages"].as_array().expect("should be an array")[1..].iter();
     messages.map(said).collect()
 }
 
@@ -46,7 +46,7 @@ fn a_run_is_kept_and_continued() {
     let sent = sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
     // Begun elsewhere, it is not this directory's.
-    fs::create_dir(world.work().join("other")).expect("made");
+    fs::create_dir(world.work().join("other")).expect("failed to create directory");
     let ran = demo(&world, &["--cwd", "other", "--continue", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert_eq!(sessions(&world).len(), 3);
@@ -57,9 +57,9 @@ fn one_is_resumed_by_the_beginning_of_its_id() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let first = sessions(&world)[0].clone();
-    let head = fs::read_to_string(&first).expect("read");
-    let head: Value = serde_json::from_str(head.lines().next().expect("a head")).expect("JSON");
-    let id = head["id"].as_str().expect("an id");
+    let head = fs::read_to_string(&first).expect("failed to read");
+    let head: Value = serde_json::from_str(head.lines().next().expect("session file is empty")).expect("invalid JSON");
+    let id = head["id"].as_str().expect("missing `id`");
     demo(&world, &["-p", "two"]);
     let sent = sent(&world, &[&format!("--resume={id}")]);
     assert_eq!(sent[0], "one");
@@ -84,9 +84,9 @@ fn a_torn_one_is_repaired_and_said() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let path = sessions(&world)[0].clone();
-    let mut bytes = fs::read(&path).expect("read");
+    let mut bytes = fs::read(&path).expect("failed to read");
     bytes.truncate(bytes.len() - 9);
-    fs::write(&path, bytes).expect("written");
+    fs::write(&path, bytes).expect("failed to write");
     let ran = demo(&world, &["--continue", "-p", "two"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(
@@ -117,13 +117,13 @@ fn two_at_once_never_write_one_file() {
         ])
         .stdout(std::process::Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let mut line = String::new();
-    let mut out = std::io::BufReader::new(first.stdout.take().expect("piped"));
-    std::io::BufRead::read_line(&mut out, &mut line).expect("a line");
+    let mut out = std::io::BufReader::new(first.stdout.take().expect("should be piped"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("failed to read a line");
     let ran = demo(&world, &["--session", text(&file), "-p", "two"]);
-    first.kill().expect("killed");
-    first.wait().expect("waited");
+    first.kill().expect("failed to kill");
+    first.wait().expect("failed to wait");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(ran.err.contains(&first.id().to_string()), "{}", ran.err);
 }

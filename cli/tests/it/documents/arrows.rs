@@ -11,7 +11,7 @@ fn drawn() -> BTreeMap<String, Vec<String>> {
     let page = Page::read("docs/architecture.md").text;
     let (_, table) = page
         .split_once("\n| crate | may use |\n")
-        .expect("the table");
+        .expect("no table");
     let rows = table
         .lines()
         .skip(1)
@@ -36,11 +36,11 @@ fn is() -> BTreeMap<String, Vec<String>> {
         .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
         .current_dir(root())
         .output()
-        .expect("cargo starts");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("a list");
+        .expect("failed to start cargo");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("invalid JSON");
+    let packages = metadata["packages"].as_array().expect("should be an array");
     let used = packages.iter().map(|package| {
-        let dependencies = package["dependencies"].as_array().expect("a list");
+        let dependencies = package["dependencies"].as_array().expect("should be an array");
         let of_ours = dependencies
             .iter()
             .filter(|it| it["kind"].is_null() && it["path"].is_string());
@@ -52,7 +52,7 @@ fn is() -> BTreeMap<String, Vec<String>> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.as_str().expect("not valid UTF-8").to_owned()
 }
 
 #[test]

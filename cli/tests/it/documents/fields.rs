@@ -8,7 +8,7 @@ use super::Page;
 use crate::support::{World, package};
 
 fn object(value: &Value) -> &Map<String, Value> {
-    value.as_object().expect("an object")
+    value.as_object().expect("should be an object")
 }
 
 #[track_caller]
@@ -35,10 +35,10 @@ fn of_the_list() {
 fn of_the_doctor() {
     let world = World::new();
     let broken = world.installed("weather");
-    fs::create_dir_all(&broken).expect("made");
-    fs::write(broken.join("extension.json"), "{").expect("written");
+    fs::create_dir_all(&broken).expect("failed to create directory");
+    fs::write(broken.join("extension.json"), "{").expect("failed to write");
     let ran = world.zot(&["ext", "doctor", "--json"]);
-    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let report: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     let it = &report["extensions"][0];
     let fields = object(&report).keys().chain(object(it).keys());
     told(

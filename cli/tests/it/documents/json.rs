@@ -21,10 +21,10 @@ struct Schemas(BTreeMap<String, ToolSchema>);
 impl Schemas {
     fn new() -> Self {
         let compiled = schema::documents().into_iter().map(|document| {
-            let schema = document.schema.as_object().expect("an object");
+            let schema = document.schema.as_object().expect("should be an object");
             (
                 document.name,
-                ToolSchema::compile(schema).expect("compiles"),
+                ToolSchema::compile(schema).expect("invalid schema"),
             )
         });
         Self(compiled.collect())
@@ -70,7 +70,7 @@ impl Schemas {
     /// A configuration may have anything; what a page shows is known.
     fn config(&self, value: &Value) -> Result<(), String> {
         let document = schema::of_type::<zot_protocol::Config>("config");
-        let known = document.schema["properties"].as_object().expect("fields");
+        let known = document.schema["properties"].as_object().expect("should be an object");
         let object = value.as_object().ok_or("it is no object")?;
         if let Some(field) = object.keys().find(|field| !known.contains_key(*field)) {
             return Err(format!(

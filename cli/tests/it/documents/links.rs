@@ -29,7 +29,7 @@ fn every_link_leads_somewhere() {
     let mut broken = Vec::new();
     for page in Page::all() {
         let here = root().join(&page.name);
-        let folder = here.parent().expect("a folder");
+        let folder = here.parent().expect("path has no parent");
         for (index, line) in page.text.lines().enumerate() {
             let targets = line.split("](").skip(1);
             for target in targets.filter_map(|rest| rest.split(')').next()) {
@@ -96,8 +96,8 @@ fn every_file_of_the_code_map_is_there() {
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
+    for entry in fs::read_dir(folder).expect("failed to read directory") {
+        let path = entry.expect("failed to read directory entry").path();
         if path.is_dir() && path.file_name() != Some("node_modules".as_ref()) {
             files_below(&path, files);
         } else {

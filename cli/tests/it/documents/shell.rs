@@ -119,14 +119,14 @@ fn conform() -> Option<PathBuf> {
 
 /// When something below a folder was last changed.
 fn newest(folder: &Path) -> SystemTime {
-    let entries = fs::read_dir(folder).expect("a folder");
+    let entries = fs::read_dir(folder).expect("failed to read directory");
     let times = entries.map(|entry| {
-        let entry = entry.expect("an entry");
-        let metadata = entry.metadata().expect("metadata");
+        let entry = entry.expect("failed to read directory entry");
+        let metadata = entry.metadata().expect("failed to read metadata");
         if metadata.is_dir() {
             newest(&entry.path())
         } else {
-            metadata.modified().expect("a time")
+            metadata.modified().expect("no modification time")
         }
     });
     times.max().unwrap_or(SystemTime::UNIX_EPOCH)
@@ -135,10 +135,10 @@ fn newest(folder: &Path) -> SystemTime {
 /// What the pages take for granted: both programs, the repository's examples, and a package called `guard`.
 fn stage(world: &World, conform: Option<&Path>) {
     let bin = world.path("bin");
-    fs::create_dir(&bin).expect("made");
-    symlink(env!("CARGO_BIN_EXE_zot"), bin.join("zot")).expect("linked");
+    fs::create_dir(&bin).expect("failed to create directory");
+    symlink(env!("CARGO_BIN_EXE_zot"), bin.join("zot")).expect("failed to create symlink");
     if let Some(conform) = conform {
-        symlink(conform, bin.join("zot-conform")).expect("linked");
+        symlink(conform, bin.join("zot-conform")).expect("failed to create symlink");
     }
     copy(&root().join("examples"), &world.work().join("examples"));
     package::write(&world.work().join("guard"), "guard", "1.1");
@@ -149,9 +149,9 @@ fn stage(world: &World, conform: Option<&Path>) {
 
 /// Copies what an author wrote, and nothing that was built or installed.
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).expect("made");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
+    fs::create_dir(to).expect("failed to create directory");
+    for entry in fs::read_dir(from).expect("failed to read directory") {
+        let entry = entry.expect("failed to read directory entry");
         let name = entry.file_name();
         if ["bin", "dist", "node_modules", "target"]
             .iter()
@@ -160,10 +160,10 @@ fn copy(from: &Path, to: &Path) {
             continue;
         }
         let to = to.join(&name);
-        if entry.file_type().expect("a type").is_dir() {
+        if entry.file_type().expect("missing `type`").is_dir() {
             copy(&entry.path(), &to);
         } else {
-            fs::copy(entry.path(), to).expect("copied");
+            fs::copy(entry.path(), to).expect("failed to copy");
         }
     }
 }
@@ -186,10 +186,10 @@ fn run(blocks: &[Block], commands: &[&Block], conform: Option<&Path>) -> Result<
         .chain(std::env::split_paths(&path));
     let output = world
         .command("bash")
-        .env("PATH", std::env::join_paths(paths).expect("a path"))
+        .env("PATH", std::env::join_paths(paths).expect("invalid path"))
         .args(["-c", &format!("exec 2>&1\n{script}")])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     let ran = Ran::of(output);
     if ran.code != Some(0) {
         return Err(ran.out);

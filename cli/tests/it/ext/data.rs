@@ -11,10 +11,10 @@ use crate::support::{Ran, World, package::Repository, terminal, text};
 
 /// An extension that appends its version to a file in its `data_dir`, and says what is in it.
 fn write(dir: &Path, version: &str) {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let manifest =
         json!({"name": "notes", "version": version, "exec": "python3", "args": ["main.py"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let program = format!(
         r#"
 import json, sys
@@ -27,7 +27,7 @@ print(json.dumps({{"type": "ready"}}), flush=True)
 sys.stdin.read()
 "#
     );
-    fs::write(dir.join("main.py"), program).expect("written");
+    fs::write(dir.join("main.py"), program).expect("failed to write");
 }
 
 fn run(world: &World, more: &[&str]) -> Ran {
@@ -38,11 +38,11 @@ fn run(world: &World, more: &[&str]) -> Ran {
 
 fn kept(world: &World) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = fs::read_dir(world.path("zot/extension-data"))
-        .expect("there")
-        .map(|entry| entry.expect("an entry"))
+        .expect("failed to read directory")
+        .map(|entry| entry.expect("failed to read directory entry"))
         .map(|entry| {
             let text = fs::read_to_string(entry.path().join("kept")).unwrap_or_default();
-            (entry.file_name().into_string().expect("a text"), text)
+            (entry.file_name().into_string().expect("not valid UTF-8"), text)
         })
         .collect();
     all.sort();
@@ -90,8 +90,8 @@ fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
     let ran = run(&world, &["--ext", "../b"]);
     let (a, b) = (world.path("a"), world.path("b"));
     let (a, b) = (
-        a.canonicalize().expect("there"),
-        b.canonicalize().expect("there"),
+        a.canonicalize().expect("failed to canonicalize"),
+        b.canonicalize().expect("failed to canonicalize"),
     );
     let whose = format!("belongs to {} (--ext)", a.display());
     let how = format!("`zot ext adopt {}`", b.display());
@@ -135,7 +135,7 @@ fn an_update_keeps_the_data_and_another_source_asks() {
     assert!(
         listed["data_dir"]
             .as_str()
-            .expect("a text")
+            .expect("not valid UTF-8")
             .ends_with(apart),
         "{listed}"
     );

@@ -18,7 +18,7 @@ fn with_mounts(world: &World, script: &str) -> Option<Ran> {
         .args([kind, "sh", "-euc", script])
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .output()
-        .expect("unshare starts");
+        .expect("failed to start unshare");
     Some(Ran::of(output))
 }
 

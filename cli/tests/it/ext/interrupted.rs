@@ -19,13 +19,13 @@ use crate::support::{
 
 fn signal(child: &Child, signal: Signal) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a pid"), signal).expect("signalled");
+    kill_process(pid.expect("invalid pid"), signal).expect("failed to send signal");
 }
 
 fn spawn(world: &World, args: &[&str]) -> Child {
     let mut command = world.zot_command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("zot starts")
+    command.spawn().expect("failed to start zot")
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn while_a_server_is_silent_it_ends_at_once() {
         wait_until("it asks", || !server.requests().is_empty());
         let start = Instant::now();
         signal(&child, number);
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
         // Long before a silent server is given up, which would be no interruption either.
         assert!(
             start.elapsed() < Duration::from_secs(20),
@@ -74,7 +74,7 @@ fn while_a_server_is_only_asked_nothing_is_left_either() {
         let child = spawn(&world, &["ext", verb]);
         wait_until("it asks", || server.requests().len() == asked);
         signal(&child, Signal::INT);
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
         assert_eq!(ran.code, Some(130), "{ran:?}");
         snapshot::assert_same(&before, &snapshot::of(world.root()));
     }
@@ -118,7 +118,7 @@ fn at_any_moment_everything_is_as_before_or_done() {
             // It may have ended already.
             Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT))
         });
-        let output = child.wait_with_output().expect("it ends");
+        let output = child.wait_with_output().expect("failed to wait");
         // Before it has set itself up, a signal is one like any other.
         if output.status.signal() == Some(2) || output.status.code() == Some(130) {
             before += 1;

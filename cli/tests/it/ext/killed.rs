@@ -71,7 +71,7 @@ fn kill_everywhere(
     let mut tally = Tally::default();
     for nth in 1..=calls {
         let world = fresh();
-        let killed = kill_at(&mut command_in(&world), nth).expect("traced as before");
+        let killed = kill_at(&mut command_in(&world), nth).expect("failed to trace");
         assert_eq!(killed, Traced::Killed, "{name} at {nth} of {calls}");
         tally.points += 1;
         let there = at(&target(&world));
@@ -102,8 +102,8 @@ fn kill_everywhere(
         assert_eq!(at(&target(&world)), there, "{name} at {nth} of {calls}");
         told(&world);
         let mut left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
-            .expect("there")
-            .map(|entry| entry.expect("an entry").file_name())
+            .expect("failed to read directory")
+            .map(|entry| entry.expect("failed to read directory entry").file_name())
             .filter(|name| name != "guard" && name != "other")
             .collect();
         left.sort();

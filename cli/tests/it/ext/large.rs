@@ -29,17 +29,17 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
 
     let tip = Repository::new(&world, "tip");
     package::write(&tip.dir, "guard", "1");
-    let file = File::create(tip.dir.join("zeros")).expect("made");
-    file.set_len(BLOB).expect("grown");
+    let file = File::create(tip.dir.join("zeros")).expect("failed to create file");
+    file.set_len(BLOB).expect("failed to set file size");
     tip.commit("large");
     // Only in the history, and behind a tag: neither is wanted.
     let past = Repository::new(&world, "past");
     package::write(&past.dir, "past", "1");
-    std::fs::rename(tip.dir.join("zeros"), past.dir.join("zeros")).expect("moved");
+    std::fs::rename(tip.dir.join("zeros"), past.dir.join("zeros")).expect("failed to rename");
     past.commit("large");
     let blob = past.git(&["rev-parse", "HEAD:zeros"]);
     past.git(&["tag", "blob", &blob]);
-    std::fs::remove_file(past.dir.join("zeros")).expect("removed");
+    std::fs::remove_file(past.dir.join("zeros")).expect("failed to remove");
     past.commit("small again");
 
     let root = world.path("repositories");
@@ -139,12 +139,12 @@ open(".git/refs/heads/main", "w").write(oid(b"commit", commit).hex() + "\n")
 fn a_file_that_is_stored_as_a_difference_is_not_unpacked_to_gigabytes() {
     let world = World::new();
     let dir = world.path("repositories/bomb");
-    std::fs::create_dir_all(&dir).expect("made");
+    std::fs::create_dir_all(&dir).expect("failed to create directory");
     let made = world
         .command("python3")
         .args(["-c", BOMB, crate::support::text(&dir)])
         .output()
-        .expect("python3 starts");
+        .expect("failed to start python3");
     assert!(made.status.success(), "{made:?}");
     let root = world.path("repositories");
     let (http, daemon) = (

@@ -47,8 +47,8 @@ fn settled(world: &World, text: &str) -> String {
     let root = fs::canonicalize(world.root()).unwrap();
     let text = text.replace(root.to_str().unwrap(), "[ROOT]");
     // What a kernel enforces is its own.
-    let (start, rest) = text.split_once("TCP to 443 (").expect("the weather's");
-    let (_, end) = rest.split_once(')').expect("the end of it");
+    let (start, rest) = text.split_once("TCP to 443 (").expect("no network permission listed");
+    let (_, end) = rest.split_once(')').expect("missing closing parenthesis");
     format!("{start}TCP to 443 ([ENFORCED]){end}")
 }
 

@@ -207,7 +207,7 @@ fn a_tree_of_a_million_files() {
             .env("zot", env!("CARGO_BIN_EXE_zot"))
             .env("url", &url)
             .output();
-        let ran = Ran::of(output.expect("sh starts"));
+        let ran = Ran::of(output.expect("failed to start sh"));
         assert_eq!(ran.code, Some(1), "{url}: {ran:?}");
         assert!(
             ran.err.contains("it has more than 20000 files"),

@@ -161,10 +161,10 @@ impl Tls {
             .args(["certificate.pem", "key.pem", &server.port().to_string()])
             .stdout(Stdio::piped())
             .spawn()
-            .expect("python3 starts");
+            .expect("failed to start python3");
         let mut port = String::new();
-        let stdout = child.stdout.as_mut().expect("piped");
-        BufReader::new(stdout).read_line(&mut port).expect("a port");
+        let stdout = child.stdout.as_mut().expect("should be piped");
+        BufReader::new(stdout).read_line(&mut port).expect("failed to bind a port");
         let port = port.trim().to_owned();
         Some(Self { child, port })
     }
@@ -201,7 +201,7 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let trusting = |args: &[&str]| {
         let mut command = world.zot_command(args);
         command.env("SSL_CERT_FILE", world.path("certificate.pem"));
-        Ran::of(command.output().expect("zot starts"))
+        Ran::of(command.output().expect("failed to start zot"))
     };
     let ran = trusting(&["ext", "install", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

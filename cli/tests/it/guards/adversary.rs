@@ -53,7 +53,7 @@ for frame in frames():
 #[test]
 fn whatever_a_confined_extension_tries_the_promises_hold() {
     let tricks = std::env::var("ZOT_TRICKS").unwrap_or_else(|_| "all".to_owned());
-    let end = Instant::now() + TIME * u32::try_from(soak()).expect("not that long");
+    let end = Instant::now() + TIME * u32::try_from(soak()).expect("ZOT_SOAK is too large");
     for seed in 0.. {
         let mut trial = Trial::new(seed, &tricks);
         let steps = trial.run(end);
@@ -83,7 +83,7 @@ impl Trial {
             world.work().join("secret.txt"),
             format!("{SECRET}\n").repeat(3),
         )
-        .expect("written");
+        .expect("failed to write");
         let closed = |events: &[&str], rewrites: bool| {
             let policy = json!({"on_failure": "block", "final": true});
             let intercept: Value = events
@@ -138,7 +138,7 @@ impl Trial {
     }
 
     fn rpc(&mut self) -> &mut Rpc {
-        self.rpc.as_mut().expect("not ended")
+        self.rpc.as_mut().expect("zot has already ended")
     }
 
     fn prompt(&mut self, message: &str) -> Vec<Value> {
@@ -219,7 +219,7 @@ impl Trial {
 
     /// Ends zot, and gives the most memory that it had.
     fn finish(mut self) -> u64 {
-        let ended = self.rpc.take().expect("not ended").end();
+        let ended = self.rpc.take().expect("zot has already ended").end();
         assert_eq!(ended.code, Some(0), "seed {}: {}", self.seed, ended.err);
         assert!(
             !ended.err.contains(SECRET),
@@ -252,6 +252,6 @@ fn granted(seed: u64) -> Value {
 }
 
 fn flags(dirs: &[PathBuf]) -> Vec<&str> {
-    let dirs = dirs.iter().map(|dir| dir.to_str().expect("a text"));
+    let dirs = dirs.iter().map(|dir| dir.to_str().expect("not valid UTF-8"));
     dirs.flat_map(|dir| ["-e", dir]).collect()
 }

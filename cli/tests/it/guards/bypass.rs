@@ -139,12 +139,12 @@ fn a_compaction_is_a_model_call_that_a_guard_can_refuse() {
     let mut rpc = drive(&world, &dirs, &[]);
     let lines = prompt(&mut rpc, "hello");
     let end = lines.iter().find(|it| it["type"] == "turn_end");
-    assert_eq!(end.expect("an end")["error"], "closed for prompt at step 1");
+    assert_eq!(end.expect("no turn_end event")["error"], "closed for prompt at step 1");
     rpc.send(&json!({"id": "c", "type": "compact"}));
     let lines = rpc.until_event("done");
     let error = lines.iter().find(|it| it["type"] == "error");
     assert_eq!(
-        error.expect("refused")["message"],
+        error.expect("no error event")["message"],
         "closed for compact at step 0"
     );
     let ended = rpc.end();

@@ -92,9 +92,9 @@ for frame in frames():
             "event tool_result caller",
         ]
     );
-    let kept = fs::read_to_string(&session).expect("a session");
+    let kept = fs::read_to_string(&session).expect("failed to read session");
     let kept = kept.lines().find(|line| line.contains("extension_call"));
-    let kept: Value = serde_json::from_str(kept.expect("kept")).expect("JSON");
+    let kept: Value = serde_json::from_str(kept.expect("not stored")).expect("invalid JSON");
     assert_eq!(kept["call"]["extension"], "caller");
     assert_eq!(kept["call"]["status"], "completed");
 }

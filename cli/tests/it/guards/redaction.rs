@@ -36,7 +36,7 @@ fn redacted(world: &World, events: &str, turns: &[&str]) -> crate::rpc::driver::
     });
     let dirs = [extension(world, "redactor", &manifest, REDACTOR)];
     let script = world.path("turns.jsonl");
-    fs::write(&script, turns.join("\n")).expect("written");
+    fs::write(&script, turns.join("\n")).expect("failed to write");
     let flags = ["--script", text(&script)];
     drive(world, &dirs, if turns.is_empty() { &[] } else { &flags })
 }
@@ -60,7 +60,7 @@ fn the_output_of_a_command_is_counted_until_its_result_was_redacted() {
     let progress: Vec<&str> = lines
         .iter()
         .filter(|it| it["type"] == "tool_progress")
-        .map(|it| it["text"].as_str().expect("a text"))
+        .map(|it| it["text"].as_str().expect("not valid UTF-8"))
         .collect();
     assert!(!progress.is_empty(), "the user sees that something happens");
     assert!(
@@ -85,13 +85,13 @@ fn summaries_and_provider_errors_pass_the_interceptors_of_messages() {
     prompt(&mut rpc, "hello");
     rpc.send(&json!({"id": "c", "type": "compact"}));
     let lines = rpc.until_event("compact_done");
-    let done = lines.last().expect("a line");
+    let done = lines.last().expect("failed to read a line");
     assert_eq!(done["summary"], "in summary: [redacted]");
     let messages = rpc.data(&json!({"id": "m", "type": "get_messages"}));
     assert_unseen(&[messages]);
     let lines = prompt(&mut rpc, "again");
     let end = lines.iter().find(|it| it["type"] == "turn_end");
-    let error = end.expect("an end")["error"].as_str().expect("an error");
+    let error = end.expect("no turn_end event")["error"].as_str().expect("missing `error`");
     assert!(error.contains("bad key [redacted]"), "{error}");
     rpc.send(&json!({"id": "c", "type": "compact"}));
     rpc.until_event("done");
@@ -114,14 +114,14 @@ fn thoughts_and_arguments_are_held_back_while_somebody_may_change_what_follows()
     let types: Vec<&str> = lines.iter().filter_map(|it| it["type"].as_str()).collect();
     assert!(!types.contains(&"tool_use_args"), "{types:?}");
     let message = lines.iter().find(|it| it["type"] == "assistant_message");
-    let message = message.expect("a message");
-    let call = message["content"].as_array().expect("blocks").last();
+    let message = message.expect("no message");
+    let call = message["content"].as_array().expect("missing `content`").last();
     assert_eq!(
-        call.expect("a call")["args"],
+        call.expect("no tool call")["args"],
         json!({}),
         "not asked about yet"
     );
     let call = lines.iter().find(|it| it["type"] == "tool_call");
-    assert_eq!(call.expect("a call")["args"], json!({"command": "true"}));
+    assert_eq!(call.expect("no tool call")["args"], json!({"command": "true"}));
     rpc.end();
 }

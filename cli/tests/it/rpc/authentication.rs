@@ -109,7 +109,7 @@ fn anything_else_is_one_refusal_and_the_end() {
             (&json!(command), id),
             "{shown}"
         );
-        let error = response["error"].as_str().expect("a reason");
+        let error = response["error"].as_str().expect("should be a string");
         assert!(error.starts_with("not authenticated: "), "{error}");
         assert!(
             !format!("{response}{}", ended.err).contains(TOKEN),
@@ -139,9 +139,9 @@ fn the_token_is_in_no_output_no_file_and_no_child() {
     extensions::install(&world, "kit");
     // What an extension was started with, as it sees it itself.
     let path = world.installed("kit").join("kit.sh");
-    let script = fs::read_to_string(&path).expect("there");
+    let script = fs::read_to_string(&path).expect("failed to read");
     let seen = world.path("seen");
-    fs::write(&path, format!("env > '{}'\n{script}", seen.display())).expect("written");
+    fs::write(&path, format!("env > '{}'\n{script}", seen.display())).expect("failed to write");
     let record = world.path("record.zt.ndjson");
     let session = world.path("session.jsonl");
     let mut command = with_token(&world, &["--log-level", "debug"]);
@@ -161,7 +161,7 @@ fn the_token_is_in_no_output_no_file_and_no_child() {
         let result = lines
             .iter()
             .find(|line| line["type"] == "tool_result")
-            .expect("told");
+            .expect("no such event");
         assert!(result.to_string().contains("PATH="), "{result}");
     }
     wait_until("the extension has looked", || seen.is_file());

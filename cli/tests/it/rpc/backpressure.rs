@@ -35,12 +35,12 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
     let prompt = json!({"id": "1", "type": "prompt", "message": "go on"});
-    writeln!(stdin, "{prompt}").expect("written");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).split(b'\n');
-    let mut next = || checked(&lines.next().expect("a line").expect("read"));
+    writeln!(stdin, "{prompt}").expect("failed to write");
+    let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).split(b'\n');
+    let mut next = || checked(&lines.next().expect("failed to read a line").expect("failed to read"));
     while next()["type"] != "assistant_start" {}
 
     let start = Instant::now();
@@ -61,7 +61,7 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
     }
     assert_eq!(next()["type"], "usage");
     let message = next();
-    let text = message["content"][0]["text"].as_str().expect("a text");
+    let text = message["content"][0]["text"].as_str().expect("not valid UTF-8");
     let whole: String = (0..PIECES).map(|number| piece(number, BYTES)).collect();
     assert!(text == whole, "the message is the whole text");
     assert_eq!(next(), json!({"type": "turn_end", "stop": "end_turn"}));
@@ -70,5 +70,5 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
     eprintln!("at the most: {most} bytes for an answer of {ANSWER}");
     assert!(most <= 3 * ANSWER, "{most} bytes in all");
     drop(stdin);
-    assert_eq!(child.wait().expect("ours").code(), Some(0));
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(0));
 }

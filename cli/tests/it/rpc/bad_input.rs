@@ -65,29 +65,29 @@ fn a_bad_line_is_answered_with_what_is_wrong() {
         ),
     ] {
         zot.raw(format!("{line}\n").as_bytes());
-        let response = zot.next().expect("an answer");
+        let response = zot.next().expect("no answer");
         assert_eq!(response["success"], false, "{line}");
         assert_eq!(response["command"], command, "{line}");
         assert_eq!(response["id"].as_str(), id, "{line}");
-        let error = response["error"].as_str().expect("a reason");
+        let error = response["error"].as_str().expect("should be a string");
         assert!(error.starts_with(why), "{line}: {error}");
     }
     zot.raw(b"{\"type\":\"ping\",\"id\":\"\xff\"}\n");
-    let error = zot.next().expect("an answer");
+    let error = zot.next().expect("no answer");
     assert!(
         error["error"]
             .as_str()
-            .expect("a reason")
+            .expect("should be a string")
             .starts_with("invalid UTF-8"),
         "{error}"
     );
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     zot.raw(format!("{{\"type\":\"ping\",\"x\":{deep}}}\n").as_bytes());
-    let error = zot.next().expect("an answer");
+    let error = zot.next().expect("no answer");
     assert!(
         error["error"]
             .as_str()
-            .expect("a reason")
+            .expect("should be a string")
             .contains("nested"),
         "{error}"
     );
@@ -134,7 +134,7 @@ fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
 
     line.insert(MOST - 3, b'x');
     zot.raw(&line);
-    let refused = zot.next().expect("an answer");
+    let refused = zot.next().expect("no answer");
     let why = "a line has more than 16 MiB; it was skipped";
     assert_eq!(
         refused,
@@ -147,7 +147,7 @@ fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
     for _ in 0..16 {
         zot.raw(&chunk);
     }
-    let refused = zot.next().expect("an answer");
+    let refused = zot.next().expect("no answer");
     assert_eq!(refused["error"], why);
     zot.raw(b"\n");
     zot.data(&json!({"id": "1", "type": "ping"}));

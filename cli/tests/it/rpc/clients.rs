@@ -39,7 +39,7 @@ fn client(world: &World, language: &str) -> Option<Command> {
                 .arg(".")
                 .current_dir(folder)
                 .output()
-                .expect("it starts");
+                .expect("failed to start");
             assert!(built.status.success(), "{built:?}");
             world.command(program)
         }
@@ -64,7 +64,7 @@ fn a_client_prints_the_text_as_it_streams() {
             .args(["say \"it\"", "--provider", "demo"])
             .args(flags)
             .output()
-            .expect("it starts");
+            .expect("failed to start");
         let said = String::from_utf8_lossy(&ran.stdout);
         assert_eq!(
             said, "Let me see.\nIt is “done” \\o/.\n",
@@ -82,7 +82,7 @@ fn a_client_fails_where_its_command_does() {
             continue;
         };
         let ran = client.args([" ", "--provider", "demo"]).output();
-        let ran = ran.expect("it starts");
+        let ran = ran.expect("failed to start");
         let said = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{language}: {ran:?}");
         assert_eq!(
@@ -110,19 +110,19 @@ fn a_client_aborts_on_an_interrupt() {
             .args(flags)
             .stdout(Stdio::piped())
             .spawn()
-            .expect("it starts");
-        let mut stdout = running.stdout.take().expect("piped");
+            .expect("failed to start");
+        let mut stdout = running.stdout.take().expect("should be piped");
         let mut begun = [0; 6];
-        stdout.read_exact(&mut begun).expect("it streams");
+        stdout.read_exact(&mut begun).expect("no output");
         assert_eq!(&begun, b"Well, ", "{language}");
         let pid = Pid::from_child(&running);
-        kill_process(pid, Signal::INT).expect("sent");
+        kill_process(pid, Signal::INT).expect("failed to send signal");
         wait_until(&format!("the {language} client has ended"), || {
-            running.try_wait().expect("ours").is_some()
+            running.try_wait().expect("failed to wait").is_some()
         });
-        assert_eq!(running.wait().expect("ours").code(), Some(0), "{language}");
+        assert_eq!(running.wait().expect("failed to wait").code(), Some(0), "{language}");
         // It was the turn that was aborted, not zot: what was said is kept.
-        let kept = std::fs::read_to_string(&session).expect("a session");
+        let kept = std::fs::read_to_string(&session).expect("failed to read session");
         assert!(kept.contains("Well, "), "{language}: {kept}");
     }
 }
@@ -136,7 +136,7 @@ fn the_quick_start_is_a_pipe() {
         .env("ZOT", env!("CARGO_BIN_EXE_zot"))
         .args(["--provider", "demo"])
         .output()
-        .expect("it starts");
+        .expect("failed to start");
     assert!(ran.status.success(), "{ran:?}");
     let lines: Vec<Value> = ran
         .stdout
@@ -155,7 +155,7 @@ fn a_program_has_the_agent_within_it() {
     let world = World::new();
     let run = |words: &[&str]| {
         let mut command = world.command(examples::program("zot-example-embed"));
-        command.args(words).output().expect("it starts")
+        command.args(words).output().expect("failed to start")
     };
     let ran = run(&["demo", "/call bash {\"command\": \"echo hi\"}"]);
     let (said, aside) = (

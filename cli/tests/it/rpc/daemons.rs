@@ -30,7 +30,7 @@ fn call(zot: &mut Rpc, tool: &str, args: &Value) -> String {
     zot.data(&json!({"id": "call", "type": "prompt", "message": message}));
     let lines = zot.until_event("done");
     let result = lines.iter().find(|line| line["type"] == "tool_result");
-    let result = result.expect("a result");
+    let result = result.expect("no result");
     result["content"][0]["text"]
         .as_str()
         .unwrap_or_default()

@@ -10,7 +10,7 @@ use crate::support::{World, examples};
 
 fn page(name: &str) -> String {
     let path = examples::workspace().join("docs").join(name);
-    fs::read_to_string(path).expect("a page")
+    fs::read_to_string(path).expect("failed to read page")
 }
 
 /// The blocks of a page in this language.
@@ -18,7 +18,7 @@ fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let start = format!("```{language}\n");
     let blocks = page.split(start.as_str()).skip(1);
     blocks
-        .map(|rest| rest.split("```").next().expect("a block"))
+        .map(|rest| rest.split("```").next().expect("no content block"))
         .collect()
 }
 
@@ -35,7 +35,7 @@ fn run(world: &World, block: &str) -> Vec<u8> {
             ),
         ])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     assert!(ran.status.success(), "{ran:?}");
     ran.stdout
 }
@@ -53,7 +53,7 @@ fn the_commands_of_both_pages_run() {
         .filter(|line| !line.is_empty())
         .map(checked)
         .collect();
-    assert_eq!(lines.last().expect("said")["type"], "done");
+    assert_eq!(lines.last().expect("not printed")["type"], "done");
     let page_of_embedding = page("embedding.md");
     let [embed] = blocks(&page_of_embedding, "sh")[..] else {
         panic!("one block of commands");
@@ -67,10 +67,10 @@ fn the_frames_are_what_the_schemas_say() {
     let page = page("rpc.md");
     let mut frames = 0;
     for line in blocks(&page, "json").into_iter().flat_map(str::lines) {
-        let frame: Value = serde_json::from_str(line).expect("JSON");
-        let name = frame["type"].as_str().expect("a type");
+        let frame: Value = serde_json::from_str(line).expect("invalid JSON");
+        let name = frame["type"].as_str().expect("missing `type`");
         if rpc::Command::NAMES.contains(&name) {
-            validate::frame::<rpc::Command>(line.as_bytes()).expect("a command");
+            validate::frame::<rpc::Command>(line.as_bytes()).expect("invalid command");
         } else {
             checked(line.as_bytes());
         }
@@ -94,7 +94,7 @@ fn everything_there_is_is_told() {
     let mut fields = BTreeSet::new();
     for document in schema::documents() {
         if document.name.starts_with("rpc/command/") || document.name.starts_with("rpc/event/") {
-            let properties = document.schema["properties"].as_object().expect("fields");
+            let properties = document.schema["properties"].as_object().expect("should be an object");
             fields.extend(properties.keys().cloned());
         }
     }

@@ -58,16 +58,16 @@ impl Rpc {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("zot starts");
+            .expect("failed to start zot");
         let (to, lines) = mpsc::channel();
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let stdout = BufReader::new(child.stdout.take().expect("should be piped"));
         thread::spawn(move || {
             for line in stdout.split(b'\n') {
-                let line = line.expect("a line");
+                let line = line.expect("failed to read a line");
                 let _ = to.send(checked(&line));
             }
         });
-        let mut stderr = child.stderr.take().expect("piped");
+        let mut stderr = child.stderr.take().expect("should be piped");
         let stderr = thread::spawn(move || {
             let mut text = String::new();
             let _ = stderr.read_to_string(&mut text);
@@ -94,7 +94,7 @@ impl Rpc {
 
     /// Sends bytes.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        let stdin = self.stdin.as_mut().expect("open");
+        let stdin = self.stdin.as_mut().expect("stdin is closed");
         let _ = stdin.write_all(bytes).and_then(|()| stdin.flush());
     }
 
@@ -146,7 +146,7 @@ impl Rpc {
     /// The response to a command; what came before it is still to be seen.
     pub(crate) fn response(&mut self, id: &str) -> Value {
         let mut lines = self.until(|line| line["type"] == "response" && line["id"] == id);
-        let response = lines.pop().expect("a response");
+        let response = lines.pop().expect("no response");
         self.unseen.splice(0..0, lines);
         response
     }
@@ -154,7 +154,7 @@ impl Rpc {
     /// Sends a command and gives the response.
     pub(crate) fn ask(&mut self, command: &Value) -> Value {
         self.send(command);
-        self.response(command["id"].as_str().expect("an id"))
+        self.response(command["id"].as_str().expect("missing `id`"))
     }
 
     /// Sends a command, which must work, and gives its data.
@@ -168,7 +168,7 @@ impl Rpc {
     pub(crate) fn error(&mut self, command: &Value) -> String {
         let response = self.ask(command);
         assert_eq!(response["success"], false, "{response}");
-        response["error"].as_str().expect("a reason").to_owned()
+        response["error"].as_str().expect("should be a string").to_owned()
     }
 
     /// Closes its input and waits for its end.
@@ -182,17 +182,17 @@ impl Rpc {
     pub(crate) fn ended(mut self) -> Ended {
         let start = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("ours") {
+            if let Some(status) = self.child.try_wait().expect("failed to wait") {
                 break status;
             }
             assert!(start.elapsed() < PATIENCE, "it does not end");
             thread::sleep(Duration::from_millis(2));
         };
         while self.next().is_some() {}
-        let stderr = self.stderr.take().expect("not joined yet");
+        let stderr = self.stderr.take().expect("stderr already joined");
         Ended {
             code: status.code(),
-            err: stderr.join().expect("a text"),
+            err: stderr.join().expect("not valid UTF-8"),
             said: std::mem::take(&mut self.said),
         }
     }
@@ -210,7 +210,7 @@ pub(crate) fn checked(line: &[u8]) -> Value {
     let shown = String::from_utf8_lossy(line);
     match validate::output(line) {
         Ok(Output::Event(Event::Unknown(_))) => panic!("an event that nobody knows: {shown}"),
-        Ok(_) => serde_json::from_slice(line).expect("JSON"),
+        Ok(_) => serde_json::from_slice(line).expect("invalid JSON"),
         Err(refusal) => panic!("{refusal}: {shown}"),
     }
 }
@@ -227,7 +227,7 @@ impl Unread {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("zot starts");
+            .expect("failed to start zot");
         let stdin = child.stdin.take();
         Self { child, stdin }
     }
@@ -243,14 +243,14 @@ impl Unread {
             tv_sec: 2,
             tv_nsec: 0,
         };
-        let stdin = self.stdin.as_mut().expect("open");
+        let stdin = self.stdin.as_mut().expect("stdin is closed");
         let line = [line, b"\n"].concat();
         for count in 0.. {
             let mut polled = [PollFd::new(&*stdin, PollFlags::OUT)];
-            if poll(&mut polled, Some(&patience)).expect("polled") == 0 {
+            if poll(&mut polled, Some(&patience)).expect("failed to poll") == 0 {
                 return count;
             }
-            stdin.write_all(&line).expect("written");
+            stdin.write_all(&line).expect("failed to write");
         }
         unreachable!("a line at a time")
     }
@@ -258,12 +258,12 @@ impl Unread {
     /// Closes its input, and reads everything.
     pub(crate) fn read_all(mut self) -> Vec<Value> {
         self.stdin = None;
-        let stdout = BufReader::new(self.child.stdout.take().expect("piped"));
+        let stdout = BufReader::new(self.child.stdout.take().expect("should be piped"));
         let lines = stdout
             .split(b'\n')
-            .map(|line| checked(&line.expect("a line")))
+            .map(|line| checked(&line.expect("failed to read a line")))
             .collect();
-        assert_eq!(self.child.wait().expect("ours").code(), Some(0));
+        assert_eq!(self.child.wait().expect("failed to wait").code(), Some(0));
         lines
     }
 }

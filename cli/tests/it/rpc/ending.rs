@@ -61,7 +61,7 @@ fn a_lone_echo_prints_the_whole_turn() {
             r#"echo '{"type":"prompt","message":"hello"}' | "$zot" rpc --provider demo"#,
         ])
         .output()
-        .expect("sh starts");
+        .expect("failed to start sh");
     assert!(ran.status.success());
     let lines: Vec<Value> = ran
         .stdout
@@ -86,15 +86,15 @@ fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
         ));
     }
     text.push_str("{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"hello\"}");
-    std::fs::write(&commands, text).expect("written");
+    std::fs::write(&commands, text).expect("failed to write");
     let status = world
         .zot_command(&["rpc", "--provider", "demo"])
-        .stdin(std::fs::File::open(&commands).expect("there"))
-        .stdout(std::fs::File::create(&said).expect("made"))
+        .stdin(std::fs::File::open(&commands).expect("failed to open"))
+        .stdout(std::fs::File::create(&said).expect("failed to create file"))
         .status()
-        .expect("zot starts");
+        .expect("failed to start zot");
     assert!(status.success());
-    let said = std::fs::read(&said).expect("there");
+    let said = std::fs::read(&said).expect("failed to read");
     let lines: Vec<Value> = said
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -124,26 +124,26 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("zot starts");
-        let mut stdin = child.stdin.take().expect("piped");
-        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+            .expect("failed to start zot");
+        let mut stdin = child.stdin.take().expect("should be piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
         if says_something_first {
             writeln!(
                 stdin,
                 "{}",
                 json!({"id": "1", "type": "prompt", "message": "hello"})
             )
-            .expect("written");
+            .expect("failed to write");
             let mut line = String::new();
             while !line.contains("text_delta") {
                 line.clear();
-                stdout.read_line(&mut line).expect("a line");
+                stdout.read_line(&mut line).expect("failed to read a line");
             }
         }
         drop(stdout);
         // Its input is still open, and nothing is written to it.
-        wait_until("it has ended", || child.try_wait().expect("ours").is_some());
-        assert_eq!(child.wait().expect("ours").code(), Some(141));
+        wait_until("it has ended", || child.try_wait().expect("failed to wait").is_some());
+        assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
     }
 }
 
@@ -158,27 +158,27 @@ fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
-    let stdout = child.stdout.take().expect("piped");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
+    let stdout = child.stdout.take().expect("should be piped");
     let prompt = json!({"id": "1", "type": "prompt", "message": "hello"});
-    writeln!(stdin, "{prompt}").expect("written");
-    let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("a pipe");
+    writeln!(stdin, "{prompt}").expect("failed to write");
+    let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("failed to query pipe");
     wait_until("the pipe is full", || {
         // A page of the pipe may be filled only in part.
-        rustix::io::ioctl_fionread(&stdout).expect("a pipe") > held as u64 * 3 / 4
+        rustix::io::ioctl_fionread(&stdout).expect("failed to query pipe") > held as u64 * 3 / 4
     });
     drop(stdout);
     let closed = Instant::now();
-    while child.try_wait().expect("ours").is_none() {
+    while child.try_wait().expect("failed to wait").is_none() {
         if closed.elapsed() > Duration::from_secs(30) {
-            child.kill().expect("ours");
-            child.wait().expect("ours");
+            child.kill().expect("failed to wait");
+            child.wait().expect("failed to wait");
             panic!("it did not end");
         }
         thread::sleep(Duration::from_millis(2));
     }
-    assert_eq!(child.wait().expect("ours").code(), Some(141));
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
 }
 
 #[test]
@@ -194,8 +194,8 @@ fn a_signal_aborts_tells_and_ends() {
     zot.until_event("text_delta");
     zot.send(&json!({"id": "2", "type": "prompt", "message": "more"}));
     zot.data(&json!({"id": "3", "type": "ping"}));
-    let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("a pid")).expect("not 0");
-    kill_process(pid, Signal::TERM).expect("sent");
+    let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("invalid pid")).expect("pid is 0");
+    kill_process(pid, Signal::TERM).expect("failed to send signal");
     // Its input stays open.
     let ended = zot.ended();
     assert_eq!(ended.code, Some(128 + 15));
@@ -203,7 +203,7 @@ fn a_signal_aborts_tells_and_ends() {
         .said
         .iter()
         .find(|line| line["type"] == "turn_end")
-        .expect("told");
+        .expect("no such event");
     assert_eq!(aborted["stop"], "aborted");
     assert_eq!(
         ended
@@ -217,7 +217,7 @@ fn a_signal_aborts_tells_and_ends() {
         .said
         .iter()
         .find(|line| line["id"] == "2")
-        .expect("answered");
+        .expect("no response");
     assert_eq!(queued["error"], "zot is ending");
 }
 
@@ -228,6 +228,6 @@ fn extensions_are_shut_down_at_the_end() {
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
     zot.until_event("ext_notify");
     assert_eq!(zot.end().code, Some(0));
-    let log = std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let log = std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     assert!(log.contains("was shut down"), "{log}");
 }

@@ -106,7 +106,7 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
         lines
             .iter()
             .rfind(|line| line["type"] == name)
-            .expect("told")
+            .expect("no such event")
     };
     assert_eq!(
         of("turn_end"),
@@ -120,7 +120,7 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
     assert_eq!(of("tool_call")["args"], json!({}));
 
     let state = zot.data(&json!({"id": "4", "type": "get_state"}));
-    let cwd = world.work().canonicalize().expect("there");
+    let cwd = world.work().canonicalize().expect("failed to canonicalize");
     assert_eq!(
         (&state["message_count"], &state["busy"]),
         (&json!(4), &json!(false))
@@ -132,7 +132,7 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
     assert_eq!(state["cwd"].as_str(), cwd.to_str());
     assert_eq!(state["usage"], of("usage")["cumulative"]);
     let messages = zot.data(&json!({"id": "5", "type": "get_messages"}));
-    let messages = messages["messages"].as_array().expect("a list");
+    let messages = messages["messages"].as_array().expect("should be an array");
     let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
     assert_eq!(messages[2]["content"][0]["call_id"], "t1");
@@ -145,7 +145,7 @@ fn compacts_and_fails(zot: &mut Rpc) {
         types(&zot.until_event("compact_done")),
         ["done", "compact_done"]
     );
-    assert_eq!(zot.said.last().expect("told")["summary"], "A summary.");
+    assert_eq!(zot.said.last().expect("no such event")["summary"], "A summary.");
     zot.data(&json!({"id": "3b", "type": "compact"}));
     let failed = zot.until_event("done");
     assert_eq!(types(&failed), ["error", "done"]);
@@ -155,10 +155,10 @@ fn compacts_and_fails(zot: &mut Rpc) {
     let end = failed
         .iter()
         .find(|line| line["type"] == "turn_end")
-        .expect("told");
+        .expect("no such event");
     assert_eq!(end["stop"], "error");
     assert!(
-        end["error"].as_str().expect("why").contains("out of order"),
+        end["error"].as_str().expect("missing `error`").contains("out of order"),
         "{end}"
     );
 }
@@ -192,7 +192,7 @@ fn changes(zot: &mut Rpc) {
 
 fn has_extensions(zot: &mut Rpc) {
     let commands = zot.data(&json!({"id": "11", "type": "get_commands"}));
-    let commands = commands["commands"].as_array().expect("a list");
+    let commands = commands["commands"].as_array().expect("should be an array");
     let of_kit =
         json!({"name": "show", "description": "", "source": "extension", "extension": "kit"});
     assert!(commands.contains(&of_kit), "{commands:?}");
@@ -209,7 +209,7 @@ fn has_extensions(zot: &mut Rpc) {
     assert!(
         kit["tools"]
             .as_array()
-            .expect("a list")
+            .expect("should be an array")
             .contains(&json!("steps"))
     );
 

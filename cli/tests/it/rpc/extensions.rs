@@ -23,16 +23,16 @@ const NOTES: &str = r#"    notes)
 /// Installs the extension that answers in every way there is, under a name.
 pub(super) fn install(world: &World, name: &str) {
     let dir = world.installed(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let manifest = json!({"name": name, "exec": "sh", "args": ["kit.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = include_str!("../../fixtures/kit.sh")
         .replace("insert panel", "notes insert panel")
         .replace(
             "    insert) respond",
             &format!("{NOTES}    insert) respond"),
         );
-    fs::write(dir.join("kit.sh"), script).expect("written");
+    fs::write(dir.join("kit.sh"), script).expect("failed to write");
 }
 
 fn start(world: &World) -> Rpc {
@@ -99,7 +99,7 @@ fn a_command_s_prompt_runs_when_its_turn_comes() {
     );
     let lines = zot.until_event("done");
     let user = lines.iter().find(|line| line["type"] == "user_message");
-    assert_eq!(user.expect("told")["content"][0]["text"], text);
+    assert_eq!(user.expect("no such event")["content"][0]["text"], text);
     let order: Vec<&Value> = zot
         .said
         .iter()
@@ -146,19 +146,19 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
         let mut results = lines
             .into_iter()
             .filter(|line| line["type"] == "tool_result");
-        results.next().expect("a result")
+        results.next().expect("no result")
     };
     assert_eq!(result(&mut zot, "steps")["status"], "completed");
 
     let path = world.installed("kit").join("kit.sh");
-    let changed = fs::read_to_string(&path).expect("there");
-    fs::write(&path, changed.replace("steps", "strides")).expect("written");
+    let changed = fs::read_to_string(&path).expect("failed to read");
+    fs::write(&path, changed.replace("steps", "strides")).expect("failed to write");
     assert_eq!(
         zot.data(&json!({"id": "r", "type": "reload_ext"}))["ready"],
         1
     );
     let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
-    let tools = all["extensions"][0]["tools"].as_array().expect("a list");
+    let tools = all["extensions"][0]["tools"].as_array().expect("should be an array");
     assert!(tools.contains(&json!("strides")) && !tools.contains(&json!("steps")));
     let new = result(&mut zot, "strides");
     assert_eq!(
@@ -167,7 +167,7 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
     );
     assert_eq!(result(&mut zot, "steps")["status"], "failed");
 
-    fs::write(world.installed("kit").join("extension.json"), "{").expect("written");
+    fs::write(world.installed("kit").join("extension.json"), "{").expect("failed to write");
     let stats = zot.data(&json!({"id": "r2", "type": "reload_ext"}));
     assert_eq!(
         (&stats["stopped"], &stats["loaded"]),
@@ -177,12 +177,12 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
 
 /// What a model was offered in its last request.
 fn offered(model: &Model) -> Vec<String> {
-    let body = model.asked().pop().expect("asked").body;
-    let tools = body["tools"].as_array().expect("a list").iter();
+    let body = model.asked().pop().expect("no request").body;
+    let tools = body["tools"].as_array().expect("should be an array").iter();
     let names = tools.map(|tool| {
         tool["function"]["name"]
             .as_str()
-            .expect("a name")
+            .expect("no name")
             .to_owned()
     });
     names.collect()
@@ -206,8 +206,8 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     };
     let before = turn(&mut zot, "1");
     let path = world.installed("kit").join("kit.sh");
-    let changed = fs::read_to_string(&path).expect("there");
-    fs::write(&path, changed.replace("steps", "strides")).expect("written");
+    let changed = fs::read_to_string(&path).expect("failed to read");
+    fs::write(&path, changed.replace("steps", "strides")).expect("failed to write");
     assert_eq!(turn(&mut zot, "2"), before, "nobody has reloaded");
     zot.data(&json!({"id": "r", "type": "reload_ext"}));
     let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
@@ -232,16 +232,16 @@ fn no_tools_holds_for_the_extensions_too() {
         zot.data(&json!({"id": "1", "type": "prompt", "message": "/call steps {}"}));
         let lines = zot.until_event("done");
         let result = lines.iter().find(|line| line["type"] == "tool_result");
-        assert_eq!(result.expect("told")["is_error"], !works, "{flag}");
+        assert_eq!(result.expect("no such event")["is_error"], !works, "{flag}");
     }
 }
 
 /// An extension that says hello only when a file is there.
 fn slow(world: &World, gate: &Path) {
     let dir = world.installed("slow");
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let manifest = json!({"name": "slow", "exec": "sh", "args": ["slow.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = format!(
         "while [ ! -e '{}' ]; do sleep 0.05; done\n\
          echo '{{\"type\":\"hello\",\"name\":\"slow\"}}'\n\
@@ -250,7 +250,7 @@ fn slow(world: &World, gate: &Path) {
          while read -r line; do case $line in *shutdown*) exit;; esac; done\n",
         gate.display()
     );
-    fs::write(dir.join("slow.sh"), script).expect("written");
+    fs::write(dir.join("slow.sh"), script).expect("failed to write");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn starting_up_waits_for_no_extension() {
         let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
         all["extensions"][0]["state"] == "starting"
     });
-    fs::write(&gate, "").expect("written");
+    fs::write(&gate, "").expect("failed to write");
     zot.until_event("done");
     wait_until("the late one has joined", || {
         let all = zot.data(&json!({"id": "e2", "type": "get_extensions"}));
@@ -279,5 +279,5 @@ fn starting_up_waits_for_no_extension() {
     });
     let commands = zot.data(&json!({"id": "c", "type": "get_commands"}));
     let last = commands["commands"].as_array().and_then(|all| all.last());
-    assert_eq!(last.expect("some")["name"], "late");
+    assert_eq!(last.expect("list is empty")["name"], "late");
 }

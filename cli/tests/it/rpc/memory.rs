@@ -23,12 +23,12 @@ fn megabytes(bytes: u64) -> f64 {
 /// Installs `hoard.py` under a name, which does one thing.
 fn install(world: &World, name: &str, how: &str) {
     let dir = world.installed(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let values = limits::FRAME_VALUES.to_string();
     let manifest =
         json!({"name": name, "exec": "python3", "args": ["hoard.py", how, name, values]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join("hoard.py"), include_str!("hoard.py")).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join("hoard.py"), include_str!("hoard.py")).expect("failed to write");
 }
 
 /// What an extension does.
@@ -92,7 +92,7 @@ fn hoarded(ways: &[Way]) -> (u64, u64) {
     let world = World::new();
     let mut image = b"\x89PNG\r\n\x1a\n".to_vec();
     image.resize(3_600_000, 7);
-    fs::write(world.work().join("image.png"), image).expect("written");
+    fs::write(world.work().join("image.png"), image).expect("failed to write");
     let mut prompts = Vec::new();
     for (number, way) in ways.iter().enumerate() {
         let name = format!("e{number}");

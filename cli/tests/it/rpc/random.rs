@@ -24,7 +24,7 @@ fn every_command_has_one_answer_and_everything_one_end() {
         })
         .collect();
     for half in halves {
-        half.join().expect("all sequences hold");
+        half.join().expect("a sequence failed");
     }
 }
 
@@ -59,7 +59,7 @@ fn sequence(seed: u64) {
                     "{\"type\":\"prompt\"}",
                 ];
                 zot.raw(
-                    format!("{}\n", line[usize::try_from(dice.roll(4)).expect("small")]).as_bytes(),
+                    format!("{}\n", line[usize::try_from(dice.roll(4)).expect("should fit")]).as_bytes(),
                 );
                 bad_lines += 1;
                 continue;
@@ -67,9 +67,9 @@ fn sequence(seed: u64) {
             10 => json!({"type": "clear"}),
             _ => json!({"type": "get_state"}),
         };
-        let name = command["type"].as_str().expect("a text");
+        let name = command["type"].as_str().expect("not valid UTF-8");
         let known = ["prompt", "compact", "abort", "clear", "get_state"];
-        let name = *known.iter().find(|it| **it == name).expect("one of these");
+        let name = *known.iter().find(|it| **it == name).expect("unknown name");
         let mut command = command;
         command["id"] = json!(id);
         zot.send(&command);

@@ -160,7 +160,7 @@ fn an_abort_while_tools_run_gives_each_call_its_result() {
     // Nothing happens when nothing is under way.
     zot.data(&json!({"id": "b", "type": "abort"}));
     let ended = zot.end();
-    assert_eq!(ended.said.last().expect("said")["id"], "b");
+    assert_eq!(ended.said.last().expect("not printed")["id"], "b");
 }
 
 #[test]

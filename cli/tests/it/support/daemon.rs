@@ -17,19 +17,19 @@ impl Daemon {
     /// Serves every repository below `root`.
     pub(crate) fn start(world: &World, root: &Path) -> Self {
         let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            listener.local_addr().expect("an address").port()
+            let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+            listener.local_addr().expect("no local address").port()
         };
         // The program itself and not `git`, which would start it and not be it.
         let place = world.command("git").arg("--exec-path").output();
-        let place = String::from_utf8(place.expect("git starts").stdout).expect("a text");
+        let place = String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");
         let child = world
             .command(Path::new(place.trim()).join("git-daemon"))
             .args(["--listen=127.0.0.1", "--export-all", "--reuseaddr"])
             .arg(format!("--port={port}"))
             .arg(format!("--base-path={}", root.display()))
             .spawn()
-            .expect("git daemon starts");
+            .expect("failed to start git daemon");
         wait_until("git daemon listens", || {
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         });

@@ -9,14 +9,14 @@ use std::{
 /// The project's folder.
 pub(crate) fn workspace() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
-    cli.parent().expect("the crate is in the workspace")
+    cli.parent().expect("crate has no parent directory")
 }
 
 /// The program of an example in Rust; all of them are built when the first is asked for.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
+        let test = std::env::current_exe().expect("no path of the test binary");
         let target = test.ancestors().nth(3).expect("target/profile/deps/test");
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--locked", "--target-dir"])
@@ -24,7 +24,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
             .args(["-p", "zot-example-rpc", "-p", "zot-example-embed"])
             .current_dir(workspace())
             .output()
-            .expect("cargo");
+            .expect("failed to start cargo");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{said}");
         target.join("debug")

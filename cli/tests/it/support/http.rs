@@ -41,8 +41,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(manner: Manner) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+        let port = listener.local_addr().expect("no local address").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
         thread::spawn(move || {
@@ -64,7 +64,7 @@ impl Server {
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("unharmed").clone()
+        self.requests.lock().expect("lock is poisoned").clone()
     }
 }
 
@@ -212,16 +212,16 @@ fn backend(root: &Path, request: &Request) -> Vec<u8> {
     if let Some(encoding) = request.header("content-encoding") {
         command.env("HTTP_CONTENT_ENCODING", encoding);
     }
-    let mut child = command.spawn().expect("git http-backend starts");
-    let mut stdin = child.stdin.take().expect("piped");
+    let mut child = command.spawn().expect("failed to start git http-backend");
+    let mut stdin = child.stdin.take().expect("should be piped");
     let body = request.body.clone();
     let feeder = thread::spawn(move || stdin.write_all(&body));
-    let output = child.wait_with_output().expect("it ends").stdout;
+    let output = child.wait_with_output().expect("failed to wait").stdout;
     let _ = feeder.join();
     let end = output
         .windows(4)
         .position(|window| window == b"\r\n\r\n")
-        .expect("headers");
+        .expect("no end of headers");
     let head = String::from_utf8_lossy(&output[..end]).into_owned();
     let status = head
         .lines()

@@ -15,10 +15,10 @@ pub(crate) fn most_resident(pid: u32) -> u64 {
 }
 
 fn field(pid: u32, name: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("process has exited");
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kib.expect("a size").parse::<u64>().expect("a number") * 1024
+    kib.expect("no size in /proc status").parse::<u64>().expect("should be a number") * 1024
 }
 
 /// Runs a program to its end with so much address space, and gives the most that was ever resident of it, in bytes. By way
@@ -40,11 +40,11 @@ sys.exit(code & 0xff)
         .arg(env!("CARGO_BIN_EXE_zot"))
         .args(args)
         .output()
-        .expect("python3 starts");
-    let kib = fs::read_to_string(&told).expect("measured");
-    fs::remove_file(told).expect("removed");
+        .expect("failed to start python3");
+    let kib = fs::read_to_string(&told).expect("failed to read peak memory");
+    fs::remove_file(told).expect("failed to remove");
     (
         Ran::of(output),
-        kib.parse::<u64>().expect("a number") * 1024,
+        kib.parse::<u64>().expect("should be a number") * 1024,
     )
 }

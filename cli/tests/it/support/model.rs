@@ -47,8 +47,8 @@ pub(crate) struct Asked {
 
 impl Model {
     pub(crate) fn start(answers: Vec<Says>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+        let port = listener.local_addr().expect("no local address").port();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
         let answers = Arc::new(Mutex::new(answers));
@@ -70,7 +70,7 @@ impl Model {
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("not poisoned").clone()
+        self.asked.lock().expect("lock is poisoned").clone()
     }
 
     pub(crate) fn sent(&self) -> usize {
@@ -107,9 +107,9 @@ fn serve(
     let mut stream = stream;
     loop {
         let asked = request(&mut reader)?;
-        seen.lock().expect("not poisoned").push(asked);
+        seen.lock().expect("lock is poisoned").push(asked);
         let answer = {
-            let mut answers = answers.lock().expect("not poisoned");
+            let mut answers = answers.lock().expect("lock is poisoned");
             if answers.len() > 1 {
                 answers.remove(0)
             } else {

@@ -16,20 +16,20 @@ pub(crate) fn write(dir: &Path, name: &str, version: &str) {
         dir,
         &json!({"name": name, "version": version, "exec": "./run.sh"}),
     );
-    fs::write(dir.join("version.txt"), version).expect("written");
+    fs::write(dir.join("version.txt"), version).expect("failed to write");
 }
 
 /// Writes an extension with this manifest.
 pub(crate) fn write_with(dir: &Path, manifest: &Value) {
-    fs::create_dir_all(dir.join("lib")).expect("made");
-    let text = serde_json::to_string_pretty(manifest).expect("JSON");
-    fs::write(dir.join("extension.json"), text).expect("written");
-    fs::write(dir.join("run.sh"), "#!/bin/sh\nexit 0\n").expect("written");
-    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("set");
-    fs::write(dir.join("lib/words"), "one two three\n").expect("written");
+    fs::create_dir_all(dir.join("lib")).expect("failed to create directory");
+    let text = serde_json::to_string_pretty(manifest).expect("invalid JSON");
+    fs::write(dir.join("extension.json"), text).expect("failed to write");
+    fs::write(dir.join("run.sh"), "#!/bin/sh\nexit 0\n").expect("failed to write");
+    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("failed to set permissions");
+    fs::write(dir.join("lib/words"), "one two three\n").expect("failed to write");
     let link = dir.join("lib/start");
     if !link.is_symlink() {
-        std::os::unix::fs::symlink("../run.sh", link).expect("linked");
+        std::os::unix::fs::symlink("../run.sh", link).expect("failed to create symlink");
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Repository<'w> {
 impl<'w> Repository<'w> {
     pub(crate) fn new(world: &'w World, name: &str) -> Self {
         let dir = world.path("repositories").join(name);
-        fs::create_dir_all(&dir).expect("made");
+        fs::create_dir_all(&dir).expect("failed to create directory");
         let repository = Self { world, dir };
         repository.git(&["init", "-q", "-b", "main"]);
         repository
@@ -60,10 +60,10 @@ impl<'w> Repository<'w> {
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .output()
-            .expect("git starts");
+            .expect("failed to start git");
         assert!(output.status.success(), "git {args:?}: {output:?}");
         String::from_utf8(output.stdout)
-            .expect("a text")
+            .expect("not valid UTF-8")
             .trim()
             .to_owned()
     }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 /// The living processes that work in a folder, whoever their parent is by now: their ids and what they were started as.
 pub(crate) fn working_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir("/proc").expect("Linux");
+    let entries = fs::read_dir("/proc").expect("failed to read /proc");
     entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))

@@ -27,14 +27,14 @@ pub(crate) fn without(root: &Path, left_out: &[PathBuf]) -> Snapshot {
 }
 
 fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
-    for entry in fs::read_dir(dir).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let metadata = fs::symlink_metadata(&path).expect("there");
+    for entry in fs::read_dir(dir).expect("failed to read directory") {
+        let path = entry.expect("failed to read directory entry").path();
+        let metadata = fs::symlink_metadata(&path).expect("failed to read metadata");
         let mode = metadata.permissions().mode();
         let content = if metadata.is_symlink() {
-            fs::read_link(&path).expect("a link").display().to_string()
+            fs::read_link(&path).expect("failed to read link").display().to_string()
         } else if metadata.is_file() {
-            let bytes = fs::read(&path).expect("a file");
+            let bytes = fs::read(&path).expect("failed to read");
             if bytes.len() < 4096 {
                 String::from_utf8_lossy(&bytes).into_owned()
             } else {
@@ -46,7 +46,7 @@ fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
         } else {
             String::new()
         };
-        let name = path.strip_prefix(root).expect("within").to_owned();
+        let name = path.strip_prefix(root).expect("path is outside the root").to_owned();
         all.insert(name, format!("{mode:o} {content}"));
         if metadata.is_dir() {
             walk(root, &path, all);

@@ -116,7 +116,7 @@ impl Run {
         if text.is_empty() {
             return;
         }
-        let blanks = |text: &str| u16::try_from(text.len()).expect("no row is that long");
+        let blanks = |text: &str| u16::try_from(text.len()).expect("row too long");
         let before = self
             .text
             .find(text)

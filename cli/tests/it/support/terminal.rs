@@ -13,7 +13,7 @@ pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) 
         .arg(env!("CARGO_BIN_EXE_zot"))
         .args(args)
         .output()
-        .expect("python3 starts");
+        .expect("failed to start python3");
     let mut ran = Ran::of(output);
     ran.out = ran.out.replace("\r\n", "\n");
     ran

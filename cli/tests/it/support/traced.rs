@@ -28,10 +28,10 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
         });
     }
     let child = command.spawn()?;
-    let pid = libc::pid_t::try_from(child.id()).expect("a pid");
+    let pid = libc::pid_t::try_from(child.id()).expect("invalid pid");
     wait(pid)?;
     let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESYSGOOD;
-    let options = usize::try_from(options).expect("flags");
+    let options = usize::try_from(options).expect("should fit");
     request(libc::PTRACE_SETOPTIONS, pid, options)?;
     let mut calls = 0;
     let mut within = false;

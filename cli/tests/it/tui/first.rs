@@ -112,9 +112,9 @@ fn help_lists_the_commands_of_extensions_too() {
 #[test]
 fn a_file_is_picked() {
     let world = World::new();
-    fs::create_dir(world.work().join("src")).expect("made");
-    fs::write(world.work().join("src/parser.rs"), "").expect("written");
-    fs::write(world.work().join("README.md"), "").expect("written");
+    fs::create_dir(world.work().join("src")).expect("failed to create directory");
+    fs::write(world.work().join("src/parser.rs"), "").expect("failed to write");
+    fs::write(world.work().join("README.md"), "").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys("look at @pars");
@@ -156,7 +156,7 @@ fn without_a_terminal_there_is_no_interactive_mode() {
 fn a_home_that_cannot_be_used_is_survived() {
     let world = World::new();
     let home = world.path("a-file");
-    fs::write(&home, "not a directory").expect("written");
+    fs::write(&home, "not a directory").expect("failed to write");
     let args = ["--provider", "demo"];
     let variables = [("ZOT_HOME", text(&home))];
     let mut screen = Screen::with(&world, (80, 24), &args, &variables);
@@ -172,8 +172,8 @@ fn a_home_that_cannot_be_used_is_survived() {
 #[test]
 fn a_damaged_configuration_is_said() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
-    fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("written");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("the defaults are used");
     screen.wait_idle();

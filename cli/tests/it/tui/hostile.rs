@@ -102,7 +102,7 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
     let bar = rows
         .iter()
         .rposition(|row| row.contains("ext 1/1"))
-        .expect("a bar");
+        .expect("no status bar");
     assert!(
         rows[bar - 1].starts_with("────") && rows[bar - 3].starts_with("────"),
         "{rows:#?}"

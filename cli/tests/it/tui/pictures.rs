@@ -16,23 +16,23 @@ const PLACE: &str = "/home/ada/work/greeting";
 fn keep(world: &World, screen: &Screen, name: &str, title: &str) {
     let mut picture = screen.picture(title);
     let place = world.work();
-    let place = place.to_str().expect("a text");
+    let place = place.to_str().expect("not valid UTF-8");
     if place.len() == PLACE.len() {
         picture = picture.replace(place, PLACE);
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures");
-    fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join(format!("{name}.svg")), picture).expect("written");
+    fs::create_dir_all(&folder).expect("failed to create directory");
+    fs::write(folder.join(format!("{name}.svg")), picture).expect("failed to write");
 }
 
 /// A small project with something to mend.
 fn project(world: &World) -> String {
-    fs::create_dir_all(world.work().join("src")).expect("made");
+    fs::create_dir_all(world.work().join("src")).expect("failed to create directory");
     fs::write(
         world.work().join("src/greet.rs"),
         "/// Greets somebody.\npub fn greet(name: &str) -> String {\n    format!(\"Helo, {name}!\")\n}\n",
     )
-    .expect("written");
+    .expect("failed to write");
     puppet::script(
         world,
         &[

@@ -23,24 +23,24 @@ pub(crate) fn install(world: &World) {
 
 /// Writes an extension of one file.
 pub(crate) fn write(dir: &Path, manifest: &Value, file: &str, text: &str) {
-    fs::create_dir_all(dir).expect("made");
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join(file), text).expect("written");
+    fs::create_dir_all(dir).expect("failed to create directory");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join(file), text).expect("failed to write");
 }
 
 /// Installs an example that is written in Rust.
 pub(crate) fn install_example(world: &World, name: &str) {
     let dir = world.installed(name);
     let from = workspace().join("examples").join(name);
-    fs::create_dir_all(dir.join("bin")).expect("made");
-    fs::copy(from.join("extension.json"), dir.join("extension.json")).expect("copied");
-    fs::copy(program(name), dir.join("bin").join(name)).expect("copied");
+    fs::create_dir_all(dir.join("bin")).expect("failed to create directory");
+    fs::copy(from.join("extension.json"), dir.join("extension.json")).expect("failed to copy");
+    fs::copy(program(name), dir.join("bin").join(name)).expect("failed to copy");
 }
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("a workspace")
+        .expect("crate has no parent directory")
         .to_owned()
 }
 
@@ -48,7 +48,7 @@ fn workspace() -> PathBuf {
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
+        let test = std::env::current_exe().expect("no path of the test binary");
         let target = test.ancestors().nth(3).expect("target/profile/deps/test");
         let mut cargo = Command::new(env!("CARGO"));
         cargo
@@ -58,7 +58,7 @@ fn program(name: &str) -> PathBuf {
         for example in ["guard", "redact", "todo"] {
             cargo.args(["-p", &format!("zot-example-{example}")]);
         }
-        let built = cargo.output().expect("cargo");
+        let built = cargo.output().expect("failed to start cargo");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{said}");
         target.join("debug")
@@ -70,6 +70,6 @@ fn program(name: &str) -> PathBuf {
 pub(crate) fn script(world: &World, turns: &[Value]) -> String {
     let path = world.path("script.jsonl");
     let lines: Vec<String> = turns.iter().map(Value::to_string).collect();
-    fs::write(&path, lines.join("\n")).expect("written");
-    path.to_str().expect("a text").to_owned()
+    fs::write(&path, lines.join("\n")).expect("failed to write");
+    path.to_str().expect("not valid UTF-8").to_owned()
 }

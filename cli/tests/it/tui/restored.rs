@@ -10,7 +10,7 @@ use crate::support::{World, wait_until};
 
 /// The processes that this one has started.
 pub(crate) fn children_of(pid: i32) -> Vec<i32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("process has exited");
     tasks
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
         .flat_map(|children| {
@@ -124,8 +124,8 @@ fn after_an_extension_was_killed() {
 fn after_an_agent_that_cannot_start() {
     let world = World::new();
     let session = world.path("no/such/dir");
-    fs::write(world.path("no"), "a file").expect("written");
-    let session = session.to_str().expect("a text");
+    fs::write(world.path("no"), "a file").expect("failed to write");
+    let session = session.to_str().expect("not valid UTF-8");
     let mut screen = Screen::demo(&world, &["--session", session]);
     let code = screen.ended();
     screen.assert_restored();

@@ -18,7 +18,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
         .map_or(0, |at| at + 1);
     let start = end.saturating_sub(screen.rows().len());
     let text = rows[start..end].join("\n");
-    let root = world.root().to_str().expect("a text");
+    let root = world.root().to_str().expect("not valid UTF-8");
     let text = text
         .replace(root, "…")
         .replace(env!("CARGO_PKG_VERSION"), "[version]");
@@ -28,7 +28,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
         (r"\b\d+s\b", "[time]"),
         (r"\d+(\.\d)? ms", "[ms]"),
     ] {
-        let pattern = regex::Regex::new(pattern).expect("valid");
+        let pattern = regex::Regex::new(pattern).expect("invalid regex");
         text = pattern.replace_all(&text, instead).into_owned();
     }
     let mut settings = insta::Settings::clone_current();
@@ -55,7 +55,7 @@ fn script(world: &World) -> String {
 fn scenes(size: (u16, u16), suffix: &str) {
     let world = World::new();
     puppet::install(&world);
-    fs::write(world.work().join("greet.py"), "# greets\nprint('hi')\n").expect("written");
+    fs::write(world.work().join("greet.py"), "# greets\nprint('hi')\n").expect("failed to write");
     let script = script(&world);
     let args = ["--provider", "demo", "--script", &script];
     let mut screen = Screen::start(&world, size, &args);

@@ -142,7 +142,7 @@ impl Screen {
     ) -> Self {
         let pair = native_pty_system()
             .openpty(size(columns, rows))
-            .expect("a terminal");
+            .expect("failed to open a terminal");
         let mut command = CommandBuilder::new(words[0]);
         command.env_clear();
         for (name, value) in world.command("zot").get_envs() {
@@ -155,9 +155,9 @@ impl Screen {
         command.args(&words[1..]);
         command.cwd(world.work());
         let before = modes(&*pair.master);
-        let child = pair.slave.spawn_command(command).expect("zot starts");
+        let child = pair.slave.spawn_command(command).expect("failed to start zot");
         drop(pair.slave);
-        let reader = pair.master.try_clone_reader().expect("a reader");
+        let reader = pair.master.try_clone_reader().expect("no terminal reader");
         let rows = NonZeroU16::new(rows).unwrap_or(Parser::DEFAULT_ROWS);
         let columns = NonZeroU16::new(columns).unwrap_or(Parser::DEFAULT_COLS);
         let seen = Arc::new(Mutex::new(Seen {
@@ -167,10 +167,10 @@ impl Screen {
         }));
         let stop = Arc::new(AtomicBool::new(false));
         let (to, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
-        let fd = pair.master.as_raw_fd().expect("a descriptor");
+        let fd = pair.master.as_raw_fd().expect("no file descriptor");
         let watcher = thread::spawn(move || watch(reader, fd, &to, &stopped));
         Self {
-            keys: Some(pair.master.take_writer().expect("a writer")),
+            keys: Some(pair.master.take_writer().expect("no terminal writer")),
             master: Some(pair.master),
             watcher: Some(watcher),
             stop,
@@ -270,9 +270,9 @@ impl Screen {
 
     /// Types, and presses.
     pub(crate) fn keys(&mut self, keys: &str) {
-        let to = self.keys.as_mut().expect("a terminal");
-        to.write_all(keys.as_bytes()).expect("typed");
-        to.flush().expect("typed");
+        let to = self.keys.as_mut().expect("terminal is closed");
+        to.write_all(keys.as_bytes()).expect("failed to write to the terminal");
+        to.flush().expect("failed to write to the terminal");
     }
 
     /// Types a line and sends it.
@@ -287,8 +287,8 @@ impl Screen {
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         // What is under way is drawn for the old size, and read as that.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let master = self.master.as_ref().expect("a terminal");
-        master.resize(size(columns, rows)).expect("resized");
+        let master = self.master.as_ref().expect("terminal is closed");
+        master.resize(size(columns, rows)).expect("failed to resize");
         let (rows, columns) = (NonZeroU16::new(rows), NonZeroU16::new(columns));
         if let (Some(rows), Some(columns)) = (rows, columns) {
             seen.parser.set_size(rows, columns);
@@ -319,7 +319,7 @@ impl Screen {
     }
 
     pub(crate) fn pid(&self) -> i32 {
-        i32::try_from(self.child.process_id().expect("it runs")).expect("a pid")
+        i32::try_from(self.child.process_id().expect("process has exited")).expect("invalid pid")
     }
 
     /// Sends a signal to `zot`.
@@ -333,7 +333,7 @@ impl Screen {
     pub(crate) fn ended(&mut self) -> u32 {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("waited") {
+            if let Some(status) = self.child.try_wait().expect("failed to wait") {
                 // What it wrote last is still on its way.
                 thread::sleep(Duration::from_millis(50));
                 return status.exit_code();
@@ -364,9 +364,9 @@ impl Screen {
         self.stop.store(true, Ordering::SeqCst);
         self.watcher
             .take()
-            .expect("it watches")
+            .expect("watcher already joined")
             .join()
-            .expect("watched");
+            .expect("watcher thread panicked");
         (self.master, self.keys) = (None, None);
         self.ended();
     }
@@ -378,7 +378,7 @@ impl Screen {
         while self.seen().parser.screen().hide_cursor() && start.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(2));
         }
-        let master = self.master.as_deref().expect("a terminal");
+        let master = self.master.as_deref().expect("terminal is closed");
         assert_eq!(modes(master), self.before, "the kernel's modes");
         let seen = self.seen();
         let screen = seen.parser.screen();
@@ -455,13 +455,13 @@ fn watch(mut reader: Box<dyn Read + Send>, fd: RawFd, seen: &Mutex<Seen>, stop: 
 }
 
 fn modes(master: &dyn MasterPty) -> Modes {
-    let name = master.tty_name().expect("it has a name");
+    let name = master.tty_name().expect("terminal has no name");
     let tty = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
         .open(name)
-        .expect("opened");
+        .expect("failed to open");
     // SAFETY: zeros are a valid value of this struct of numbers.
     let mut termios: libc::termios = unsafe { std::mem::zeroed() };
     // SAFETY: the descriptor is open, and the struct is writable.

@@ -43,7 +43,7 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.wait_idle();
     screen.send("/session export out.md");
     screen.wait_for("✓ exported to");
-    let page = fs::read_to_string(world.work().join("out.md")).expect("a page");
+    let page = fs::read_to_string(world.work().join("out.md")).expect("failed to read page");
     assert!(page.contains("the first conversation"), "{page}");
     screen.send("/session export out.jsonl");
     screen.wait_for("out.jsonl");
@@ -137,7 +137,7 @@ fn frames_are_recorded() {
     screen.wait_for("shown by a command");
     screen.leave();
     assert!(screen.text().contains("recorded `"), "{}", screen.text());
-    let frames = fs::read_to_string(&file).expect("a transcript");
+    let frames = fs::read_to_string(&file).expect("failed to read transcript");
     assert!(frames.contains("command_invoked"), "{frames}");
 }
 
@@ -203,8 +203,8 @@ fn a_key_is_not_echoed_and_kept_once_it_was_tried() {
 
 /// A server that knows one key.
 fn takes_one_key(key: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+    let port = listener.local_addr().expect("no local address").port();
     let wanted = format!("bearer {key}").to_lowercase();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {

@@ -24,7 +24,7 @@ fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
     screen.wait_for("│ step 3 of 3");
     screen.wait_for("working · ");
     screen.wait_for("step 1 · esc cancels");
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("✓ steps [puppet]");
     screen.wait_for("│ all done");
     screen.wait_idle();
@@ -78,7 +78,7 @@ fn a_long_result_is_folded_and_ctrl_o_unfolds_it() {
 #[test]
 fn an_edit_is_a_diff() {
     let world = World::new();
-    fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("written");
+    fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send(
@@ -176,7 +176,7 @@ fn who_is_typing_when_a_question_comes_up_answers_nothing() {
 #[test]
 fn the_jail_is_closed_and_opened() {
     let world = World::new();
-    fs::write(world.path("outside.txt"), "secret").expect("written");
+    fs::write(world.path("outside.txt"), "secret").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send("/jail");

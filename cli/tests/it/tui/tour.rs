@@ -8,15 +8,15 @@ use crate::support::World;
 
 fn readme() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    fs::read_to_string(root.join("README.md")).expect("a page")
+    fs::read_to_string(root.join("README.md")).expect("failed to read page")
 }
 
 /// The commands of the tour, but for those that are another program's.
 fn commands(readme: &str) -> String {
     let (_, tour) = readme
         .split_once("**An extension of your own.**")
-        .expect("a tour");
-    let (tour, _) = tour.split_once("**On the terminal.**").expect("its end");
+        .expect("no tour in the README");
+    let (tour, _) = tour.split_once("**On the terminal.**").expect("no end of the tour");
     let blocks = tour.split("```sh\n").skip(1);
     let commands = blocks.map(|block| block.split("```").next().unwrap_or_default());
     let lines = commands.flat_map(str::lines);
@@ -28,7 +28,7 @@ fn commands(readme: &str) -> String {
 fn steps(readme: &str) -> Vec<(String, Vec<String>)> {
     let (_, table) = readme
         .split_once("| type | see |\n|---|---|\n")
-        .expect("a table");
+        .expect("no table");
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let spans: Vec<String> = row
@@ -48,7 +48,7 @@ fn the_tour_is_as_the_readme_says() {
     let world = World::new();
     let zot = Path::new(env!("CARGO_BIN_EXE_zot"))
         .parent()
-        .expect("a folder");
+        .expect("path has no parent");
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", zot.display());
     let made = world
@@ -56,7 +56,7 @@ fn the_tour_is_as_the_readme_says() {
         .env("PATH", &path)
         .args(["-ec", &commands(&readme)])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     assert!(made.status.success(), "{made:?}");
 
     let steps = steps(&readme);

@@ -42,8 +42,8 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
     screen.leave();
 
     let file = world.work().join(".zot/extensions/puppet/puppet.py");
-    let text = fs::read_to_string(&file).expect("read");
-    fs::write(&file, text + "\n# changed\n").expect("written");
+    let text = fs::read_to_string(&file).expect("failed to read");
+    fs::write(&file, text + "\n# changed\n").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("── Start the extension puppet? ──");
     screen.wait_for("changed since it was last asked about");

@@ -85,7 +85,7 @@ fn what_is_sent_while_busy_waits_in_order() {
     screen.wait_for("… /call say {\"text\": \"second\"}");
     screen.send("/call say {\"text\": \"third\"}");
     screen.wait_for("… /call say {\"text\": \"third\"}");
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("│ third");
     screen.wait_idle();
     let all = screen.all();
@@ -124,7 +124,7 @@ fn a_reload_while_busy_waits_and_says_so() {
     screen.send("/reload-ext");
     screen.wait_for("– /reload-ext waits for the turn to end");
     assert!(!screen.text().contains("1 stopped"));
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("✓ extensions: 1 stopped, 1 started, 1 ready");
     let all = screen.all();
     assert!(all.find("the end") < all.find("1 stopped"), "{all}");
