@@ -167,7 +167,7 @@ impl Bench {
     }
 }
 
-/// Says every line again.
+/// Reply every line again.
 fn echo() {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{World, package};
 
 #[test]
-fn every_shell_has_a_script() {
+fn every_supported_shell_has_a_completion_script() {
     let world = World::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = world.zot(&["completions", shell]);
@@ -15,7 +15,7 @@ fn every_shell_has_a_script() {
     assert_eq!(world.zot(&["completions", "sh"]).code, Some(2));
 }
 
-/// As bash itself asks, with the script that it was given.
+/// Completes `words` the way bash does, with the generated script.
 fn complete(world: &World, words: &str) -> String {
     let script = format!(
         r#"
@@ -36,7 +36,7 @@ fn complete(world: &World, words: &str) -> String {
 }
 
 #[test]
-fn bash_completes_the_names_that_are_installed() {
+fn bash_completes_names_of_installed_extensions() {
     let world = World::new();
     for name in ["guard", "weather", "gopher"] {
         package::write(&world.installed(name), name, "1");

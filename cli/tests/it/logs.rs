@@ -14,7 +14,7 @@ use zot_process::{LogFile, LogLimits};
 
 use crate::support::{Ran, World, package};
 
-/// Only a hang takes as long.
+/// Longer than any step takes, unless zot hangs.
 const HANG: Duration = Duration::from_secs(60);
 
 fn world(log: &str) -> World {
@@ -29,7 +29,7 @@ fn numbered(count: usize) -> String {
     lines.concat()
 }
 
-/// `zot ext logs guard -f`, and its lines as they come.
+/// Starts `zot ext logs guard -f` and returns its lines as they arrive.
 fn follow(world: &World) -> (Child, Receiver<String>) {
     let mut child = world
         .zot_command(&["ext", "logs", "guard", "-f"])
@@ -55,7 +55,7 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn the_last_lines_without_what_controls_a_terminal() {
+fn logs_shows_the_last_lines_without_control_characters() {
     let lines = numbered(150);
     let world = world(&format!(
         "{lines}\x1b]0;owned\x07\x1b[31mred\x1b[0m\tand\u{9b}2J more\n"
@@ -77,13 +77,13 @@ fn the_last_lines_without_what_controls_a_terminal() {
 }
 
 #[test]
-fn which_logs_there_are() {
+fn logs_of_missing_and_misspelled_extensions() {
     let world = world("said\n");
     package::write(&world.installed("weather"), "weather", "1");
     assert_eq!(
         world.ext(&["logs", "guard"]).out,
         "said\n",
-        "not installed, and has a log"
+        "an uninstalled extension's log is shown"
     );
     let ran = world.ext(&["logs", "weather"]);
     assert_eq!(ran.out, "");
@@ -100,14 +100,14 @@ fn which_logs_there_are() {
 }
 
 #[test]
-fn it_follows_across_rotations() {
+fn follow_continues_across_log_rotation() {
     let world = world("begins\n");
     let (mut child, lines) = follow(&world);
     assert_eq!(lines.recv_timeout(HANG).expect("failed to read a line"), "begins");
     let mut limits = LogLimits::default();
     limits.file = 64 << 10;
     limits.burst = u64::MAX / 2;
-    // Two hosts that share the log, as two terminals do.
+    // Two hosts that share one log, like zot in two terminals.
     let path = world.path("zot/logs/ext-guard.log");
     let writers = ["a", "b"].map(|name| (name, LogFile::new(&path, &limits)));
     let mut rotations = 0;
@@ -139,12 +139,12 @@ fn it_follows_across_rotations() {
     interrupt(&child);
     assert!(
         child.wait().expect("failed to wait").success(),
-        "Ctrl-C is how it ends"
+        "Ctrl-C is the normal way to stop it"
     );
 }
 
 #[test]
-fn it_ends_quietly_when_its_reader_goes_away() {
+fn follow_exits_quietly_when_its_pipe_is_closed() {
     let world = world("one\n");
     let mut child = world
         .zot_command(&["ext", "logs", "guard", "-f"])
@@ -155,14 +155,14 @@ fn it_ends_quietly_when_its_reader_goes_away() {
     let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("failed to read a line");
-    // Nothing is written any more: it must see by itself that nobody listens.
+    // No more lines are written, so zot must notice the closed pipe by itself.
     drop(stdout);
     let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
 #[test]
-fn head_has_what_it_wanted() {
+fn logs_exits_quietly_when_piped_into_head() {
     let world = world(&numbered(100_000));
     let script = r#""$zot" ext logs guard -n 100000 | head -n 1; echo "${PIPESTATUS[0]}""#;
     let output = world
@@ -176,7 +176,7 @@ fn head_has_what_it_wanted() {
 }
 
 #[test]
-fn a_log_that_is_not_there_yet_is_waited_for() {
+fn follow_waits_for_a_missing_log_to_appear() {
     let world = World::new();
     package::write(&world.installed("guard"), "guard", "1");
     let (mut child, lines) = follow(&world);

@@ -1,4 +1,4 @@
-//! The binary `zot`, as a user runs it.
+//! Integration tests: run the `zot` binary as a user does.
 
 mod agent;
 mod completions;
@@ -19,7 +19,7 @@ mod tui;
 
 use std::process::{Command, Output};
 
-/// `zot` with these arguments.
+/// Runs `zot` with these arguments.
 fn zot(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zot"))
         .args(args)

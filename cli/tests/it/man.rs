@@ -27,7 +27,7 @@ fn every_command_has_a_manual_page() {
             "{name}"
         );
     }
-    // It is no command that people look for.
+    // The command itself is hidden.
     assert!(!folder.join("zot-man.1").exists());
     let help = world.zot(&["--help"]).out;
     assert!(!help.contains("\n  man "), "{help}");

@@ -1,4 +1,4 @@
-//! `zot ext new`: what it makes runs, and conforms, in every language.
+//! `zot ext new`: the generated extension runs and conforms, in every language.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, World, has, text};
 
-/// The workspace's own, made of this very source.
+/// Builds `zot-conform` from this workspace and returns its path.
 fn conform() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -27,8 +27,8 @@ fn conform() -> &'static Path {
     })
 }
 
-/// A new extension, made in the directory that the user works in.
-fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
+/// Creates a new extension in the working directory.
+fn create(world: &World, name: &str, args: &[&str]) -> PathBuf {
     let ran = world.ext(&[&["new", name], args].concat());
     assert!(ran.out.contains(&format!("\n  cd {name}\n")), "{}", ran.out);
     assert!(ran.out.contains("\n  zot-conform .\n"), "{}", ran.out);
@@ -36,9 +36,10 @@ fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
     world.work().join(name)
 }
 
-/// Every MUST and every SHOULD, and the transcript, and what the README says to try.
-fn works(world: &World, dir: &Path) {
-    // One after the other, and with patience: what is tried here is the extension, not a busy machine.
+/// Checks that the extension passes every conformance check and its transcript, and that the
+/// commands from its README work.
+fn assert_works(world: &World, dir: &Path) {
+    // One at a time and with long timeouts, so that a busy machine does not fail the extension.
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = world
@@ -64,7 +65,7 @@ fn works(world: &World, dir: &Path) {
             .as_str()
             .is_some_and(|id| id.starts_with("transcript/"))
     };
-    assert_eq!(all.iter().filter(played).count(), 1, "its transcript");
+    assert_eq!(all.iter().filter(played).count(), 1, "transcript checks");
 
     let name = dir
         .file_name()
@@ -83,7 +84,7 @@ fn works(world: &World, dir: &Path) {
 fn python() {
     if has("python3") {
         let world = World::new();
-        works(&world, &made(&world, "in-python", &["--lang", "python"]));
+        assert_works(&world, &create(&world, "in-python", &["--lang", "python"]));
     }
 }
 
@@ -91,9 +92,9 @@ fn python() {
 fn typescript() {
     if has("node") {
         let world = World::new();
-        works(
+        assert_works(
             &world,
-            &made(&world, "in-typescript", &["--lang", "typescript"]),
+            &create(&world, "in-typescript", &["--lang", "typescript"]),
         );
     }
 }
@@ -102,7 +103,7 @@ fn typescript() {
 fn bash() {
     if has("bash") && has("jq") {
         let world = World::new();
-        works(&world, &made(&world, "in-bash", &["--lang", "bash"]));
+        assert_works(&world, &create(&world, "in-bash", &["--lang", "bash"]));
     }
 }
 
@@ -110,8 +111,8 @@ fn bash() {
 fn rust() {
     let world = World::new();
     let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk");
-    let dir = made(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
-    // The versions that are at hand, so that no network is needed.
+    let dir = create(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
+    // Use the workspace's dependency versions, so that no network is needed.
     let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
     fs::copy(lock, dir.join("Cargo.lock")).expect("failed to copy");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-rust");
@@ -129,17 +130,17 @@ fn rust() {
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{args:?}: {said}");
     }
-    works(&world, &dir);
+    assert_works(&world, &dir);
 }
 
-/// What is shipped compiled is what the compiler makes of what is shipped beside it.
+/// The shipped JavaScript is exactly what compiling the shipped TypeScript produces.
 #[test]
-fn the_javascript_is_the_typescript() {
+fn shipped_javascript_matches_the_typescript() {
     if !has("node") || !has("npm") {
         return;
     }
     let world = World::new();
-    let dir = made(&world, "compiled", &["--lang", "typescript"]);
+    let dir = create(&world, "compiled", &["--lang", "typescript"]);
     let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("failed to read");
     let before = ["main.js", "wire.js"].map(shipped);
     for args in [
@@ -155,7 +156,7 @@ fn the_javascript_is_the_typescript() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_and_nothing_is_written() {
+fn invalid_arguments_are_refused_and_nothing_is_written() {
     let world = World::new();
     fs::create_dir(world.work().join("there")).expect("failed to create directory");
     for (args, why) in [
@@ -201,7 +202,7 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn without_the_sdk_rust_names_a_version_and_says_so() {
+fn rust_without_sdk_path_depends_on_a_published_version() {
     let world = World::new();
     let ran = world.ext(&["new", "published", "--lang", "rust"]);
     assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
@@ -214,7 +215,7 @@ fn without_the_sdk_rust_names_a_version_and_says_so() {
 }
 
 #[test]
-fn what_is_missing_on_the_machine_is_said() {
+fn a_missing_runtime_is_reported() {
     let world = World::new();
     let output = world
         .zot_command(&["ext", "new", "x", "--lang", "bash"])

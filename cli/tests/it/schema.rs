@@ -5,7 +5,7 @@ use std::fs;
 use crate::{stderr, stdout, zot};
 
 #[test]
-fn without_a_name_it_lists_the_names() {
+fn without_a_name_all_schemas_are_listed() {
     let output = zot(&["schema"]);
     assert!(output.status.success());
     let names = stdout(&output);
@@ -24,7 +24,7 @@ fn without_a_name_it_lists_the_names() {
 }
 
 #[test]
-fn with_a_name_it_prints_that_schema() {
+fn with_a_name_that_schema_is_printed() {
     let output = zot(&["schema", "from-extension/hello"]);
     assert!(output.status.success());
     let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("invalid JSON");
@@ -42,15 +42,15 @@ fn an_unknown_name_is_an_error_with_a_hint() {
 }
 
 #[test]
-fn all_of_them_into_a_directory() {
+fn out_writes_every_schema_to_a_directory() {
     let folder = tempfile::tempdir().expect("failed to create temporary directory");
     let output = zot(&["schema", "--out", folder.path().to_str().expect("not valid UTF-8")]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let there =
+    let written =
         fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("failed to write");
     let published = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../protocol/schema/v1/from-host/tool_call.json"
     );
-    assert_eq!(there, fs::read_to_string(published).expect("failed to read published schema"));
+    assert_eq!(written, fs::read_to_string(published).expect("failed to read published schema"));
 }

@@ -4,7 +4,7 @@ use std::{fs, io::Write, os::unix::fs::PermissionsExt, process::Stdio};
 
 use crate::support::{
     Ran, World,
-    model::{Model, Says},
+    model::{Model, Reply},
 };
 
 const KEY: &str = "sk-mine-77aa10";
@@ -26,7 +26,7 @@ fn set(world: &World, args: &[&str], key: &str) -> Ran {
 #[test]
 fn a_key_is_tried_kept_used_and_forgotten() {
     let world = World::new();
-    let model = Model::start(vec![Says::Text("yes".into())]);
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let url = model.url();
     let ran = set(&world, &["openai", "--base-url", &url], &format!("{KEY}\n"));
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
 #[test]
 fn a_key_that_is_not_accepted_is_not_kept() {
     let world = World::new();
-    let model = Model::start(vec![Says::Status(401, "no such key")]);
+    let model = Model::start(vec![Reply::Status(401, "no such key")]);
     let url = model.url();
     let ran = set(&world, &["openai", "--base-url", &url], KEY);
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::{demo, marking};
 use crate::support::{
     Ran, World,
-    model::{Model, Says},
+    model::{Model, Reply},
     text,
 };
 
 /// One prompt to a model that answers in a word, and what it was asked.
 fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
-    let model = Model::start(vec![Says::Text("yes".into())]);
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "hello"]].concat());

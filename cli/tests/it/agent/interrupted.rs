@@ -8,7 +8,7 @@ use std::{
 use super::{marking, script};
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
     process, text, wait_until,
 };
 
@@ -81,7 +81,7 @@ fn one_signal_aborts_and_ends_everything() {
 #[test]
 fn while_the_model_is_silent_it_ends_at_once() {
     let world = World::new();
-    let model = Model::start(vec![Says::Nothing]);
+    let model = Model::start(vec![Reply::Hang]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut run = Run::of(&world, &[&flags, &["--json", "x"][..]].concat());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::json::event;
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
 };
 
 /// How much longer this runs than in `.ci/run`.
@@ -39,9 +39,9 @@ fn what_was_shown_is_continued_with() {
     for round in 0..24 * soak() {
         let world = World::in_memory();
         let call =
-            |number: u32| Says::Call("bash", json!({"command": format!("echo result {number}")}));
-        let slowly = Says::Slowly(vec!["the ", "end ", "of ", "it"], Duration::from_millis(2));
-        let model = Model::start(vec![call(1), call(2), slowly, Says::Text("yes".into())]);
+            |number: u32| Reply::Call("bash", json!({"command": format!("echo result {number}")}));
+        let slowly = Reply::Slowly(vec!["the ", "end ", "of ", "it"], Duration::from_millis(2));
+        let model = Model::start(vec![call(1), call(2), slowly, Reply::Text("yes".into())]);
         let flags = model.flags();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let mut child = world

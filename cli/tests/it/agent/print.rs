@@ -5,7 +5,7 @@ use std::{fs, io::Write, process::Stdio};
 use super::demo;
 use crate::support::{
     Ran, World,
-    model::{Model, Says},
+    model::{Model, Reply},
     text,
 };
 
@@ -31,7 +31,7 @@ fn the_final_text_and_nothing_else() {
 #[test]
 fn what_is_piped_in_is_added() {
     let world = World::new();
-    let model = Model::start(vec![Says::Text("ok".into())]);
+    let model = Model::start(vec![Reply::Text("ok".into())]);
     let flags = model.flags();
     let mut child = world
         .zot_command(&["-p", "explain"])
@@ -83,7 +83,7 @@ fn without_a_key_it_does_not_guess() {
 #[test]
 fn a_providers_failure_is_one_error_and_exit_1() {
     let world = World::new();
-    let model = Model::start(vec![Says::Status(401, "who are you")]);
+    let model = Model::start(vec![Reply::Status(401, "who are you")]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&["-p", "x", "--api-key", "sk-wrong"], &*flags].concat());

@@ -8,7 +8,7 @@ use super::files;
 use crate::{
     support::{
         Ran, World,
-        model::{Model, Says},
+        model::{Model, Reply},
         text,
     },
     tui::screen::Screen,
@@ -88,11 +88,11 @@ fn assert_nowhere(world: &World, ran: &Ran) {
 }
 
 /// The model looks around with the tools it has.
-fn looking() -> Vec<Says> {
+fn looking() -> Vec<Reply> {
     let command = "env; cat /proc/$PPID/environ /proc/$PPID/cmdline; ps axeww 2>/dev/null | grep canary | grep -v grep; true";
     vec![
-        Says::Call("bash", json!({"command": command})),
-        Says::Text("done".into()),
+        Reply::Call("bash", json!({"command": command})),
+        Reply::Text("done".into()),
     ]
 }
 
@@ -168,7 +168,7 @@ fn an_error_that_repeats_the_key_is_cleaned() {
         for status in [401, 400, 500] {
             let world = World::new();
             let spy = spy(&world);
-            let model = Model::start(vec![Says::Status(
+            let model = Model::start(vec![Reply::Status(
                 status,
                 "your key sk-canary-5f2b9c71 is wrong",
             )]);

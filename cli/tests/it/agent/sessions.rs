@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{demo, files};
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
     text,
 };
 
@@ -19,7 +19,7 @@ fn sessions(world: &World) -> Vec<PathBuf> {
 
 /// What a model is sent by `zot … -p more`: the texts of all messages but the system's.
 fn sent(world: &World, args: &[&str]) -> Vec<String> {
-    let model = Model::start(vec![Says::Text("yes".into())]);
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{
     World,
     daemon::Daemon,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text,
 };
@@ -88,7 +88,7 @@ fn branches_tags_and_commits_come_over_every_transport() {
     let third = repository.release("guard", "3");
     let fourth = repository.release("guard", "4");
     let root = world.path("repositories");
-    let http = Server::start(Manner::Serve(root.clone()));
+    let http = Server::start(Behaviour::Serve(root.clone()));
     let daemon = Daemon::start(&world, &root);
     for (url, is_local) in [
         (repository.file_url(), true),
@@ -144,7 +144,7 @@ fn a_server_that_gives_single_commits_is_asked_for_one() {
     let second = repository.release("guard", "2");
     repository.release("guard", "3");
     repository.git(&["config", "uploadpack.allowReachableSHA1InWant", "true"]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let ran = world.ext(&["install", &http.url("guard/.git"), "--ref", &second]);
     assert_eq!(version(&world, "guard"), "2");
     assert!(ran.out.contains(", shallow: 1 commit\n"), "{}", ran.out);
@@ -156,7 +156,7 @@ fn a_server_that_gives_no_part_is_asked_for_all_and_that_is_said() {
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     repository.release("guard", "2");
-    let http = Server::start(Manner::ServeWhole(world.path("repositories")));
+    let http = Server::start(Behaviour::ServeWhole(world.path("repositories")));
     let ran = world.ext(&["install", &http.url("guard/.git")]);
     let said = ", whole: 2 commits, since the server does not give a part of it\n";
     assert!(ran.out.contains(said), "{}", ran.out);
@@ -232,8 +232,8 @@ fn nothing_of_the_package_or_of_git_s_configuration_runs() {
     )
     .unwrap();
     let daemon_root = world.path("repositories");
-    let http = Server::start(Manner::Serve(daemon_root));
-    let refusing = Server::start(Manner::Refuse);
+    let http = Server::start(Behaviour::Serve(daemon_root));
+    let refusing = Server::start(Behaviour::Refuse);
     for url in [repository.file_url(), http.url("guard/.git")] {
         let ran = world.ext(&["install", &url, "--force"]);
         assert!(

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     Ran, World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, terminal, wait_until,
 };
@@ -32,7 +32,7 @@ fn spawn(world: &World, args: &[&str]) -> Child {
 fn while_a_server_is_silent_it_ends_at_once() {
     for number in [Signal::INT, Signal::TERM] {
         let world = World::new();
-        let server = Server::start(Manner::Silent);
+        let server = Server::start(Behaviour::Silent);
         let before = snapshot::of(world.root());
         let child = spawn(&world, &["ext", "install", &server.url("guard")]);
         wait_until("it asks", || !server.requests().is_empty());
@@ -61,7 +61,7 @@ fn while_a_server_is_only_asked_nothing_is_left_either() {
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     world.ext(&["install", &repository.file_url()]);
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let lock = world.path("zot/extensions.lock");
     let text = fs::read_to_string(&lock).unwrap();
     fs::write(
@@ -195,7 +195,7 @@ fn without_a_terminal_what_was_named_is_installed_and_its_rights_are_shown() {
 #[test]
 fn progress_is_for_terminals() {
     let world = World::new();
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let url = server.url("guard");
     let answers = ["waiting for the server=^C"];
     let ran = terminal::zot(&world, 80, &answers, &["ext", "install", &url]);
@@ -221,7 +221,7 @@ fn progress_has_objects_and_bytes() {
     std::io::Read::read_exact(&mut random, &mut noise).unwrap();
     fs::write(repository.dir.join("noise"), noise).unwrap();
     repository.commit("noise");
-    let server = Server::start(Manner::ServeSlowly(world.path("repositories")));
+    let server = Server::start(Behaviour::ServeSlowly(world.path("repositories")));
     let url = server.url("guard/.git");
     let ran = terminal::zot(&world, 80, &["y"], &["ext", "install", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

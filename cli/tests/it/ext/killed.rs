@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package, skipped,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
@@ -175,7 +175,7 @@ fn while_it_is_updated_from_a_server() {
         fs::write(file, index.to_string().repeat(500)).unwrap();
     }
     repository.release("guard", "1");
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     world.ext(&["install", &http.url("guard/.git")]);
     repository.release("guard", "2");
     let target = world.installed("guard");

@@ -5,7 +5,7 @@ use std::fs::File;
 use crate::support::{
     World,
     daemon::Daemon,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     memory,
     package::{self, Repository},
 };
@@ -44,7 +44,7 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
 
     let root = world.path("repositories");
     let (http, daemon) = (
-        Server::start(Manner::Serve(root.clone())),
+        Server::start(Behaviour::Serve(root.clone())),
         Daemon::start(&world, &root),
     );
     for url in [tip.file_url(), http.url("tip/.git"), daemon.url("tip/.git")] {
@@ -148,7 +148,7 @@ fn a_file_that_is_stored_as_a_difference_is_not_unpacked_to_gigabytes() {
     assert!(made.status.success(), "{made:?}");
     let root = world.path("repositories");
     let (http, daemon) = (
-        Server::start(Manner::Serve(root.clone())),
+        Server::start(Behaviour::Serve(root.clone())),
         Daemon::start(&world, &root),
     );
     for url in [

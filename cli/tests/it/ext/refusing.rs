@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::{
     Ran, World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text, wait_until,
 };
@@ -194,7 +194,7 @@ fn a_tree_of_a_million_files() {
     let tree = String::from_utf8(output.stdout).unwrap();
     let commit = repository.git(&["commit-tree", tree.trim(), "-m", "many"]);
     repository.git(&["update-ref", "refs/heads/many", &commit]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let before = snapshot::of(world.root());
     for url in [repository.file_url(), http.url("guard/.git")] {
         // A minute of its own work at the most, however long the machine takes over it.
@@ -235,7 +235,7 @@ fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
     repository.commit("many");
     // Packed, so that a server on a busy machine is not silent for longer than it is waited for.
     repository.git(&["repack", "-a", "-d", "-q"]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let error = world.refused(&["install", &http.url("guard/.git")]);
     assert!(error.contains("it has more than 20016 objects"), "{error}");
 }

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{
     Ran, World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::Repository,
     skipped, snapshot,
 };
@@ -18,10 +18,10 @@ use crate::support::{
 fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
     let world = World::new();
     let (silent, stops) = (
-        Server::start(Manner::Silent),
-        Server::start(Manner::StopsInAnswer),
+        Server::start(Behaviour::Silent),
+        Server::start(Behaviour::StopsInAnswer),
     );
-    let git = Server::start(Manner::Silent);
+    let git = Server::start(Behaviour::Silent);
     let urls = [
         silent.url("guard"),
         stops.url("guard"),
@@ -53,7 +53,7 @@ fn a_server_that_is_gone_half_way_leaves_nothing() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    let server = Server::start(Manner::BreaksOff(world.path("repositories")));
+    let server = Server::start(Behaviour::BreaksOff(world.path("repositories")));
     let url = server.url("guard/.git");
     let error = world.refused(&["install", &url]);
     assert!(
@@ -68,7 +68,7 @@ fn a_server_that_is_gone_half_way_leaves_nothing() {
 #[test]
 fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
     let world = World::new();
-    let server = Server::start(Manner::Refuse);
+    let server = Server::start(Behaviour::Refuse);
     let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
     for url in [server.url("guard"), with_password] {
         let error = world.refused(&["install", &url]);
@@ -88,7 +88,7 @@ fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
     repository.release("guard", "1");
     // me:s3cret@canary
     let who = "bWU6czNjcmV0QGNhbmFyeQ==";
-    let server = Server::start(Manner::ServeTo(world.path("repositories"), who));
+    let server = Server::start(Behaviour::ServeTo(world.path("repositories"), who));
     let place = format!("127.0.0.1:{}/guard/.git", server.port());
     let ran = world.ext(&["install", &format!("http://me:s3cret%40canary@{place}")]);
     let listed = world.ext(&["list"]);
@@ -183,7 +183,7 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     repository.release("guard", "2");
-    let server = Server::start(Manner::Serve(world.path("repositories")));
+    let server = Server::start(Behaviour::Serve(world.path("repositories")));
     let Some(tls) = Tls::start(&world, &server) else {
         return;
     };
@@ -223,10 +223,10 @@ fn nobody_is_sent_elsewhere_in_the_open() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    let other = Server::start(Manner::Serve(world.path("repositories")));
+    let other = Server::start(Behaviour::Serve(world.path("repositories")));
     // Another name for this machine is another host.
     let elsewhere = format!("http://localhost:{}", other.port());
-    let server = Server::start(Manner::Redirect(elsewhere));
+    let server = Server::start(Behaviour::Redirect(elsewhere));
     world.refused(&["install", &server.url("guard/.git")]);
     assert_eq!(other.requests(), Vec::<String>::new());
 }

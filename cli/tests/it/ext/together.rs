@@ -4,7 +4,7 @@ use std::{fs, process::Stdio};
 
 use crate::support::{
     Ran, World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package, snapshot, wait_until,
 };
 
@@ -12,7 +12,7 @@ use crate::support::{
 fn a_second_one_waits_and_says_for_whom() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let mut first = world
         .zot_command(&["ext", "install", &server.url("x")])
         .stderr(Stdio::null())

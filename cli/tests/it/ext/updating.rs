@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{
     World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, terminal, text,
 };
@@ -16,7 +16,7 @@ fn an_update_goes_to_the_newest_commit_and_shows_both() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let first = repository.release("guard", "1.0");
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     world.ext(&["install", &http.url("guard/.git")]);
     assert_eq!(world.ext(&["outdated"]).out, "everything is up to date\n");
     let same = format!("✓ guard is up to date ({})\n", &first[..12]);

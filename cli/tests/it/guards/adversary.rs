@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{GUARD, bash, drive, extension, left_behind, result, states};
 use crate::{
     rpc::driver::Rpc,
-    support::{Dice, World, memory, process, soak, wait_until},
+    support::{Rng, World, memory, process, soak, wait_until},
 };
 
 /// How long it tries; `ZOT_SOAK` multiplies.
@@ -71,7 +71,7 @@ fn whatever_a_confined_extension_tries_the_promises_hold() {
 struct Trial {
     world: World,
     rpc: Option<Rpc>,
-    dice: Dice,
+    rng: Rng,
     seed: u64,
     most: u64,
 }
@@ -119,7 +119,7 @@ impl Trial {
         Self {
             world,
             rpc: Some(rpc),
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             seed,
             most: 0,
         }
@@ -149,7 +149,7 @@ impl Trial {
 
     fn step(&mut self) {
         let slowly = "for i in 1 2 3; do cat secret.txt; sleep 0.05; done";
-        match self.dice.roll(8) {
+        match self.rng.below(8) {
             0 => drop(self.prompt(&bash(slowly))),
             1 => {
                 self.rpc()

@@ -13,7 +13,7 @@ use super::driver::checked;
 use crate::support::{
     World,
     memory::{most_resident, resident},
-    model::{Model, Says, piece},
+    model::{Model, Reply, piece},
 };
 
 const MB: u64 = 1_000_000;
@@ -27,7 +27,7 @@ const STALL: Duration = Duration::from_secs(10);
 #[test]
 fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
     let world = World::new();
-    let model = Model::start(vec![Says::Much(PIECES, BYTES)]);
+    let model = Model::start(vec![Reply::Chunks(PIECES, BYTES)]);
     let mut child = world
         .zot_command(&["rpc", "--no-ext"])
         .args(model.flags())

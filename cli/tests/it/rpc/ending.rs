@@ -150,7 +150,7 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
 #[test]
 fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
     let world = World::new();
-    // Much more than the pipe and everything behind it hold.
+    // Chunks more than the pipe and everything behind it hold.
     let flags = script(&world, &[json!({"text": vec!["x".repeat(1_000); 5_000]})]);
     let mut child = world
         .zot_command(&["rpc", "--provider", "demo", "--no-ext"])

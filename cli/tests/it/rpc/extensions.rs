@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{driver::Rpc, types};
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
     wait_until,
 };
 
@@ -192,7 +192,7 @@ fn offered(model: &Model) -> Vec<String> {
 fn after_a_reload_the_model_is_offered_the_new_tool() {
     let world = World::new();
     install(&world, "kit");
-    let model = Model::start(vec![Says::Text("well".to_owned())]);
+    let model = Model::start(vec![Reply::Text("well".to_owned())]);
     let mut zot = Rpc::spawn(
         world
             .zot_command(&["rpc"])

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, thread};
 use serde_json::{Value, json};
 
 use super::driver::Rpc;
-use crate::support::{Dice, World, soak};
+use crate::support::{Rng, World, soak};
 
 /// So many sequences; `.ci/full` runs eight times as many.
 const SEQUENCES: usize = 125;
@@ -29,10 +29,10 @@ fn every_command_has_one_answer_and_everything_one_end() {
 }
 
 fn sequence(seed: u64) {
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let world = World::in_memory();
     let mut flags = Vec::new();
-    if dice.roll(3) == 0 {
+    if rng.below(3) == 0 {
         flags.extend([
             "--session".to_owned(),
             world.path("s.jsonl").display().to_string(),
@@ -41,9 +41,9 @@ fn sequence(seed: u64) {
     let mut zot = Rpc::demo(&world, &flags);
     let mut asked: Vec<(String, &str)> = Vec::new();
     let mut bad_lines = 0;
-    for number in 0..dice.roll(14) {
+    for number in 0..rng.below(14) {
         let id = format!("{seed}-{number}");
-        let command = match dice.roll(12) {
+        let command = match rng.below(12) {
             0 | 1 => json!({"type": "prompt", "message": "hello"}),
             2 => {
                 json!({"type": "prompt", "message": "/call read {\"path\": \"none\"}\n/call bash {\"command\": \"echo a; sleep 0.02\"}"})
@@ -59,7 +59,7 @@ fn sequence(seed: u64) {
                     "{\"type\":\"prompt\"}",
                 ];
                 zot.raw(
-                    format!("{}\n", line[usize::try_from(dice.roll(4)).expect("should fit")]).as_bytes(),
+                    format!("{}\n", line[usize::try_from(rng.below(4)).expect("should fit")]).as_bytes(),
                 );
                 bad_lines += 1;
                 continue;
@@ -75,7 +75,7 @@ fn sequence(seed: u64) {
         zot.send(&command);
         asked.push((id, name));
         // Sometimes something happens first.
-        for _ in 0..dice.roll(3) * dice.roll(6) {
+        for _ in 0..rng.below(3) * rng.below(6) {
             let is_busy = zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true;
             if !is_busy {
                 break;
@@ -83,7 +83,7 @@ fn sequence(seed: u64) {
         }
     }
     // What sleeps for long is not waited for.
-    if dice.roll(2) == 0 {
+    if rng.below(2) == 0 {
         while zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true {
             zot.data(&json!({"id": "probe", "type": "abort"}));
         }

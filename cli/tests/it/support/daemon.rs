@@ -1,4 +1,4 @@
-//! `git daemon` on a free port of loopback.
+//! A `git daemon` on a free loopback port.
 
 use std::{
     net::{TcpListener, TcpStream},
@@ -20,7 +20,7 @@ impl Daemon {
             let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
             listener.local_addr().expect("no local address").port()
         };
-        // The program itself and not `git`, which would start it and not be it.
+        // Start the daemon directly: `git daemon` would run it as a child, which `kill` does not reach.
         let place = world.command("git").arg("--exec-path").output();
         let place = String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");
         let child = world

@@ -1,4 +1,4 @@
-//! The examples that drive `zot`, or have the agent within them.
+//! The example programs that drive or embed `zot`.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,13 +6,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// The project's folder.
+/// The workspace root.
 pub(crate) fn workspace() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent().expect("crate has no parent directory")
 }
 
-/// The program of an example in Rust; all of them are built when the first is asked for.
+/// The binary of a Rust example. The first call builds all of them.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A model behind a real HTTP server on loopback, in the words of the `OpenAI` API.
+//! A fake model: a real HTTP server on loopback that speaks the `OpenAI` API.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -13,32 +13,32 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What it answers with.
+/// A response of the model.
 #[derive(Debug, Clone)]
-pub(crate) enum Says {
-    /// A text, in one piece.
+pub(crate) enum Reply {
+    /// Text in one chunk.
     Text(String),
-    /// A call of a tool.
+    /// A tool call.
     Call(&'static str, Value),
-    /// Pieces of text, with a pause before each.
+    /// Text chunks, with a pause before each.
     Slowly(Vec<&'static str>, Duration),
-    /// So many pieces of so many bytes, each with its number.
-    Much(usize, usize),
-    /// An error.
+    /// This many numbered text chunks of this many bytes each.
+    Chunks(usize, usize),
+    /// An HTTP error.
     Status(u16, &'static str),
-    /// Nothing, for ever.
-    Nothing,
+    /// Never responds.
+    Hang,
 }
 
-/// Answers each request with the next of what it was given, and the last one for ever. It keeps what it was asked.
+/// Answers each request with the next response, and repeats the last one. Records the requests.
 pub(crate) struct Model {
     port: u16,
-    /// How many pieces of much it has got rid of.
+    /// How many chunks of a `Reply::Chunks` have been sent.
     sent: Arc<AtomicUsize>,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// A request.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) head: String,
@@ -46,7 +46,7 @@ pub(crate) struct Asked {
 }
 
 impl Model {
-    pub(crate) fn start(answers: Vec<Says>) -> Self {
+    pub(crate) fn start(answers: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
         let port = listener.local_addr().expect("no local address").port();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -58,7 +58,7 @@ impl Model {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
                 let sent = Arc::clone(&counter);
-                // A client that goes away in the middle is part of the tests.
+                // Errors are ignored: some tests disconnect on purpose.
                 thread::spawn(move || serve(stream, &answers, &seen, &sent));
             }
         });
@@ -77,7 +77,7 @@ impl Model {
         self.sent.load(Ordering::SeqCst)
     }
 
-    /// The flags to use it with.
+    /// The flags that make zot use this model.
     pub(crate) fn flags(&self) -> Vec<String> {
         [
             "--provider",
@@ -92,14 +92,14 @@ impl Model {
     }
 }
 
-/// A piece of much.
+/// The text of one chunk of a `Reply::Chunks`.
 pub(crate) fn piece(number: usize, bytes: usize) -> String {
     format!("{number:<bytes$}")
 }
 
 fn serve(
     stream: TcpStream,
-    answers: &Mutex<Vec<Says>>,
+    answers: &Mutex<Vec<Reply>>,
     seen: &Mutex<Vec<Asked>>,
     sent: &AtomicUsize,
 ) -> Option<()> {
@@ -116,10 +116,10 @@ fn serve(
                 answers.first()?.clone()
             }
         };
-        if let Says::Much(pieces, bytes) = answer {
-            tell_much(&mut stream, pieces, bytes, sent)?;
+        if let Reply::Chunks(pieces, bytes) = answer {
+            send_chunks(&mut stream, pieces, bytes, sent)?;
         } else {
-            tell(&mut stream, &answer)?;
+            send(&mut stream, &answer)?;
         }
     }
 }
@@ -145,14 +145,14 @@ fn request(reader: &mut impl BufRead) -> Option<Asked> {
     Some(Asked { head, body })
 }
 
-fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
+fn send(stream: &mut TcpStream, answer: &Reply) -> Option<()> {
     let (pieces, pause, stop) = match answer {
-        Says::Text(text) => (vec![json!({"content": text})], Duration::ZERO, "stop"),
-        Says::Slowly(texts, pause) => {
+        Reply::Text(text) => (vec![json!({"content": text})], Duration::ZERO, "stop"),
+        Reply::Slowly(texts, pause) => {
             let pieces = texts.iter().map(|text| json!({"content": text}));
             (pieces.collect(), *pause, "stop")
         }
-        Says::Call(name, args) => {
+        Reply::Call(name, args) => {
             let function = json!({"name": name, "arguments": args.to_string()});
             let call =
                 json!({"index": 0, "id": "call_1", "type": "function", "function": function});
@@ -162,7 +162,7 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
                 "tool_calls",
             )
         }
-        Says::Status(status, message) => {
+        Reply::Status(status, message) => {
             let body = json!({"error": {"message": message}}).to_string();
             let length = body.len();
             let head = format!(
@@ -171,9 +171,9 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
             stream.write_all((head + &body).as_bytes()).ok()?;
             return Some(());
         }
-        // Told elsewhere, piece by piece.
-        Says::Much(..) => return None,
-        Says::Nothing => {
+        // `send_chunks` handles these.
+        Reply::Chunks(..) => return None,
+        Reply::Hang => {
             thread::sleep(Duration::from_secs(600));
             return None;
         }
@@ -189,7 +189,7 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
     end(stream, stop)
 }
 
-fn tell_much(
+fn send_chunks(
     stream: &mut TcpStream,
     pieces: usize,
     bytes: usize,

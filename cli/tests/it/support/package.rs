@@ -1,4 +1,4 @@
-//! Packages and repositories of them, made with the real `git`.
+//! Extension packages, and git repositories that contain them.
 
 use std::{
     fs,
@@ -33,7 +33,7 @@ pub(crate) fn write_with(dir: &Path, manifest: &Value) {
     }
 }
 
-/// A repository, in which commits are made.
+/// A git repository for the tests to commit to.
 pub(crate) struct Repository<'w> {
     world: &'w World,
     pub(crate) dir: PathBuf,
@@ -56,7 +56,7 @@ impl<'w> Repository<'w> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
-            // Nothing goes on in the background.
+            // No background maintenance, which would change files during a test.
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .output()
@@ -68,14 +68,14 @@ impl<'w> Repository<'w> {
             .to_owned()
     }
 
-    /// Commits everything, and gives the commit.
+    /// Commits everything and returns the commit's hash.
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Writes another version of an extension, and commits it.
+    /// Writes and commits a new version of an extension.
     pub(crate) fn release(&self, name: &str, version: &str) -> String {
         write(&self.dir, name, version);
         self.commit(version)

@@ -1,8 +1,8 @@
-//! Processes, as `/proc` has them.
+//! Processes, read from `/proc`.
 
 use std::{fs, path::Path};
 
-/// The living processes that work in a folder, whoever their parent is by now: their ids and what they were started as.
+/// The live processes whose working directory is below `folder`, as `PID COMMAND LINE`.
 pub(crate) fn working_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("failed to read /proc");
     entries

@@ -1,4 +1,4 @@
-//! Everything that is in a folder, to see afterwards that nothing else was touched.
+//! Snapshots of a directory tree, to check that nothing else changed.
 
 use std::{
     collections::BTreeMap,
@@ -9,14 +9,14 @@ use std::{
 
 pub(crate) type Snapshot = BTreeMap<PathBuf, String>;
 
-/// Every path with what it is: kind, mode, and content.
+/// Maps every path below `root` to its mode and content.
 pub(crate) fn of(root: &Path) -> Snapshot {
     let mut all = Snapshot::new();
     walk(root, root, &mut all);
     all
 }
 
-/// As [`of`], without what is at these paths.
+/// Like [`of`], but leaves out everything below the given paths.
 pub(crate) fn without(root: &Path, left_out: &[PathBuf]) -> Snapshot {
     let mut all = of(root);
     all.retain(|path, _| {

@@ -1,8 +1,8 @@
-//! `zot` on a terminal.
+//! Runs `zot` on a terminal.
 
 use super::{Ran, World};
 
-/// Runs `zot` on a terminal of so many columns, and answers what it asks.
+/// Runs `zot` on a terminal of this width, and types the answers to its questions.
 pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> Ran {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/terminal.py");
     let output = world
