@@ -167,7 +167,7 @@ impl Bench {
     }
 }
 
-/// Reply every line again.
+/// Says every line again.
 fn echo() {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

@@ -1,4 +1,4 @@
-//! The agent from the command line.
+//! The agent run from the command line, without a terminal.
 
 mod auth;
 mod extensions;
@@ -17,25 +17,26 @@ use serde_json::json;
 
 use crate::support::{Ran, World, text};
 
-/// `zot --provider demo` with these arguments.
+/// Runs `zot --provider demo` with these arguments.
 fn demo(world: &World, args: &[&str]) -> Ran {
     world.zot(&[&["--provider", "demo"], args].concat())
 }
 
-/// An extension that marks what it is asked about, or refuses it. It has a tool `say-NAME` and a command of its name.
-fn marking(world: &World, name: &str, events: &str, manner: &str) -> PathBuf {
+/// Writes an extension that marks or blocks the events it intercepts. It has a tool `say-NAME` and
+/// a command `NAME`.
+fn marking_extension(world: &World, name: &str, events: &str, mode: &str) -> PathBuf {
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../host/tests/fixtures/mark.py"
     );
     let dir = world.path(name);
     fs::create_dir_all(&dir).expect("failed to create directory");
-    let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, manner]});
+    let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, mode]});
     fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
-/// The demo with a script of turns.
+/// Runs the demo model with a script of turns.
 fn scripted(world: &World, turns: &[&str], args: &[&str]) -> Ran {
     let script = script(world, turns);
     demo(world, &[&["--script", text(&script)], args].concat())

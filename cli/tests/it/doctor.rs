@@ -175,7 +175,8 @@ fn filtered(world: &World, out: &str) -> String {
 
 fn kernel_enforces_permissions() -> bool {
     let mut manifest = Manifest::new("x", "x");
-    manifest.permissions = serde_json::from_value(json!({"net": [443]})).expect("invalid permissions");
+    manifest.permissions =
+        serde_json::from_value(json!({"net": [443]})).expect("invalid permissions");
     let holds = !PermissionReport::of(&manifest, Support::probe()).falls_short();
     if !holds {
         skipped("no sandbox here");
@@ -210,7 +211,11 @@ fn doctor_checks_a_single_extension_and_prints_json() {
     let ran = world.ext(&["doctor", "well", "--json"]);
     let report = json_of(&ran);
     assert_eq!(report["broken"], 0, "only the named extension is checked");
-    let [it] = report["extensions"].as_array().expect("should be an array").as_slice() else {
+    let [it] = report["extensions"]
+        .as_array()
+        .expect("should be an array")
+        .as_slice()
+    else {
         panic!("{report:#}");
     };
     assert_eq!(

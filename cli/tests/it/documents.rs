@@ -1,4 +1,4 @@
-//! What `README.md` and `docs/*.md` show works: commands run, frames validate, links lead somewhere, fields are those there are.
+//! Checks `README.md` and `docs/*.md`: commands run, frames validate, links resolve, fields exist.
 
 mod arrows;
 mod fields;
@@ -14,10 +14,13 @@ use std::{
 
 fn root() -> PathBuf {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.parent().expect("crate has no parent directory").to_owned()
+    crate_dir
+        .parent()
+        .expect("crate has no parent directory")
+        .to_owned()
 }
 
-/// A document.
+/// A Markdown document.
 struct Page {
     /// Its path from the root: `docs/packages.md`.
     name: String,
@@ -31,7 +34,7 @@ impl Page {
         Self { name, text }
     }
 
-    /// All of them.
+    /// Reads every page.
     fn all() -> Vec<Self> {
         let docs = fs::read_dir(root().join("docs")).expect("failed to read directory");
         let mut names: Vec<String> = docs
@@ -84,7 +87,7 @@ struct Block {
 }
 
 impl Block {
-    /// Where it is, to be found by an editor.
+    /// Returns `page:line`, which editors can open.
     fn place(&self) -> String {
         format!("{}:{}", self.page, self.line)
     }

@@ -103,7 +103,10 @@ fn logs_of_missing_and_misspelled_extensions() {
 fn follow_continues_across_log_rotation() {
     let world = world("begins\n");
     let (mut child, lines) = follow(&world);
-    assert_eq!(lines.recv_timeout(HANG).expect("failed to read a line"), "begins");
+    assert_eq!(
+        lines.recv_timeout(HANG).expect("failed to read a line"),
+        "begins"
+    );
     let mut limits = LogLimits::default();
     limits.file = 64 << 10;
     limits.burst = u64::MAX / 2;
@@ -185,7 +188,10 @@ fn follow_waits_for_a_missing_log_to_appear() {
     stderr.read_line(&mut said).expect("failed to read a line");
     assert!(said.ends_with("; waiting for it\n"), "{said}");
     LogFile::new(world.path("zot/logs/ext-guard.log"), &LogLimits::default()).note("begins");
-    assert_eq!(lines.recv_timeout(HANG).expect("failed to read a line"), "[zot] begins");
+    assert_eq!(
+        lines.recv_timeout(HANG).expect("failed to read a line"),
+        "[zot] begins"
+    );
     interrupt(&child);
     assert!(child.wait().expect("failed to wait").success());
 }

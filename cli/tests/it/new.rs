@@ -141,7 +141,8 @@ fn shipped_javascript_matches_the_typescript() {
     }
     let world = World::new();
     let dir = create(&world, "compiled", &["--lang", "typescript"]);
-    let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("failed to read");
+    let shipped =
+        |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("failed to read");
     let before = ["main.js", "wire.js"].map(shipped);
     for args in [
         &["install", "--no-audit", "--no-fund"][..],
@@ -206,7 +207,8 @@ fn rust_without_sdk_path_depends_on_a_published_version() {
     let world = World::new();
     let ran = world.ext(&["new", "published", "--lang", "rust"]);
     assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
-    let manifest = fs::read_to_string(world.work().join("published/Cargo.toml")).expect("failed to read");
+    let manifest =
+        fs::read_to_string(world.work().join("published/Cargo.toml")).expect("failed to read");
     let version = env!("CARGO_PKG_VERSION");
     assert!(
         manifest.contains(&format!("zot-sdk = \"{version}\"")),

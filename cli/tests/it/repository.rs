@@ -1,4 +1,4 @@
-//! What a repository that means harm gains by being the working directory: nothing.
+//! A malicious repository gains nothing by being the working directory.
 
 use std::{
     fs::{self, File},
@@ -15,12 +15,12 @@ use crate::{
     tui::screen::Screen,
 };
 
-/// What zot may take of memory here; a build for debugging takes more than one for use.
+/// Maximum memory of zot. A debug build needs more than a release build.
 const MEMORY: u64 = 128 << 20;
-/// What it may address, so that a failure does not take the machine along.
+/// Limit of its address space, so that a failure does not take down the machine.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-/// An extension of the project, with a manifest and nothing else.
+/// Creates a project extension that has only a manifest.
 fn extension(world: &World, name: &str, manifest: &Value) -> std::path::PathBuf {
     let dir = world.work().join(".zot/extensions").join(name);
     fs::create_dir_all(&dir).expect("failed to create directory");
@@ -28,7 +28,7 @@ fn extension(world: &World, name: &str, manifest: &Value) -> std::path::PathBuf 
     dir
 }
 
-/// The user agrees to an extension as it is.
+/// Marks the current state of an extension as trusted.
 fn trust(world: &World, dir: &Path) {
     let digest = discover::digest(dir).expect("failed to compute digest");
     let real = dir.canonicalize().expect("failed to canonicalize");
@@ -38,9 +38,11 @@ fn trust(world: &World, dir: &Path) {
 }
 
 fn script(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("path has no parent")).expect("failed to create directory");
+    fs::create_dir_all(path.parent().expect("path has no parent"))
+        .expect("failed to create directory");
     fs::write(path, text).expect("failed to write");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("failed to set permissions");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .expect("failed to set permissions");
 }
 
 fn hello(world: &World) -> Ran {
@@ -49,15 +51,15 @@ fn hello(world: &World) -> Ran {
     ran
 }
 
-/// A script of the project, from the directory of an extension.
+/// A script of the project, relative to the directory of an extension.
 const OUTSIDE: &str = "../../../scripts/run.sh";
 
-/// What is started, with which arguments, and what else is in the directory.
+/// The program, its arguments, and a change to the extension's directory.
 type Case = (&'static str, &'static [&'static str], fn(&Path));
 
-/// Item 10: the user agreed to the directory, and what changes elsewhere is not run.
+/// Trust covers the extension's directory only, so files elsewhere must not run.
 #[test]
-fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
+fn trust_does_not_cover_files_outside_the_extension_directory() {
     let absolute = |world: &World| text(&world.work().join("scripts/run.sh")).to_owned();
     let cases: [Case; 8] = [
         (OUTSIDE, &[], |_| {}),
@@ -65,10 +67,12 @@ fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
         ("sh", &["ABSOLUTE"], |_| {}),
         ("ABSOLUTE", &[], |_| {}),
         ("./link.sh", &[], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("failed to create symlink");
+            symlink("../../../scripts/run.sh", dir.join("link.sh"))
+                .expect("failed to create symlink");
         }),
         ("sh", &["link.sh"], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("failed to create symlink");
+            symlink("../../../scripts/run.sh", dir.join("link.sh"))
+                .expect("failed to create symlink");
         }),
         ("./first.sh", &[], |dir| {
             script(&dir.join("first.sh"), "#!../../../scripts/run.sh\n");
@@ -97,14 +101,14 @@ fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
 }
 
 #[test]
-fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
+fn a_project_cannot_add_programs_to_path() {
     let world = World::new();
     let ran = world.path("ran");
     let touch = format!("#!/bin/sh\ntouch {}\n", ran.display());
     let dir = extension(&world, "lint", &json!({"name": "lint", "exec": "tool"}));
     script(&world.work().join("bin/tool"), &touch);
     trust(&world, &dir);
-    let path = std::env::var("PATH").expect("missing path");
+    let path = std::env::var("PATH").expect("PATH is not set");
     let mut command = world.zot_command(&["--provider", "demo", "-p", "hello"]);
     command.env("PATH", format!("{}/bin:{path}", world.work().display()));
     let said = Ran::of(command.output().expect("failed to start zot"));
@@ -122,7 +126,6 @@ fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
     assert!(ran.exists());
 }
 
-/// Item 14.
 #[test]
 fn a_journal_that_is_a_device_or_a_link_is_not_read() {
     for target in ["/dev/zero", "/proc/self/environ"] {
@@ -159,7 +162,7 @@ fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
 }
 
 #[test]
-fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
+fn an_ignore_file_that_is_a_device_does_not_exhaust_memory() {
     let world = World::new();
     fs::create_dir(world.work().join("sub")).expect("failed to create directory");
     for name in [".gitignore", ".ignore", "sub/.gitignore"] {
@@ -181,7 +184,7 @@ fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
 }
 
 #[test]
-fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
+fn symlinks_out_of_the_project_are_refused() {
     let world = World::new();
     let elsewhere = world.path("elsewhere");
     fs::create_dir_all(elsewhere.join("lint")).expect("failed to create directory");
@@ -196,7 +199,7 @@ fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
         let refused = format!("extensions/{name}`: leads out of the project");
         assert!(ran.err.contains(&refused), "{ran:#?}");
     }
-    // Nor does the folder as a whole.
+    // The same applies to the folder itself.
     fs::remove_dir_all(world.work().join(".zot")).expect("failed to remove");
     fs::create_dir(world.work().join(".zot")).expect("failed to create directory");
     symlink(&elsewhere, &extensions).expect("failed to create symlink");
@@ -204,9 +207,10 @@ fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
     assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
 }
 
-/// Sixty times 255 MB: at the documented 3 s for a start, with a factor of 10 for a build for debugging on a busy machine.
+/// 60 × 255 MB. The documented limit for a start is 3 s; allow ten times that for a debug build on
+/// a busy machine.
 #[test]
-fn many_large_extensions_do_not_stall_the_start() {
+fn many_large_project_extensions_do_not_stall_the_start() {
     let world = World::new();
     for number in 0..60 {
         let name = format!("big{number:02}");
@@ -235,7 +239,7 @@ fn many_large_extensions_do_not_stall_the_start() {
 }
 
 #[test]
-fn of_very_many_extensions_only_so_many_are_looked_at() {
+fn project_extensions_beyond_the_limit_are_ignored() {
     let world = World::new();
     for number in 0..70 {
         let name = format!("x{number:02}");

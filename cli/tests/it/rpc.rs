@@ -1,4 +1,4 @@
-//! `zot rpc`, as a program drives it: over pipes.
+//! `zot rpc`, driven over pipes as another program does it.
 
 mod authentication;
 mod backpressure;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::support::World;
 
-/// Writes the turns that the demo model plays, and gives the flags that make it do so.
+/// Writes the turns of the demo model to a file, and returns the flags that select it.
 fn script(world: &World, turns: &[Value]) -> Vec<String> {
     let path = world.path("script.jsonl");
     let lines: Vec<String> = turns.iter().map(ToString::to_string).collect();
@@ -33,7 +33,7 @@ fn types(lines: &[Value]) -> Vec<&str> {
     types.map(|it| it.expect("missing `type`")).collect()
 }
 
-/// The pieces of text among the lines, joined.
+/// The text deltas among the lines, joined.
 fn text(lines: &[Value]) -> String {
     let pieces = lines.iter().filter(|line| line["type"] == "text_delta");
     pieces.filter_map(|line| line["delta"].as_str()).collect()

@@ -117,7 +117,11 @@ fn json_prints_the_frame_unchanged() {
     let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["prompt"], "Greet \u{1b}[31mAda\u{1b}[0m.");
     let ran = call(&world, &["wrong", "{}", "--json"]);
-    assert_eq!(ran.code, Some(1), "--json reports errors in the exit code too");
+    assert_eq!(
+        ran.code,
+        Some(1),
+        "--json reports errors in the exit code too"
+    );
     let ran = call(&world, &["strict", "{}", "--json"]);
     let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["is_error"], true);
@@ -302,7 +306,9 @@ fn daemons_are_killed_when_the_call_ends() {
         .lines()
         .find_map(|line| line.strip_prefix("a daemon sleeps "));
     let wanted = format!("sleep\0{}\0", time.expect("not printed"));
-    let all = fs::read_dir("/proc").expect("failed to read directory").flatten();
+    let all = fs::read_dir("/proc")
+        .expect("failed to read directory")
+        .flatten();
     let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     assert!(!lines.any(|line| line == wanted.as_bytes()));
 }
@@ -340,7 +346,10 @@ fn the_overhead_of_zot_is_small() {
         let answered = |line: &std::io::Result<String>| {
             line.as_ref().is_ok_and(|line| line.contains("tool_result"))
         };
-        lines.find(answered).expect("no answer").expect("not valid UTF-8");
+        lines
+            .find(answered)
+            .expect("no answer")
+            .expect("not valid UTF-8");
         let took = start.elapsed();
         drop(stdin);
         child.wait().expect("failed to wait");

@@ -44,13 +44,20 @@ fn an_unknown_name_is_an_error_with_a_hint() {
 #[test]
 fn out_writes_every_schema_to_a_directory() {
     let folder = tempfile::tempdir().expect("failed to create temporary directory");
-    let output = zot(&["schema", "--out", folder.path().to_str().expect("not valid UTF-8")]);
+    let output = zot(&[
+        "schema",
+        "--out",
+        folder.path().to_str().expect("not valid UTF-8"),
+    ]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let written =
-        fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("failed to write");
+    let written = fs::read_to_string(folder.path().join("from-host/tool_call.json"))
+        .expect("failed to write");
     let published = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../protocol/schema/v1/from-host/tool_call.json"
     );
-    assert_eq!(written, fs::read_to_string(published).expect("failed to read published schema"));
+    assert_eq!(
+        written,
+        fs::read_to_string(published).expect("failed to read published schema")
+    );
 }

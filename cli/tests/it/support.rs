@@ -144,7 +144,11 @@ impl World {
     }
 
     pub(crate) fn zot(&self, args: &[&str]) -> Ran {
-        Ran::of(self.zot_command(args).output().expect("failed to start zot"))
+        Ran::of(
+            self.zot_command(args)
+                .output()
+                .expect("failed to start zot"),
+        )
     }
 
     /// Runs `zot ext …`, which must succeed.
@@ -172,7 +176,8 @@ impl World {
 
     /// The entry for one extension in `zot ext list --json`.
     pub(crate) fn listed(&self, name: &str) -> Value {
-        let all: Value = serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("invalid JSON");
+        let all: Value =
+            serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("invalid JSON");
         let all = all["extensions"].as_array().expect("should be an array");
         let mut named = all.iter().filter(|it| it["name"] == name);
         let listed = named.next().cloned().unwrap_or_default();
@@ -203,7 +208,10 @@ impl Ran {
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(60), "timed out waiting until {what}");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "timed out waiting until {what}"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
 }

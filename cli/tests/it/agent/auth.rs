@@ -9,7 +9,7 @@ use crate::support::{
 
 const KEY: &str = "sk-mine-77aa10";
 
-/// `zot auth set` with a key on standard input.
+/// Runs `zot auth set` with a key on stdin.
 fn set(world: &World, args: &[&str], key: &str) -> Ran {
     let mut child = world
         .zot_command(&[&["auth", "set"], args].concat())
@@ -18,13 +18,17 @@ fn set(world: &World, args: &[&str], key: &str) -> Ran {
         .stderr(Stdio::piped())
         .spawn()
         .expect("failed to start zot");
-    // It may have refused the provider before it reads.
-    let _ = child.stdin.take().expect("should be piped").write_all(key.as_bytes());
+    // zot may reject the provider before it reads stdin.
+    let _ = child
+        .stdin
+        .take()
+        .expect("should be piped")
+        .write_all(key.as_bytes());
     Ran::of(child.wait_with_output().expect("failed to wait"))
 }
 
 #[test]
-fn a_key_is_tried_kept_used_and_forgotten() {
+fn a_key_is_checked_stored_used_and_removed() {
     let world = World::new();
     let model = Model::start(vec![Reply::Text("yes".into())]);
     let url = model.url();
@@ -34,10 +38,13 @@ fn a_key_is_tried_kept_used_and_forgotten() {
         (Some(0), "kept the key of openai\n"),
         "{ran:#?}"
     );
-    assert_eq!(model.asked().len(), 1, "it was tried once");
+    assert_eq!(model.asked().len(), 1, "the key is checked exactly once");
     assert!(model.asked()[0].head.contains(KEY));
     let file = world.path("zot/auth.json");
-    let mode = fs::metadata(&file).expect("not stored").permissions().mode();
+    let mode = fs::metadata(&file)
+        .expect("not stored")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 
     let ran = world.zot(&["auth", "list"]);
@@ -46,7 +53,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
         (Some(0), "openai  kept here\n"),
         "{ran:#?}"
     );
-    // Without a provider named, it is the one there is a key for.
+    // Without `--provider`, zot uses the provider that has a key.
     let ran = world.zot(&["--base-url", &url, "--model", "small", "-p", "hello"]);
     assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");
     assert!(model.asked()[1].head.contains(KEY));
@@ -64,7 +71,7 @@ fn a_key_is_tried_kept_used_and_forgotten() {
 }
 
 #[test]
-fn a_key_that_is_not_accepted_is_not_kept() {
+fn a_rejected_key_is_not_stored() {
     let world = World::new();
     let model = Model::start(vec![Reply::Status(401, "no such key")]);
     let url = model.url();
@@ -80,11 +87,11 @@ fn a_key_that_is_not_accepted_is_not_kept() {
     assert!(!world.path("zot/auth.json").exists());
     let ran = set(&world, &["openai", "--no-check"], KEY);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert_eq!(model.asked().len(), 1, "not tried");
+    assert_eq!(model.asked().len(), 1, "--no-check made a request");
 }
 
 #[test]
-fn what_is_no_provider_or_no_key_is_refused() {
+fn unknown_providers_and_empty_keys_are_refused() {
     let world = World::new();
     let ran = set(&world, &["nosuch"], KEY);
     assert_eq!(ran.code, Some(2));

@@ -1,17 +1,17 @@
-//! What each flag does, seen from the model's side: a real HTTP server that keeps what it was asked.
+//! The effect of each flag on the request that reaches the model.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{demo, marking};
+use super::{demo, marking_extension};
 use crate::support::{
     Ran, World,
     model::{Model, Reply},
     text,
 };
 
-/// One prompt to a model that answers in a word, and what it was asked.
+/// Sends one prompt to a fake model, and returns the output and the request body.
 fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
     let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
@@ -29,9 +29,15 @@ fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
 
 fn system(body: &Value) -> &str {
     assert!(
-        ["system", "developer"].contains(&body["messages"][0]["role"].as_str().expect("missing `role`"))
+        ["system", "developer"].contains(
+            &body["messages"][0]["role"]
+                .as_str()
+                .expect("missing `role`")
+        )
     );
-    body["messages"][0]["content"].as_str().expect("not valid UTF-8")
+    body["messages"][0]["content"]
+        .as_str()
+        .expect("should be a string")
 }
 
 fn tools(body: &Value) -> Vec<&str> {
@@ -43,9 +49,9 @@ fn tools(body: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn which_tools_the_model_is_offered() {
+fn flags_select_the_tools_offered_to_the_model() {
     let world = World::new();
-    let dir = marking(&world, "a", "", "mark");
+    let dir = marking_extension(&world, "a", "", "mark");
     let ext = ["-e", text(&dir)];
     let (_, body) = asked(&world, &ext);
     assert_eq!(
@@ -78,7 +84,7 @@ fn a_tool_that_is_not_offered_does_not_run() {
 }
 
 #[test]
-fn what_the_model_is_told_first() {
+fn flags_change_the_system_prompt() {
     let world = World::new();
     fs::create_dir(world.work().join(".git")).expect("failed to create directory");
     fs::create_dir_all(world.work().join("sub")).expect("failed to create directory");
@@ -90,7 +96,7 @@ fn what_the_model_is_told_first() {
     let places = ["Use tabs.", "Use spaces."].map(|part| told.find(part));
     assert!(
         places[0].is_some() && places[0] < places[1],
-        "the closest last: {told}"
+        "the closest file must come last: {told}"
     );
     assert!(told.contains("/work/sub. Today is 2"), "{told}");
     assert!(told.contains("write-zot-extension"), "{told}");
@@ -119,7 +125,7 @@ fn what_the_model_is_told_first() {
 }
 
 #[test]
-fn skills_of_project_and_user_are_offered_on_request() {
+fn with_skills_offers_project_and_user_skills() {
     let world = World::new();
     for (place, name) in [
         (world.work().join(".zot/skills/own"), "own"),
@@ -145,7 +151,7 @@ fn skills_of_project_and_user_are_offered_on_request() {
 }
 
 #[test]
-fn configuration_counts_and_flags_win_over_it() {
+fn flags_override_the_configuration() {
     let world = World::new();
     fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     fs::write(
@@ -159,7 +165,7 @@ fn configuration_counts_and_flags_win_over_it() {
 }
 
 #[test]
-fn the_jail_holds_files_and_commands() {
+fn the_jail_confines_files_and_commands() {
     let world = World::new();
     fs::write(world.path("outside"), "hidden").expect("failed to write");
     let outside = world.path("outside");
@@ -174,7 +180,7 @@ fn the_jail_holds_files_and_commands() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn conflicting_flags_are_a_usage_error() {
     let world = World::new();
     for (args, why) in [
         (&["--no-yolo", "-p", "x"][..], "nobody to answer"),
@@ -201,7 +207,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
 }
 
 #[test]
-fn the_models_that_are_known() {
+fn list_models_includes_models_json() {
     let world = World::new();
     fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     let models =

@@ -1,4 +1,4 @@
-//! Killed with -9 at any point of a turn: what was shown is there again.
+//! After `kill -9` at any point of a turn, the session contains everything that was shown.
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,16 +10,12 @@ use serde_json::{Value, json};
 
 use super::json::event;
 use crate::support::{
-    World,
+    Rng, World,
     model::{Model, Reply},
+    soak,
 };
 
-/// How much longer this runs than in `.ci/run`.
-fn soak() -> u64 {
-    std::env::var("ZOT_SOAK").map_or(1, |value| value.parse().expect("should be a number"))
-}
-
-/// What of an event must not be lost: a line of the transcript, as a later request has it.
+/// The texts of an event that the session must contain.
 fn shown(event: &Value) -> Vec<String> {
     let blocks = event["content"].as_array().cloned().unwrap_or_default();
     let texts = blocks
@@ -33,8 +29,8 @@ fn shown(event: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_was_shown_is_continued_with() {
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+fn continue_after_kill_has_everything_that_was_shown() {
+    let mut rng = Rng::new(1);
     let mut cut = 0;
     for round in 0..24 * soak() {
         let world = World::in_memory();
@@ -51,15 +47,14 @@ fn what_was_shown_is_continued_with() {
             .spawn()
             .expect("failed to start zot");
         let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
-        let first = lines.next().expect("no line").expect("failed to read a line");
-        // Xorshift: any point will do.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        std::thread::sleep(Duration::from_micros(random % 60_000));
+        let first = lines
+            .next()
+            .expect("no line")
+            .expect("failed to read a line");
+        std::thread::sleep(Duration::from_micros(rng.below(60_000)));
         child.kill().expect("failed to kill");
         child.wait().expect("failed to wait");
-        // What is in the pipe was shown too; a line that was cut was not.
+        // Complete lines left in the pipe count as shown, a partial line does not.
         let mut all = first + "\n";
         let mut rest = lines.map_while(Result::ok).peekable();
         let mut ended = false;
@@ -71,7 +66,7 @@ fn what_was_shown_is_continued_with() {
             all.push_str(&line);
             all.push('\n');
         }
-        cut += u64::from(!ended);
+        cut += usize::from(!ended);
         let shown: Vec<String> = all.lines().map(event).flat_map(|it| shown(&it)).collect();
 
         let ran = world.zot(&[&flags, &["--continue", "-p", "more"][..]].concat());
@@ -88,10 +83,13 @@ fn what_was_shown_is_continued_with() {
             let text = text.trim_matches('"');
             assert!(
                 sent.contains(text),
-                "round {round}: {text} was shown, and of it is left: {sent}"
+                "round {round}: {text} was shown but is missing in: {sent}"
             );
         }
     }
-    assert!(cut > 0, "it was never killed in the middle");
-    println!("{cut} of {} runs were cut", 24 * soak());
+    assert!(cut > 0, "no run was killed before it finished");
+    println!(
+        "{cut} of {} runs were killed before they finished",
+        24 * soak()
+    );
 }

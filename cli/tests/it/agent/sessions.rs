@@ -1,4 +1,4 @@
-//! Sessions, from one run of the program to the next.
+//! Sessions across several runs of zot.
 
 use std::{fs, path::PathBuf};
 
@@ -17,7 +17,8 @@ fn sessions(world: &World) -> Vec<PathBuf> {
     all
 }
 
-/// What a model is sent by `zot … -p more`: the texts of all messages but the system's.
+/// Runs `zot … -p more` and returns the texts of all messages sent to the model but the system
+/// prompt.
 fn sent(world: &World, args: &[&str]) -> Vec<String> {
     let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
@@ -38,14 +39,14 @@ fn said(message: &Value) -> String {
 }
 
 #[test]
-fn a_run_is_kept_and_continued() {
+fn a_session_is_stored_and_continued() {
     let world = World::new();
     assert_eq!(demo(&world, &["-p", "one"]).code, Some(0));
     assert_eq!(demo(&world, &["-p", "two"]).code, Some(0));
     assert_eq!(sessions(&world).len(), 2);
     let sent = sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
-    // Begun elsewhere, it is not this directory's.
+    // A session of another directory is not continued here.
     fs::create_dir(world.work().join("other")).expect("failed to create directory");
     let ran = demo(&world, &["--cwd", "other", "--continue", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
@@ -53,12 +54,13 @@ fn a_run_is_kept_and_continued() {
 }
 
 #[test]
-fn one_is_resumed_by_the_beginning_of_its_id() {
+fn a_session_is_resumed_by_an_id_prefix() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let first = sessions(&world)[0].clone();
     let head = fs::read_to_string(&first).expect("failed to read");
-    let head: Value = serde_json::from_str(head.lines().next().expect("session file is empty")).expect("invalid JSON");
+    let head: Value = serde_json::from_str(head.lines().next().expect("session file is empty"))
+        .expect("invalid JSON");
     let id = head["id"].as_str().expect("missing `id`");
     demo(&world, &["-p", "two"]);
     let sent = sent(&world, &[&format!("--resume={id}")]);
@@ -69,7 +71,7 @@ fn one_is_resumed_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn in_a_file_of_ones_own_or_nowhere() {
+fn a_session_in_a_given_file_or_not_stored() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     demo(&world, &["--session", text(&file), "-p", "one"]);
@@ -80,7 +82,7 @@ fn in_a_file_of_ones_own_or_nowhere() {
 }
 
 #[test]
-fn a_torn_one_is_repaired_and_said() {
+fn a_truncated_session_is_repaired_and_reported() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let path = sessions(&world)[0].clone();
@@ -98,9 +100,9 @@ fn a_torn_one_is_repaired_and_said() {
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
-/// Only one process writes a file; the second is told who the first is.
+/// Only one process can write a session file. The second reports the first one's process id.
 #[test]
-fn two_at_once_never_write_one_file() {
+fn a_session_file_in_use_is_refused() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     let slow = super::script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);

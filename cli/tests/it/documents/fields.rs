@@ -1,4 +1,4 @@
-//! Every field that a program is given is told in the page for it.
+//! Every field of the JSON output is documented.
 
 use std::fs;
 
@@ -12,15 +12,18 @@ fn object(value: &Value) -> &Map<String, Value> {
 }
 
 #[track_caller]
-fn told<'f>(page: &str, fields: impl Iterator<Item = &'f String>) {
+fn assert_documented<'f>(page: &str, fields: impl Iterator<Item = &'f String>) {
     let page = Page::read(page).text;
     for field in fields {
-        assert!(page.contains(&format!("`{field}`")), "{field} is not told");
+        assert!(
+            page.contains(&format!("`{field}`")),
+            "{field} is not documented"
+        );
     }
 }
 
 #[test]
-fn of_the_list() {
+fn fields_of_ext_list_are_documented() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);
@@ -28,11 +31,11 @@ fn of_the_list() {
     let fields = object(&listed)
         .keys()
         .chain(object(&listed["source"]).keys());
-    told("docs/packages.md", fields);
+    assert_documented("docs/packages.md", fields);
 }
 
 #[test]
-fn of_the_doctor() {
+fn fields_of_ext_doctor_are_documented() {
     let world = World::new();
     let broken = world.installed("weather");
     fs::create_dir_all(&broken).expect("failed to create directory");
@@ -41,7 +44,7 @@ fn of_the_doctor() {
     let report: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     let it = &report["extensions"][0];
     let fields = object(&report).keys().chain(object(it).keys());
-    told(
+    assert_documented(
         "docs/authors.md",
         fields.chain(object(&it["problems"][0]).keys()),
     );

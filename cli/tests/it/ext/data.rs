@@ -1,4 +1,4 @@
-//! Whose data an extension gets to see.
+//! Which data directory an extension gets.
 
 use std::{
     fs,
@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::support::{Ran, World, package::Repository, terminal, text};
 
-/// An extension that appends its version to a file in its `data_dir`, and says what is in it.
+/// An extension that appends its version to a file in its `data_dir`, and sends its content as a
+/// notification.
 fn write(dir: &Path, version: &str) {
     fs::create_dir_all(dir).expect("failed to create directory");
     let manifest =
@@ -42,7 +43,10 @@ fn kept(world: &World) -> Vec<(String, String)> {
         .map(|entry| entry.expect("failed to read directory entry"))
         .map(|entry| {
             let text = fs::read_to_string(entry.path().join("kept")).unwrap_or_default();
-            (entry.file_name().into_string().expect("not valid UTF-8"), text)
+            (
+                entry.file_name().into_string().expect("not valid UTF-8"),
+                text,
+            )
         })
         .collect();
     all.sort();
@@ -56,9 +60,8 @@ fn repository(world: &World, name: &str, version: &str) -> (PathBuf, String) {
     (repository.dir.clone(), repository.file_url())
 }
 
-/// Item 11.
 #[test]
-fn another_extension_of_the_same_name_does_not_read_the_first_ones_data() {
+fn extensions_with_the_same_name_do_not_share_data() {
     let world = World::new();
     write(&world.path("a"), "a");
     write(&world.path("b"), "b");
@@ -81,7 +84,7 @@ fn another_extension_of_the_same_name_does_not_read_the_first_ones_data() {
 }
 
 #[test]
-fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
+fn data_of_another_extension_is_reported_with_how_to_adopt_it() {
     let world = World::new();
     write(&world.path("a"), "a");
     write(&world.path("b"), "b");
@@ -99,7 +102,7 @@ fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
         ran.err.contains(&whose) && ran.err.contains(&how),
         "{ran:#?}"
     );
-    // Once is enough.
+    // The notice is shown only once.
     let again = run(&world, &["--ext", "../b"]);
     assert!(!again.err.contains("zot ext adopt"), "{again:#?}");
 
@@ -112,7 +115,7 @@ fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
 }
 
 #[test]
-fn an_update_keeps_the_data_and_another_source_asks() {
+fn an_update_keeps_the_data_and_a_new_source_asks() {
     let world = World::new();
     let (dir, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
@@ -135,13 +138,13 @@ fn an_update_keeps_the_data_and_another_source_asks() {
     assert!(
         listed["data_dir"]
             .as_str()
-            .expect("not valid UTF-8")
+            .expect("should be a string")
             .ends_with(apart),
         "{listed}"
     );
     assert!(world.ext(&["list"]).out.contains(apart.as_str()));
 
-    // On a terminal it is asked, and a yes hands it over.
+    // On a terminal, zot asks, and "y" transfers the data.
     let (_, third) = self::repository(&world, "third", "4");
     let args = ["ext", "install", &third, "--force"];
     let ran = terminal::zot(&world, 200, &["y", "y"], &args);
@@ -154,12 +157,12 @@ fn an_update_keeps_the_data_and_another_source_asks() {
 }
 
 #[test]
-fn removing_takes_the_record_along_with_the_data() {
+fn purge_removes_the_data_and_its_owner_record() {
     let world = World::new();
     let (_, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
     run(&world, &[]);
-    // What stays is still that one's.
+    // The remaining data still belongs to the removed extension.
     world.ext(&["remove", "notes"]);
     write(&world.path("a"), "a");
     run(&world, &["--ext", "../a"]);

@@ -13,12 +13,14 @@ use crate::support::{
 };
 
 fn lock(world: &World) -> Value {
-    let text = fs::read_to_string(world.path("zot/extensions.lock")).expect("failed to read extensions.lock");
+    let text = fs::read_to_string(world.path("zot/extensions.lock"))
+        .expect("failed to read extensions.lock");
     serde_json::from_str(&text).expect("invalid JSON")
 }
 
 fn version(world: &World, name: &str) -> String {
-    fs::read_to_string(world.installed(name).join("version.txt")).expect("failed to read version.txt")
+    fs::read_to_string(world.installed(name).join("version.txt"))
+        .expect("failed to read version.txt")
 }
 
 #[test]

@@ -43,11 +43,13 @@ fn world_of_all_kinds() -> World {
     world
 }
 
-fn settled(world: &World, text: &str) -> String {
+fn wait_until_ready(world: &World, text: &str) -> String {
     let root = fs::canonicalize(world.root()).unwrap();
     let text = text.replace(root.to_str().unwrap(), "[ROOT]");
     // What a kernel enforces is its own.
-    let (start, rest) = text.split_once("TCP to 443 (").expect("no network permission listed");
+    let (start, rest) = text
+        .split_once("TCP to 443 (")
+        .expect("no network permission listed");
     let (_, end) = rest.split_once(')').expect("missing closing parenthesis");
     format!("{start}TCP to 443 ([ENFORCED]){end}")
 }
@@ -55,7 +57,7 @@ fn settled(world: &World, text: &str) -> String {
 #[test]
 fn for_people() {
     let world = world_of_all_kinds();
-    let out = settled(&world, &world.ext(&["list"]).out);
+    let out = wait_until_ready(&world, &world.ext(&["list"]).out);
     insta::assert_snapshot!("list_piped", out);
 }
 
@@ -105,7 +107,7 @@ fn for_programs() {
     let mut weather = world.listed("weather");
     weather["source"]["digest"] = json!("[DIGEST]");
     let text = serde_json::to_string_pretty(&weather).unwrap();
-    insta::assert_snapshot!("list_json", settled(&world, &text));
+    insta::assert_snapshot!("list_json", wait_until_ready(&world, &text));
 }
 
 #[test]

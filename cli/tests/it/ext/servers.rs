@@ -164,7 +164,9 @@ impl Tls {
             .expect("failed to start python3");
         let mut port = String::new();
         let stdout = child.stdout.as_mut().expect("should be piped");
-        BufReader::new(stdout).read_line(&mut port).expect("failed to bind a port");
+        BufReader::new(stdout)
+            .read_line(&mut port)
+            .expect("failed to bind a port");
         let port = port.trim().to_owned();
         Some(Self { child, port })
     }

@@ -1,8 +1,10 @@
-//! An extension that tries everything it can, for a minute, beside a guard, a redactor and a gate that fail closed, while a
-//! driver works as drivers do. After each step, what was promised still holds. Every other time it was granted what there
-//! is to grant, so that it gets as far as the guards.
+//! A randomised adversary: an extension that tries everything it can for a minute, next to a guard,
+//! a redactor and a gate that fail closed, while a driver works normally. Every promise is checked
+//! after each step. Every other run grants the extension all permissions, so that its attacks reach
+//! the guards.
 //!
-//! `ZOT_TRICKS=late` limits it to some of its tricks: what each finds in the first release is in `docs/security.md`.
+//! `ZOT_TRICKS=late` limits it to some attacks. `docs/security.md` lists what each of them found in
+//! the first release.
 
 use std::{
     fs,
@@ -12,17 +14,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{GUARD, bash, drive, extension, left_behind, result, states};
+use super::{GUARD, bash, drive, extension, files_starting_with, result, states};
 use crate::{
     rpc::driver::Rpc,
     support::{Rng, World, memory, process, soak, wait_until},
 };
 
-/// How long it tries; `ZOT_SOAK` multiplies.
+/// How long it runs, multiplied by `ZOT_SOAK`.
 const TIME: Duration = Duration::from_secs(60);
-/// Resident memory that zot may have beside one extension that tries to fill it.
+/// Maximum resident memory of zot.
 const MEMORY: u64 = 64 << 20;
-/// What the redactor takes out. It is in a file, so that no command spells it.
+/// The text that the redactor removes. It is in a file, so that no command contains it.
 const SECRET: &str = "hunter2-canary";
 
 /// Replaces the secret in results and messages.
@@ -40,7 +42,7 @@ for frame in frames():
         break
 "#;
 
-/// Lets no message through that mentions the back door.
+/// Blocks messages that mention the back door.
 const GATE: &str = r#"
 begin(intercept=["user_message", "turn_start"])
 for frame in frames():
@@ -51,7 +53,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn whatever_a_confined_extension_tries_the_promises_hold() {
+fn a_confined_extension_cannot_break_any_promise() {
     let tricks = std::env::var("ZOT_TRICKS").unwrap_or_else(|_| "all".to_owned());
     let end = Instant::now() + TIME * u32::try_from(soak()).expect("ZOT_SOAK is too large");
     for seed in 0.. {
@@ -67,7 +69,7 @@ fn whatever_a_confined_extension_tries_the_promises_hold() {
     }
 }
 
-/// One zot with its extensions.
+/// One run of zot with its extensions.
 struct Trial {
     world: World,
     rpc: Option<Rpc>,
@@ -125,7 +127,7 @@ impl Trial {
         }
     }
 
-    /// Takes steps for some seconds, and gives their number.
+    /// Takes steps for up to 15 seconds, and returns how many.
     fn run(&mut self, end: Instant) -> usize {
         let end = end.min(Instant::now() + Duration::from_secs(15));
         let mut steps = 0;
@@ -210,14 +212,14 @@ impl Trial {
     }
 
     fn assert_nothing_ran(&self) {
-        let mut ran = left_behind(&self.world, "forbidden");
+        let mut ran = files_starting_with(&self.world, "forbidden");
         if !is_granted(self.seed) {
-            ran.extend(left_behind(&self.world, "taken"));
+            ran.extend(files_starting_with(&self.world, "taken"));
         }
         assert_eq!(ran, [""; 0], "seed {}", self.seed);
     }
 
-    /// Ends zot, and gives the most memory that it had.
+    /// Ends zot and returns its peak memory.
     fn finish(mut self) -> u64 {
         let ended = self.rpc.take().expect("zot has already ended").end();
         assert_eq!(ended.code, Some(0), "seed {}: {}", self.seed, ended.err);
@@ -240,10 +242,10 @@ fn is_granted(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// What the adversary may have done: nothing, or everything.
+/// The adversary's permissions: none or all.
 fn granted(seed: u64) -> Value {
     if is_granted(seed) {
-        // With `user_message` it would rewrite the prompts that this test checks with.
+        // Without `user_message`, which would let it rewrite the prompts of this test.
         let events = ["tool_call", "tool_result", "assistant_message"];
         json!({"tools": ["bash", "read"], "intercept": events, "submit": true})
     } else {
@@ -252,6 +254,8 @@ fn granted(seed: u64) -> Value {
 }
 
 fn flags(dirs: &[PathBuf]) -> Vec<&str> {
-    let dirs = dirs.iter().map(|dir| dir.to_str().expect("not valid UTF-8"));
+    let dirs = dirs
+        .iter()
+        .map(|dir| dir.to_str().expect("not valid UTF-8"));
     dirs.flat_map(|dir| ["-e", dir]).collect()
 }

@@ -1,13 +1,13 @@
-//! Item 6: what acts with the user's rights is granted by name, and carries the name of the extension that does it.
+//! Actions with the user's rights need a named permission, and carry the extension's name.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{bash, drive, extension, left_behind, prompt, result};
+use super::{bash, drive, extension, files_starting_with, prompt, result};
 use crate::support::{World, text};
 
-/// Calls bash when its command is run, and shows what came of it.
+/// Calls bash when its command runs, and shows the result.
 const CALLER: &str = r#"
 begin(capabilities=["call_tool", "errors"], commands=["go", "ask"])
 waiting = None
@@ -28,7 +28,7 @@ fn run(rpc: &mut crate::rpc::driver::Rpc, name: &str) -> Value {
 }
 
 #[test]
-fn a_confined_extension_calls_no_tool_that_it_was_not_granted() {
+fn a_confined_extension_cannot_call_a_tool_without_permission() {
     let world = World::new();
     let confined = json!({"permissions": {"tools": ["read"]}});
     let dirs = [extension(&world, "caller", &confined, CALLER)];
@@ -38,12 +38,12 @@ fn a_confined_extension_calls_no_tool_that_it_was_not_granted() {
         said,
         "it may not call `bash`: add \"tools\": [\"bash\"] to \"permissions\" in its extension.json"
     );
-    assert_eq!(left_behind(&world, "forbidden"), [""; 0]);
+    assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
     rpc.end();
 }
 
 #[test]
-fn a_call_that_was_granted_carries_the_name_of_its_extension_everywhere() {
+fn a_permitted_call_carries_its_extensions_name_everywhere() {
     let world = World::new();
     let watcher = r#"
 begin(events=["tool_call", "tool_result"], intercept=["tool_call", "tool_result"])
@@ -100,7 +100,7 @@ for frame in frames():
 }
 
 #[test]
-fn a_command_answers_with_a_prompt_only_where_it_may_submit() {
+fn a_command_can_answer_with_a_prompt_only_with_submit_permission() {
     let world = World::new();
     let confined = json!({"permissions": {}});
     let granted = json!({"permissions": {"submit": true}});
@@ -130,7 +130,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
+fn a_rewrite_without_permission_is_a_reported_failure() {
     let lacks = "it may not rewrite tool_call: its permissions lack \"intercept\": [\"tool_call\"]";
     for (policy, status) in [("allow", "completed"), ("block", "blocked")] {
         let world = World::new();
@@ -147,7 +147,7 @@ fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
             _ => format!("rewriter failed: {lacks}"),
         };
         assert_eq!(said, expected);
-        assert_eq!(left_behind(&world, "forbidden"), [""; 0]);
+        assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
         let ended = rpc.end();
         let notes = ended.said.iter().filter(|it| it["type"] == "ext_notify");
         let notes: Vec<&str> = notes.filter_map(|it| it["message"].as_str()).collect();
@@ -158,12 +158,16 @@ fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
     let dirs = [extension(&world, "rewriter", &manifest, REWRITER)];
     let mut rpc = drive(&world, &dirs, &[]);
     prompt(&mut rpc, &bash("echo untouched"));
-    assert_eq!(left_behind(&world, "forbidden").len(), 1, "granted");
+    assert_eq!(
+        files_starting_with(&world, "forbidden").len(),
+        1,
+        "rewrite was allowed"
+    );
     rpc.end();
 }
 
 #[test]
-fn install_list_and_doctor_say_what_it_may_have_done() {
+fn install_list_and_doctor_show_permissions_in_words() {
     let world = World::new();
     let manifest = json!({
         "permissions": {"tools": ["bash"], "intercept": ["tool_result"], "submit": true}

@@ -1,4 +1,4 @@
-//! The reference clients, each run against the binary as its reader would run it.
+//! The reference clients, run against the binary.
 
 use std::{
     io::Read,
@@ -13,7 +13,7 @@ use crate::support::{World, examples, has, wait_until};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
-/// A client, ready to be run; `None` where its language is not there, said aloud.
+/// The command for a client, or `None` (and a skip message) if its language is not installed.
 fn client(world: &World, language: &str) -> Option<Command> {
     let needs = match language {
         "shell" => "jq",
@@ -75,7 +75,7 @@ fn a_client_prints_the_text_as_it_streams() {
 }
 
 #[test]
-fn a_client_fails_where_its_command_does() {
+fn a_client_fails_when_its_command_fails() {
     for language in LANGUAGES {
         let world = World::new();
         let Some(mut client) = client(&world, language) else {
@@ -93,7 +93,7 @@ fn a_client_fails_where_its_command_does() {
 }
 
 #[test]
-fn a_client_aborts_on_an_interrupt() {
+fn a_client_aborts_the_turn_on_sigint() {
     for language in LANGUAGES {
         let world = World::new();
         let session = world.path("session.jsonl");
@@ -120,15 +120,19 @@ fn a_client_aborts_on_an_interrupt() {
         wait_until(&format!("the {language} client has ended"), || {
             running.try_wait().expect("failed to wait").is_some()
         });
-        assert_eq!(running.wait().expect("failed to wait").code(), Some(0), "{language}");
-        // It was the turn that was aborted, not zot: what was said is kept.
+        assert_eq!(
+            running.wait().expect("failed to wait").code(),
+            Some(0),
+            "{language}"
+        );
+        // The client aborted the turn and did not kill zot, so the partial answer is stored.
         let kept = std::fs::read_to_string(&session).expect("failed to read session");
         assert!(kept.contains("Well, "), "{language}: {kept}");
     }
 }
 
 #[test]
-fn the_quick_start_is_a_pipe() {
+fn the_quick_start_script_works() {
     let world = World::new();
     let quick = examples::workspace().join("examples/rpc/shell/quick-start.sh");
     let ran = world
@@ -151,7 +155,7 @@ fn the_quick_start_is_a_pipe() {
 }
 
 #[test]
-fn a_program_has_the_agent_within_it() {
+fn the_embedding_example_works() {
     let world = World::new();
     let run = |words: &[&str]| {
         let mut command = world.command(examples::program("zot-example-embed"));

@@ -1,4 +1,4 @@
-//! What the pages on driving and on embedding show works.
+//! The commands and frames in `docs/rpc.md` and `docs/embedding.md` work.
 
 use std::{collections::BTreeSet, fs};
 
@@ -13,7 +13,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(path).expect("failed to read page")
 }
 
-/// The blocks of a page in this language.
+/// The code blocks of a page in this language.
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let start = format!("```{language}\n");
     let blocks = page.split(start.as_str()).skip(1);
@@ -27,7 +27,7 @@ fn run(world: &World, block: &str) -> Vec<u8> {
         .command("bash")
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .env("embed", examples::program("zot-example-embed"))
-        // The programs that are built already, in place of those that are installed or would be built.
+        // Use the binaries built for this test instead of installed ones.
         .args([
             "-ec",
             &format!(
@@ -41,11 +41,11 @@ fn run(world: &World, block: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_commands_of_both_pages_run() {
+fn the_documented_commands_run() {
     let world = World::new();
     let page_of_rpc = page("rpc.md");
     let [quick] = blocks(&page_of_rpc, "sh")[..] else {
-        panic!("one block of commands");
+        panic!("expected one block of commands");
     };
     let said = run(&world, quick);
     let lines: Vec<Value> = said
@@ -56,14 +56,14 @@ fn the_commands_of_both_pages_run() {
     assert_eq!(lines.last().expect("not printed")["type"], "done");
     let page_of_embedding = page("embedding.md");
     let [embed] = blocks(&page_of_embedding, "sh")[..] else {
-        panic!("one block of commands");
+        panic!("expected one block of commands");
     };
     let said = run(&world, embed);
     assert!(String::from_utf8_lossy(&said).starts_with("I am the demo model"));
 }
 
 #[test]
-fn the_frames_are_what_the_schemas_say() {
+fn the_documented_frames_match_the_schemas() {
     let page = page("rpc.md");
     let mut frames = 0;
     for line in blocks(&page, "json").into_iter().flat_map(str::lines) {
@@ -80,21 +80,23 @@ fn the_frames_are_what_the_schemas_say() {
 }
 
 #[test]
-fn everything_there_is_is_told() {
+fn every_command_event_and_field_is_documented() {
     let page = page("rpc.md");
-    let is_told = |name: &str| page.contains(&format!("`{name}`"));
+    let is_documented = |name: &str| page.contains(&format!("`{name}`"));
     let missing: Vec<&str> = rpc::Command::NAMES
         .iter()
         .chain(rpc::Event::NAMES)
         .copied()
-        .filter(|name| !is_told(name))
+        .filter(|name| !is_documented(name))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
-    // Every field of a command and of an event, and of what is answered.
+    // Every field of every command and event.
     let mut fields = BTreeSet::new();
     for document in schema::documents() {
         if document.name.starts_with("rpc/command/") || document.name.starts_with("rpc/event/") {
-            let properties = document.schema["properties"].as_object().expect("should be an object");
+            let properties = document.schema["properties"]
+                .as_object()
+                .expect("should be an object");
             fields.extend(properties.keys().cloned());
         }
     }

@@ -1,4 +1,4 @@
-//! How it ends: with its input, its output, or a signal.
+//! How `zot rpc` ends: at the end of its input, when its output is closed, or by a signal.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,7 +14,7 @@ use super::{driver::Rpc, extensions, script, types};
 use crate::support::{World, wait_until};
 
 #[test]
-fn what_is_in_flight_and_queued_finishes_when_input_ends() {
+fn running_and_queued_commands_finish_when_stdin_closes() {
     let world = World::new();
     extensions::install(&world, "kit");
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
@@ -26,7 +26,7 @@ fn what_is_in_flight_and_queued_finishes_when_input_ends() {
         zot.send(&json!({"id": id, "type": "prompt", "message": message}));
     }
     zot.send(&json!({"id": "c", "type": "compact"}));
-    // Its prompt comes last, whenever it is answered.
+    // The prompt of this command is queued last, whenever the extension answers.
     zot.send(&json!({"id": "d", "type": "run_command", "name": "prompt"}));
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
@@ -51,7 +51,7 @@ fn what_is_in_flight_and_queued_finishes_when_input_ends() {
 }
 
 #[test]
-fn a_lone_echo_prints_the_whole_turn() {
+fn a_prompt_from_echo_prints_the_whole_turn() {
     let world = World::new();
     let ran = world
         .command("sh")
@@ -74,7 +74,7 @@ fn a_lone_echo_prints_the_whole_turn() {
 }
 
 #[test]
-fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
+fn stdin_and_stdout_can_be_files() {
     let world = World::new();
     let (commands, said) = (world.path("commands"), world.path("said"));
     let mut text = String::new();
@@ -111,8 +111,8 @@ fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
 }
 
 #[test]
-fn when_nobody_reads_it_ends_whatever_is_in_flight() {
-    for says_something_first in [true, false] {
+fn closing_stdout_ends_zot_even_during_a_turn() {
+    for is_busy in [true, false] {
         let world = World::new();
         let flags = script(
             &world,
@@ -127,7 +127,7 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
             .expect("failed to start zot");
         let mut stdin = child.stdin.take().expect("should be piped");
         let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
-        if says_something_first {
+        if is_busy {
             writeln!(
                 stdin,
                 "{}",
@@ -141,16 +141,18 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
             }
         }
         drop(stdout);
-        // Its input is still open, and nothing is written to it.
-        wait_until("it has ended", || child.try_wait().expect("failed to wait").is_some());
+        // stdin is still open, and nothing is written to it.
+        wait_until("zot has ended", || {
+            child.try_wait().expect("failed to wait").is_some()
+        });
         assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
     }
 }
 
 #[test]
-fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
+fn closing_a_full_stdout_pipe_ends_zot() {
     let world = World::new();
-    // Chunks more than the pipe and everything behind it hold.
+    // Much more than the pipe and all buffers hold.
     let flags = script(&world, &[json!({"text": vec!["x".repeat(1_000); 5_000]})]);
     let mut child = world
         .zot_command(&["rpc", "--provider", "demo", "--no-ext"])
@@ -165,16 +167,16 @@ fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
     writeln!(stdin, "{prompt}").expect("failed to write");
     let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("failed to query pipe");
     wait_until("the pipe is full", || {
-        // A page of the pipe may be filled only in part.
+        // A page of the pipe can be partly filled.
         rustix::io::ioctl_fionread(&stdout).expect("failed to query pipe") > held as u64 * 3 / 4
     });
     drop(stdout);
     let closed = Instant::now();
     while child.try_wait().expect("failed to wait").is_none() {
         if closed.elapsed() > Duration::from_secs(30) {
-            child.kill().expect("failed to wait");
+            child.kill().expect("failed to kill");
             child.wait().expect("failed to wait");
-            panic!("it did not end");
+            panic!("zot did not end");
         }
         thread::sleep(Duration::from_millis(2));
     }
@@ -182,7 +184,7 @@ fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
 }
 
 #[test]
-fn a_signal_aborts_tells_and_ends() {
+fn a_signal_aborts_the_turn_and_ends_zot() {
     let world = World::new();
     extensions::install(&world, "kit");
     let flags = script(
@@ -196,7 +198,7 @@ fn a_signal_aborts_tells_and_ends() {
     zot.data(&json!({"id": "3", "type": "ping"}));
     let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("invalid pid")).expect("pid is 0");
     kill_process(pid, Signal::TERM).expect("failed to send signal");
-    // Its input stays open.
+    // stdin stays open.
     let ended = zot.ended();
     assert_eq!(ended.code, Some(128 + 15));
     let aborted = ended
@@ -228,6 +230,7 @@ fn extensions_are_shut_down_at_the_end() {
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
     zot.until_event("ext_notify");
     assert_eq!(zot.end().code, Some(0));
-    let log = std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
+    let log =
+        std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     assert!(log.contains("was shut down"), "{log}");
 }

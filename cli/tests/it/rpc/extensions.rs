@@ -1,4 +1,4 @@
-//! What a driver has of extensions.
+//! Extensions as a driver sees them.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::support::{
     wait_until,
 };
 
-/// A command that has more to say than its answer.
+/// A command that sends more frames after its response.
 const NOTES: &str = r#"    notes)
       respond '"action":"noop"'
       say '{"type":"notify","level":"warn","message":"between turns"}'
@@ -20,7 +20,7 @@ const NOTES: &str = r#"    notes)
       ;;
 "#;
 
-/// Installs the extension that answers in every way there is, under a name.
+/// Installs `kit.sh`, which covers every kind of answer, under this name.
 pub(super) fn install(world: &World, name: &str) {
     let dir = world.installed(name);
     fs::create_dir_all(&dir).expect("failed to create directory");
@@ -44,7 +44,7 @@ fn run(zot: &mut Rpc, name: &str, args: &str) -> Value {
 }
 
 #[test]
-fn a_command_answers_with_its_action() {
+fn a_command_responds_with_its_action() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -80,11 +80,11 @@ fn a_command_answers_with_its_action() {
 }
 
 #[test]
-fn a_command_s_prompt_runs_when_its_turn_comes() {
+fn a_prompt_from_a_command_is_queued() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
-    // It may be answered before the prompt has ended, and waits for it all the same.
+    // The command may be answered before the first prompt ends, but its own prompt waits.
     zot.send(&json!({"id": "first", "type": "prompt", "message": "/call bash {\"command\": \"sleep 0.2\"}"}));
     let ran = run(&mut zot, "prompt", "");
     let text = "Greet \u{1b}[31mAda\u{1b}[0m.";
@@ -112,7 +112,7 @@ fn a_command_s_prompt_runs_when_its_turn_comes() {
 }
 
 #[test]
-fn a_note_arrives_between_turns() {
+fn notifications_arrive_between_turns() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -135,7 +135,7 @@ fn a_note_arrives_between_turns() {
 }
 
 #[test]
-fn after_a_reload_the_next_turn_has_the_new_tool() {
+fn after_a_reload_the_next_turn_can_call_the_new_tool() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -158,7 +158,9 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
         1
     );
     let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
-    let tools = all["extensions"][0]["tools"].as_array().expect("should be an array");
+    let tools = all["extensions"][0]["tools"]
+        .as_array()
+        .expect("should be an array");
     assert!(tools.contains(&json!("strides")) && !tools.contains(&json!("steps")));
     let new = result(&mut zot, "strides");
     assert_eq!(
@@ -175,7 +177,7 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
     );
 }
 
-/// What a model was offered in its last request.
+/// The tools that were offered in the last request.
 fn offered(model: &Model) -> Vec<String> {
     let body = model.asked().pop().expect("no request").body;
     let tools = body["tools"].as_array().expect("should be an array").iter();
@@ -208,7 +210,11 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     let path = world.installed("kit").join("kit.sh");
     let changed = fs::read_to_string(&path).expect("failed to read");
     fs::write(&path, changed.replace("steps", "strides")).expect("failed to write");
-    assert_eq!(turn(&mut zot, "2"), before, "nobody has reloaded");
+    assert_eq!(
+        turn(&mut zot, "2"),
+        before,
+        "the tools changed without a reload"
+    );
     zot.data(&json!({"id": "r", "type": "reload_ext"}));
     let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
     assert!(
@@ -220,7 +226,7 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
 }
 
 #[test]
-fn no_tools_holds_for_the_extensions_too() {
+fn no_tools_also_disables_tools_of_extensions() {
     let world = World::new();
     install(&world, "kit");
     for (flag, works) in [
@@ -236,7 +242,7 @@ fn no_tools_holds_for_the_extensions_too() {
     }
 }
 
-/// An extension that says hello only when a file is there.
+/// An extension that sends `hello` only once a file exists.
 fn slow(world: &World, gate: &Path) {
     let dir = world.installed("slow");
     fs::create_dir_all(&dir).expect("failed to create directory");
@@ -254,12 +260,12 @@ fn slow(world: &World, gate: &Path) {
 }
 
 #[test]
-fn starting_up_waits_for_no_extension() {
+fn zot_answers_while_extensions_are_starting() {
     let world = World::new();
     let gate = world.path("gate");
     slow(&world, &gate);
     let mut zot = start(&world);
-    // All of these come before anything of the turn, which waits.
+    // All of these are answered before the turn starts, because the turn waits for the extension.
     zot.data(&json!({"id": "h", "type": "hello"}));
     zot.data(&json!({"id": "p", "type": "prompt", "message": "hello"}));
     let state = zot.data(&json!({"id": "s", "type": "get_state"}));
@@ -267,13 +273,13 @@ fn starting_up_waits_for_no_extension() {
         (&state["busy"], &state["message_count"]),
         (&json!(true), &json!(0))
     );
-    wait_until("it has been found", || {
+    wait_until("the extension is starting", || {
         let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
         all["extensions"][0]["state"] == "starting"
     });
     fs::write(&gate, "").expect("failed to write");
     zot.until_event("done");
-    wait_until("the late one has joined", || {
+    wait_until("the extension is ready", || {
         let all = zot.data(&json!({"id": "e2", "type": "get_extensions"}));
         all["extensions"][0]["state"] == "ready"
     });

@@ -22,7 +22,8 @@ impl Daemon {
         };
         // Start the daemon directly: `git daemon` would run it as a child, which `kill` does not reach.
         let place = world.command("git").arg("--exec-path").output();
-        let place = String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");
+        let place =
+            String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");
         let child = world
             .command(Path::new(place.trim()).join("git-daemon"))
             .args(["--listen=127.0.0.1", "--export-all", "--reuseaddr"])

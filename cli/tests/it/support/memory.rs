@@ -18,7 +18,10 @@ fn field(pid: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("process has exited");
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kib.expect("no size in /proc status").parse::<u64>().expect("should be a number") * 1024
+    kib.expect("no size in /proc status")
+        .parse::<u64>()
+        .expect("should be a number")
+        * 1024
 }
 
 /// Runs `zot` with a limited address space, and returns its peak resident memory in bytes. Python

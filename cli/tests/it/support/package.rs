@@ -25,7 +25,8 @@ pub(crate) fn write_with(dir: &Path, manifest: &Value) {
     let text = serde_json::to_string_pretty(manifest).expect("invalid JSON");
     fs::write(dir.join("extension.json"), text).expect("failed to write");
     fs::write(dir.join("run.sh"), "#!/bin/sh\nexit 0\n").expect("failed to write");
-    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("failed to set permissions");
+    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755))
+        .expect("failed to set permissions");
     fs::write(dir.join("lib/words"), "one two three\n").expect("failed to write");
     let link = dir.join("lib/start");
     if !link.is_symlink() {

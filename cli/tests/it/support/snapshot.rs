@@ -32,7 +32,10 @@ fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
         let metadata = fs::symlink_metadata(&path).expect("failed to read metadata");
         let mode = metadata.permissions().mode();
         let content = if metadata.is_symlink() {
-            fs::read_link(&path).expect("failed to read link").display().to_string()
+            fs::read_link(&path)
+                .expect("failed to read link")
+                .display()
+                .to_string()
         } else if metadata.is_file() {
             let bytes = fs::read(&path).expect("failed to read");
             if bytes.len() < 4096 {
@@ -46,7 +49,10 @@ fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
         } else {
             String::new()
         };
-        let name = path.strip_prefix(root).expect("path is outside the root").to_owned();
+        let name = path
+            .strip_prefix(root)
+            .expect("path is outside the root")
+            .to_owned();
         all.insert(name, format!("{mode:o} {content}"));
         if metadata.is_dir() {
             walk(root, &path, all);

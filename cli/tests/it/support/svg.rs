@@ -230,8 +230,14 @@ fn svg_keeps_text_and_cell_positions() {
         "{svg}"
     );
     // A wide character takes two cells, so the next character is in the third.
-    assert!(has_text("x=\"116.8\" y=\"29.5\" textLength=\"16.8\""), "{svg}");
-    assert!(has_text("x=\"133.6\" y=\"29.5\" textLength=\"8.4\""), "{svg}");
+    assert!(
+        has_text("x=\"116.8\" y=\"29.5\" textLength=\"16.8\""),
+        "{svg}"
+    );
+    assert!(
+        has_text("x=\"133.6\" y=\"29.5\" textLength=\"8.4\""),
+        "{svg}"
+    );
     assert!(has_text("fill=\"#1b1e24\">x</text>"), "{svg}");
     assert!(
         has_text("fill=\"#ff0000\" opacity=\"0.55\">dim</text>"),

@@ -155,7 +155,10 @@ impl Screen {
         command.args(&words[1..]);
         command.cwd(world.work());
         let before = modes(&*pair.master);
-        let child = pair.slave.spawn_command(command).expect("failed to start zot");
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .expect("failed to start zot");
         drop(pair.slave);
         let reader = pair.master.try_clone_reader().expect("no terminal reader");
         let rows = NonZeroU16::new(rows).unwrap_or(Parser::DEFAULT_ROWS);
@@ -271,7 +274,8 @@ impl Screen {
     /// Types, and presses.
     pub(crate) fn keys(&mut self, keys: &str) {
         let to = self.keys.as_mut().expect("terminal is closed");
-        to.write_all(keys.as_bytes()).expect("failed to write to the terminal");
+        to.write_all(keys.as_bytes())
+            .expect("failed to write to the terminal");
         to.flush().expect("failed to write to the terminal");
     }
 
@@ -288,7 +292,9 @@ impl Screen {
         // What is under way is drawn for the old size, and read as that.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let master = self.master.as_ref().expect("terminal is closed");
-        master.resize(size(columns, rows)).expect("failed to resize");
+        master
+            .resize(size(columns, rows))
+            .expect("failed to resize");
         let (rows, columns) = (NonZeroU16::new(rows), NonZeroU16::new(columns));
         if let (Some(rows), Some(columns)) = (rows, columns) {
             seen.parser.set_size(rows, columns);

@@ -119,7 +119,7 @@ fn without_colours_where_none_are_wanted() {
     screen.wait_idle();
     screen.leave();
     let bytes = String::from_utf8_lossy(&screen.bytes()).into_owned();
-    let colour =
-        regex::Regex::new(r"\x1b\[[0-9;]*;?(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]").expect("invalid regex");
+    let colour = regex::Regex::new(r"\x1b\[[0-9;]*;?(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]")
+        .expect("invalid regex");
     assert!(!colour.is_match(&bytes), "{:?}", colour.find(&bytes));
 }
