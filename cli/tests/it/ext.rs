@@ -1,4 +1,4 @@
-//! `zot ext …` against real directories, repositories, servers, terminals and signals.
+//! `zot ext …` with real directories, repositories, servers, terminals and signals.
 
 mod data;
 mod fetching;

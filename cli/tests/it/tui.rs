@@ -1,4 +1,4 @@
-//! The interactive agent on a real terminal, as a user has it.
+//! The interactive mode on a real terminal.
 
 mod commands;
 mod first;

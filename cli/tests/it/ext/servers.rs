@@ -1,4 +1,4 @@
-//! Servers that do not do what they should, and credentials.
+//! Misbehaving servers, and credentials.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[test]
-fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
+fn a_silent_server_times_out_after_30_seconds() {
     let world = World::new();
     let (silent, stops) = (
         Server::start(Behaviour::Silent),
@@ -30,7 +30,7 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
     let before = snapshot::of(world.root());
     thread::scope(|scope| {
         for url in &urls {
-            // Each in a home of its own: they would wait for each other.
+            // Each in its own home, because installs into one home wait for each other.
             scope.spawn(move || {
                 let world = World::new();
                 let start = Instant::now();
@@ -49,7 +49,7 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
 }
 
 #[test]
-fn a_server_that_is_gone_half_way_leaves_nothing() {
+fn a_dropped_connection_installs_nothing() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
@@ -62,11 +62,11 @@ fn a_server_that_is_gone_half_way_leaves_nothing() {
     );
     let packs = server.requests();
     let packs = packs.iter().filter(|line| line.starts_with("POST "));
-    assert!(packs.count() > 0, "it came to the pack");
+    assert!(packs.count() > 0, "no pack was requested");
 }
 
 #[test]
-fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
+fn repeated_401_responses_end_in_an_error() {
     let world = World::new();
     let server = Server::start(Behaviour::Refuse);
     let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
@@ -82,11 +82,11 @@ fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
 }
 
 #[test]
-fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
+fn a_password_is_used_and_stored_nowhere() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    // me:s3cret@canary
+    // The base64 of `me:s3cret@canary`.
     let who = "bWU6czNjcmV0QGNhbmFyeQ==";
     let server = Server::start(Behaviour::ServeTo(world.path("repositories"), who));
     let place = format!("127.0.0.1:{}/guard/.git", server.port());
@@ -112,7 +112,7 @@ fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
     );
 }
 
-/// TLS in front of a server, with a certificate that was made for it just now.
+/// A TLS proxy in front of a server, with a new self-signed certificate.
 struct Tls {
     child: Child,
     port: String,
@@ -166,7 +166,7 @@ impl Tls {
         let stdout = child.stdout.as_mut().expect("should be piped");
         BufReader::new(stdout)
             .read_line(&mut port)
-            .expect("failed to bind a port");
+            .expect("failed to read the port");
         let port = port.trim().to_owned();
         Some(Self { child, port })
     }
@@ -180,7 +180,7 @@ impl Drop for Tls {
 }
 
 #[test]
-fn https_works_where_the_certificate_is_trusted_and_only_there() {
+fn https_needs_a_trusted_certificate() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
@@ -212,7 +212,7 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let ran = trusting(&["ext", "update"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(world.listed("guard")["version"], "3");
-    // Where no user's ssh is set up, ssh says so.
+    // Without an ssh configuration, ssh fails with its own error.
     let error = world.refused(&["install", "ssh://git@127.0.0.1:1/guard"]);
     assert!(
         error.contains("cannot fetch `ssh://git@127.0.0.1:1/guard`"),
@@ -221,12 +221,12 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
 }
 
 #[test]
-fn nobody_is_sent_elsewhere_in_the_open() {
+fn insecure_redirects_to_another_host_are_not_followed() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     let other = Server::start(Behaviour::Serve(world.path("repositories")));
-    // Another name for this machine is another host.
+    // `localhost` counts as a different host than `127.0.0.1`.
     let elsewhere = format!("http://localhost:{}", other.port());
     let server = Server::start(Behaviour::Redirect(elsewhere));
     world.refused(&["install", &server.url("guard/.git")]);
@@ -234,7 +234,7 @@ fn nobody_is_sent_elsewhere_in_the_open() {
 }
 
 #[test]
-fn what_is_reached_in_the_open_is_on_this_machine() {
+fn insecure_urls_to_other_hosts_need_allow_insecure() {
     let world = World::new();
     for url in ["http://192.0.2.1/guard", "git://example.invalid/guard"] {
         let error = world.refused(&["install", url]);
@@ -243,7 +243,7 @@ fn what_is_reached_in_the_open_is_on_this_machine() {
             "{error}"
         );
     }
-    // With consent it is tried; no such host is ever there.
+    // With `--allow-insecure` zot tries, and fails because the host does not exist.
     let error = world.refused(&["install", "git://example.invalid/guard", "--allow-insecure"]);
     assert!(
         error.contains("cannot fetch `git://example.invalid/guard`"),

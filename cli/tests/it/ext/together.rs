@@ -1,4 +1,4 @@
-//! Two at once.
+//! Several zot processes that change extensions at the same time.
 
 use std::{fs, process::Stdio};
 
@@ -9,7 +9,7 @@ use crate::support::{
 };
 
 #[test]
-fn a_second_one_waits_and_says_for_whom() {
+fn a_second_install_waits_and_reports_the_first_ones_pid() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     let server = Server::start(Behaviour::Silent);
@@ -18,7 +18,9 @@ fn a_second_one_waits_and_says_for_whom() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("the first one asks", || !server.requests().is_empty());
+    wait_until("the first zot sends a request", || {
+        !server.requests().is_empty()
+    });
     let mut second = world
         .zot_command(&["ext", "install", "guard"])
         .stdout(Stdio::piped())
@@ -40,9 +42,9 @@ fn a_second_one_waits_and_says_for_whom() {
         )
     );
     assert!(second.try_wait().unwrap().is_none());
-    // To list is to look, and nobody waits for that.
+    // `list` takes no lock, so it does not wait.
     world.ext(&["list"]);
-    // What it held goes with it, however it ends.
+    // The lock is released when its holder dies.
     first.kill().unwrap();
     first.wait().unwrap();
     let ran = Ran::of(second.wait_with_output().unwrap());
@@ -55,9 +57,9 @@ fn a_second_one_waits_and_says_for_whom() {
     assert_eq!(left, ["guard"]);
 }
 
-/// Those that come to nothing unmake the directories that others are about to use.
+/// Failing installs clean up directories that other installs are about to use.
 #[test]
-fn failures_beside_each_other_are_their_own() {
+fn failing_installs_do_not_affect_a_concurrent_one() {
     let world = World::new();
     fs::create_dir(world.work().join("nothing")).unwrap();
     package::write(&world.work().join("guard"), "guard", "1");
@@ -86,7 +88,7 @@ fn failures_beside_each_other_are_their_own() {
 }
 
 #[test]
-fn many_at_once_leave_one_of_them_whole() {
+fn concurrent_installs_leave_one_complete_version() {
     let world = World::new();
     let mut wholes = Vec::new();
     for index in 0..8 {

@@ -1,4 +1,4 @@
-//! An extension that sends control sequences wherever it can, and a model that repeats them.
+//! Control sequences sent by an extension or by the model never reach the terminal.
 
 use serde_json::json;
 
@@ -8,7 +8,8 @@ use super::{
 };
 use crate::support::World;
 
-/// Each a way to reach past one's place: clear, move, rename, copy, link, reset, switch screens, turn the text around.
+/// Sequences that clear, move the cursor, set titles, copy, link, reset, switch screens or reverse
+/// text.
 const SCRIPT: &str = r#"
 import json, sys
 wire, sys.stdout = sys.stdout, sys.stderr
@@ -52,7 +53,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn nothing_that_an_extension_sends_leaves_its_place() {
+fn control_sequences_of_an_extension_are_removed() {
     let world = World::new();
     puppet::write(
         &world.installed("evil"),
@@ -97,7 +98,7 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
     screen.wait_for("log");
     screen.keys(ESC);
     screen.wait_idle();
-    // The frame around it stands: one editor, one bar, at the bottom of what there is.
+    // The layout is intact: one editor and one status bar at the bottom.
     let rows = screen.rows();
     let bar = rows
         .iter()
@@ -109,7 +110,11 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
     );
     assert!(rows[bar - 2].starts_with("› ask"), "{rows:#?}");
     screen.leave();
-    assert_eq!(screen.tricks(), [""; 0], "no title, no clipboard, no bell");
+    assert_eq!(
+        screen.unexpected_sequences(),
+        [""; 0],
+        "control sequences reached the terminal"
+    );
     for forbidden in [
         "TITLE",
         "Y2xpcA",
@@ -125,7 +130,7 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
 }
 
 #[test]
-fn nor_what_a_model_says() {
+fn control_sequences_of_a_model_are_removed() {
     let world = World::new();
     let script = puppet::script(
         &world,
@@ -140,14 +145,14 @@ fn nor_what_a_model_says() {
     screen.wait_for("the end");
     screen.wait_idle();
     screen.leave();
-    assert_eq!(screen.tricks(), [""; 0]);
+    assert_eq!(screen.unexpected_sequences(), [""; 0]);
     for forbidden in ["\x1b[2J", "\x1bc", "\x1b]", "\u{202e}", "\u{9b}"] {
         screen.assert_never(forbidden);
     }
 }
 
 #[test]
-fn a_line_of_five_megabytes_is_survived() {
+fn a_five_megabyte_line_of_output_is_handled() {
     let world = World::new();
     let script = puppet::script(
         &world,

@@ -1,5 +1,5 @@
-//! The pictures of the documents: `cargo test -p zot-cli --test it -- --ignored pictures` draws them anew, from the
-//! program as it is.
+//! Generates the screenshots in the documents: `cargo test -p zot-cli --test it -- --ignored
+//! pictures`.
 
 use std::{fs, path::Path};
 
@@ -10,10 +10,10 @@ use crate::support::World;
 
 const SIZE: (u16, u16) = (96, 30);
 
-/// What the working directory is called in the pictures.
+/// The working directory shown in the pictures.
 const PLACE: &str = "/home/ada/work/greeting";
 
-fn keep(world: &World, screen: &Screen, name: &str, title: &str) {
+fn save(world: &World, screen: &Screen, name: &str, title: &str) {
     let mut picture = screen.picture(title);
     let place = world.work();
     let place = place.to_str().expect("not valid UTF-8");
@@ -25,7 +25,7 @@ fn keep(world: &World, screen: &Screen, name: &str, title: &str) {
     fs::write(folder.join(format!("{name}.svg")), picture).expect("failed to write");
 }
 
-/// A small project with something to mend.
+/// A small project with a spelling mistake to fix.
 fn project(world: &World) -> String {
     fs::create_dir_all(world.work().join("src")).expect("failed to create directory");
     fs::write(
@@ -62,7 +62,7 @@ fn pictures() {
     screen.send("The greeting is misspelt. Please mend it.");
     screen.wait_for("no other file has it");
     screen.wait_idle();
-    keep(
+    save(
         &world,
         &screen,
         "turn",
@@ -73,7 +73,7 @@ fn pictures() {
     screen.wait_for("/help ");
     screen.keys("\x1b[A");
     screen.wait_for("/todo");
-    keep(
+    save(
         &world,
         &screen,
         "commands",
@@ -92,7 +92,7 @@ fn pictures() {
     }
     screen.send("/todo");
     screen.wait_for("[todo]");
-    keep(
+    save(
         &world,
         &screen,
         "panel",

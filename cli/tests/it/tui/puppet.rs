@@ -1,4 +1,4 @@
-//! Extensions for the stage: one that does what its commands say, and the examples as they are installed.
+//! Test extensions: `puppet`, whose commands trigger each behaviour, and the examples.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Installs the puppet.
+/// Installs the puppet extension.
 pub(crate) fn install(world: &World) {
     write(
         &world.installed("puppet"),
@@ -21,7 +21,7 @@ pub(crate) fn install(world: &World) {
     );
 }
 
-/// Writes an extension of one file.
+/// Writes an extension with one file.
 pub(crate) fn write(dir: &Path, manifest: &Value, file: &str, text: &str) {
     fs::create_dir_all(dir).expect("failed to create directory");
     fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
@@ -44,7 +44,7 @@ fn workspace() -> PathBuf {
         .to_owned()
 }
 
-/// The program of an example; all of them are built when the first is asked for.
+/// The binary of an example. The first call builds all of them.
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -66,7 +66,7 @@ fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Turns for the demo to play.
+/// Writes a script of turns for the demo model.
 pub(crate) fn script(world: &World, turns: &[Value]) -> String {
     let path = world.path("script.jsonl");
     let lines: Vec<String> = turns.iter().map(Value::to_string).collect();

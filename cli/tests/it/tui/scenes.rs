@@ -1,4 +1,4 @@
-//! The main scenes, as they are to be seen.
+//! Snapshots of the main screens.
 
 use std::fs;
 
@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{puppet, screen::Screen};
 use crate::support::World;
 
-/// What stands there, without what differs from run to run.
+/// Takes a snapshot of the screen, without what differs between runs.
 fn scene(name: &str, world: &World, screen: &Screen) {
-    // As if the screen were full: how far it was scrolled depends on what was drawn in between.
+    // Normalise the scroll position, which depends on earlier frames.
     let all = screen.all();
     let rows: Vec<&str> = all.lines().map(str::trim_end).collect();
     let end = rows
@@ -83,17 +83,17 @@ fn scenes(size: (u16, u16), suffix: &str) {
 }
 
 #[test]
-fn at_eighty_by_twenty_four() {
+fn screens_at_80x24() {
     scenes((80, 24), "80x24");
 }
 
 #[test]
-fn at_a_hundred_and_twenty_by_forty() {
+fn screens_at_120x40() {
     scenes((120, 40), "120x40");
 }
 
 #[test]
-fn a_question_before_a_tool() {
+fn confirmation_of_a_tool_call() {
     for (size, suffix) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
         let world = World::new();
         let args = ["--provider", "demo", "--no-yolo"];

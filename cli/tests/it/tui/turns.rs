@@ -1,4 +1,4 @@
-//! A turn as it goes on: what is hidden, what waits, what is cancelled.
+//! Turns in progress: redaction, streaming, queueing and cancelling.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::support::{World, text};
 const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
 
 #[test]
-fn what_is_redacted_is_on_no_screen_ever() {
+fn redacted_text_is_never_shown() {
     let world = World::new();
     puppet::install_example(&world, "redact");
     let script = puppet::script(
@@ -31,7 +31,7 @@ fn what_is_redacted_is_on_no_screen_ever() {
     screen.assert_never(SECRET);
     screen.assert_never("AKIA");
 
-    // Nor when the session is taken up again: its file has what the model said.
+    // Also not when the session is continued, although its file contains the original text.
     let mut screen = Screen::demo(&world, &["--continue"]);
     screen.wait_for("Use [redacted] for it.");
     screen.wait_idle();
@@ -40,7 +40,7 @@ fn what_is_redacted_is_on_no_screen_ever() {
 }
 
 #[test]
-fn text_is_seen_while_it_comes_and_esc_keeps_what_came() {
+fn text_streams_and_esc_keeps_the_partial_answer() {
     let world = World::new();
     let script = puppet::script(
         &world,
@@ -59,7 +59,7 @@ fn text_is_seen_while_it_comes_and_esc_keeps_what_came() {
 }
 
 #[test]
-fn a_tool_is_aborted() {
+fn ctrl_c_cancels_a_tool_call() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -73,7 +73,7 @@ fn a_tool_is_aborted() {
 }
 
 #[test]
-fn what_is_sent_while_busy_waits_in_order() {
+fn prompts_sent_while_busy_are_queued_in_order() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
@@ -95,7 +95,7 @@ fn what_is_sent_while_busy_waits_in_order() {
 }
 
 #[test]
-fn esc_cancels_the_queue_and_gives_it_back() {
+fn esc_cancels_the_turn_and_returns_the_queue_to_the_editor() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -113,7 +113,7 @@ fn esc_cancels_the_queue_and_gives_it_back() {
 }
 
 #[test]
-fn a_reload_while_busy_waits_and_says_so() {
+fn a_reload_while_busy_waits_for_the_turn() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -134,7 +134,7 @@ fn a_reload_while_busy_waits_and_says_so() {
 }
 
 #[test]
-fn a_failure_of_the_provider_is_said_once() {
+fn a_provider_failure_is_shown_once() {
     let world = World::new();
     let script = puppet::script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
     let mut screen = Screen::demo(&world, &["--script", &script]);
