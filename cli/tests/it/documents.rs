@@ -1,24 +1,15 @@
 //! Checks `README.md` and `docs/*.md`: commands run, frames validate, links resolve, fields exist.
 
-mod arrows;
+mod dependencies;
 mod fields;
 mod json;
 mod links;
 mod promises;
 mod shell;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-fn root() -> PathBuf {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir
-        .parent()
-        .expect("crate has no parent directory")
-        .to_owned()
-}
+use crate::support::examples::workspace as root;
 
 /// A Markdown document.
 struct Page {

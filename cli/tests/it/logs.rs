@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use zot_process::{LogFile, LogLimits};
 
-use crate::support::{Ran, World, package};
+use crate::support::{Ran, World, package, process};
 
 /// Longer than any step takes, unless zot hangs.
 const HANG: Duration = Duration::from_secs(60);
@@ -47,11 +47,6 @@ fn follow(world: &World) -> (Child, Receiver<String>) {
         }
     });
     (child, lines)
-}
-
-fn interrupt(child: &Child) {
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("invalid pid");
-    kill_process(pid, Signal::INT).expect("failed to send signal");
 }
 
 #[test]
@@ -139,7 +134,7 @@ fn follow_continues_across_log_rotation() {
         }
     }
     assert!(rotations > 5, "{rotations}");
-    interrupt(&child);
+    process::signal(&child, Signal::INT);
     assert!(
         child.wait().expect("failed to wait").success(),
         "Ctrl-C is the normal way to stop it"
@@ -192,6 +187,6 @@ fn follow_waits_for_a_missing_log_to_appear() {
         lines.recv_timeout(HANG).expect("failed to read a line"),
         "[zot] begins"
     );
-    interrupt(&child);
+    process::signal(&child, Signal::INT);
     assert!(child.wait().expect("failed to wait").success());
 }

@@ -16,21 +16,3 @@ mod run_call;
 mod schema;
 mod support;
 mod tui;
-
-use std::process::{Command, Output};
-
-/// Runs `zot` with these arguments.
-fn zot(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_zot"))
-        .args(args)
-        .output()
-        .expect("failed to start zot")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("not valid UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("not valid UTF-8")
-}

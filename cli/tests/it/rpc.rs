@@ -1,5 +1,6 @@
 //! `zot rpc`, driven over pipes as another program does it.
 
+mod all_commands;
 mod authentication;
 mod backpressure;
 mod bad_input;
@@ -7,24 +8,19 @@ mod clients;
 mod daemons;
 mod documents;
 pub(crate) mod driver;
-mod ending;
-mod everything;
 mod extensions;
 mod memory;
 mod random;
+mod shutdown;
 mod turns;
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 /// Writes the turns of the demo model to a file, and returns the flags that select it.
 fn script(world: &World, turns: &[Value]) -> Vec<String> {
-    let path = world.path("script.jsonl");
-    let lines: Vec<String> = turns.iter().map(ToString::to_string).collect();
-    std::fs::write(&path, lines.join("\n")).expect("failed to write");
-    let path = path.to_str().expect("not valid UTF-8").to_owned();
-    vec!["--script".to_owned(), path]
+    vec!["--script".to_owned(), demo_script(world, turns)]
 }
 
 /// The `type` of each line.

@@ -8,10 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, terminal, text, wait_until};
+use crate::support::{Ran, World, process, terminal, text, wait_until};
 
 /// Writes an extension whose commands and tools cover every kind of answer.
 fn kit(dir: &Path) -> PathBuf {
@@ -282,8 +282,7 @@ fn ctrl_c_cancels_the_call_and_leaves_no_process() {
     wait_until("the call is under way", || {
         log().contains("slow in process")
     });
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("invalid pid");
-    kill_process(pid, Signal::INT).expect("failed to send signal");
+    process::signal(&child, Signal::INT);
     let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
     let log = log();

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::{stderr, stdout, zot};
+use crate::support::World;
 
 #[test]
 fn without_a_name_all_schemas_are_listed() {
-    let output = zot(&["schema"]);
-    assert!(output.status.success());
-    let names = stdout(&output);
+    let ran = World::new().zot(&["schema"]);
+    assert_eq!(ran.code, Some(0));
+    let names = ran.out;
     for name in [
         "manifest",
         "config",
@@ -25,33 +25,29 @@ fn without_a_name_all_schemas_are_listed() {
 
 #[test]
 fn with_a_name_that_schema_is_printed() {
-    let output = zot(&["schema", "from-extension/hello"]);
-    assert!(output.status.success());
-    let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("invalid JSON");
+    let ran = World::new().zot(&["schema", "from-extension/hello"]);
+    assert_eq!(ran.code, Some(0));
+    let schema: serde_json::Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(schema["$id"], "urn:zot:v1:from-extension:hello");
 }
 
 #[test]
 fn an_unknown_name_is_an_error_with_a_hint() {
-    let output = zot(&["schema", "hello"]);
-    assert_eq!(output.status.code(), Some(1));
+    let ran = World::new().zot(&["schema", "hello"]);
+    assert_eq!(ran.code, Some(1));
     assert_eq!(
-        stderr(&output),
+        ran.err,
         "error: no schema is called `hello`\nhint: did you mean from-extension/hello or rpc/command/hello or rpc/response/hello?\n",
     );
 }
 
 #[test]
 fn out_writes_every_schema_to_a_directory() {
-    let folder = tempfile::tempdir().expect("failed to create temporary directory");
-    let output = zot(&[
-        "schema",
-        "--out",
-        folder.path().to_str().expect("not valid UTF-8"),
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let written = fs::read_to_string(folder.path().join("from-host/tool_call.json"))
-        .expect("failed to write");
+    let world = World::new();
+    let ran = world.zot(&["schema", "--out", "schemas"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let written = fs::read_to_string(world.work().join("schemas/from-host/tool_call.json"))
+        .expect("schema was not written");
     let published = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../protocol/schema/v1/from-host/tool_call.json"

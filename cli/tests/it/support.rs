@@ -1,7 +1,7 @@
 //! Shared test support: an isolated home per test, and helpers to run programs in it.
 
-pub(crate) mod daemon;
 pub(crate) mod examples;
+pub(crate) mod git_daemon;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod model;
@@ -236,6 +236,14 @@ impl Rng {
         self.0 ^= self.0 << 17;
         (self.0 >> 16) % bound
     }
+}
+
+/// Writes a script of turns for the demo model, and returns its path.
+pub(crate) fn demo_script(world: &World, turns: &[Value]) -> String {
+    let path = world.path("script.jsonl");
+    let lines: Vec<String> = turns.iter().map(Value::to_string).collect();
+    std::fs::write(&path, lines.join("\n")).expect("failed to write");
+    text(&path).to_owned()
 }
 
 /// The path as UTF-8, for command-line arguments.

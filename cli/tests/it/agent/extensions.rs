@@ -8,7 +8,7 @@ use zot_conform::transcript;
 use super::{demo, json, marking_extension, scripted};
 use crate::support::{World, text};
 
-/// Three marking_extension extensions, of which the second behaves as given.
+/// Three marking extensions, of which the second behaves as given.
 fn chain(world: &World, events: &str, second: &str) -> Vec<String> {
     let dirs = [("1", "mark"), ("2", second), ("3", "mark")]
         .map(|(name, mode)| marking_extension(world, name, events, mode));

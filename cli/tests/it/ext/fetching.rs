@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     World,
-    daemon::Daemon,
+    git_daemon::GitDaemon,
     http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text,
@@ -91,7 +91,7 @@ fn branches_tags_and_commits_install_over_every_transport() {
     let fourth = repository.release("guard", "4");
     let root = world.path("repositories");
     let http = Server::start(Behaviour::Serve(root.clone()));
-    let daemon = Daemon::start(&world, &root);
+    let daemon = GitDaemon::start(&world, &root);
     for (url, is_local) in [
         (repository.file_url(), true),
         (http.url("guard/.git"), false),

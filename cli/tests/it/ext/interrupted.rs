@@ -14,13 +14,9 @@ use crate::support::{
     Ran, World,
     http::{Behaviour, Server},
     package::{self, Repository},
+    process::signal,
     snapshot, terminal, wait_until,
 };
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("invalid pid"), signal).expect("failed to send signal");
-}
 
 fn spawn(world: &World, args: &[&str]) -> Child {
     let mut command = world.zot_command(args);
@@ -116,10 +112,8 @@ fn an_interrupted_update_changes_nothing_or_completes() {
         let installed = home(&world);
         let child = spawn(&world, &["ext", "update"]);
         thread::sleep(delay);
-        let _ = i32::try_from(child.id()).map(|pid| {
-            // It may have exited already.
-            Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT))
-        });
+        // It may have exited already.
+        let _ = kill_process(Pid::from_child(&child), Signal::INT);
         let output = child.wait_with_output().expect("failed to wait");
         // Before zot installs its handler, the signal kills it directly.
         if output.status.signal() == Some(2) || output.status.code() == Some(130) {

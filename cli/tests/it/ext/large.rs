@@ -4,7 +4,7 @@ use std::fs::File;
 
 use crate::support::{
     World,
-    daemon::Daemon,
+    git_daemon::GitDaemon,
     http::{Behaviour, Server},
     memory,
     package::{self, Repository},
@@ -44,7 +44,7 @@ fn a_huge_file_is_refused_over_every_transport_without_using_much_memory() {
     let root = world.path("repositories");
     let (http, daemon) = (
         Server::start(Behaviour::Serve(root.clone())),
-        Daemon::start(&world, &root),
+        GitDaemon::start(&world, &root),
     );
     for url in [tip.file_url(), http.url("tip/.git"), daemon.url("tip/.git")] {
         let args = ["ext", "install", &url, "--yes"];
@@ -148,7 +148,7 @@ fn a_delta_bomb_is_refused_without_unpacking_it() {
     let root = world.path("repositories");
     let (http, daemon) = (
         Server::start(Behaviour::Serve(root.clone())),
-        Daemon::start(&world, &root),
+        GitDaemon::start(&world, &root),
     );
     for url in [
         format!("file://{}", dir.display()),

@@ -5,11 +5,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use rustix::process::Signal;
+use serde_json::json;
 
-use super::{script, types};
-use crate::support::{World, examples, has, wait_until};
+use super::{driver::checked_lines, script, types};
+use crate::support::{World, examples, has, process, wait_until};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
@@ -115,8 +115,7 @@ fn a_client_aborts_the_turn_on_sigint() {
         let mut begun = [0; 6];
         stdout.read_exact(&mut begun).expect("no output");
         assert_eq!(&begun, b"Well, ", "{language}");
-        let pid = Pid::from_child(&running);
-        kill_process(pid, Signal::INT).expect("failed to send signal");
+        process::signal(&running, Signal::INT);
         wait_until(&format!("the {language} client has ended"), || {
             running.try_wait().expect("failed to wait").is_some()
         });
@@ -142,12 +141,7 @@ fn the_quick_start_script_works() {
         .output()
         .expect("failed to start");
     assert!(ran.status.success(), "{ran:?}");
-    let lines: Vec<Value> = ran
-        .stdout
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let lines = checked_lines(&ran.stdout);
     let names = types(&lines);
     assert_eq!(lines[0]["data"], json!({"started": true}));
     assert!(names.contains(&"text_delta") && names.contains(&"usage"));

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs};
 use serde_json::Value;
 use zot_protocol::{Tagged, rpc, schema, validate};
 
-use super::driver::checked;
+use super::driver::{checked, checked_lines};
 use crate::support::{World, examples};
 
 fn page(name: &str) -> String {
@@ -48,11 +48,7 @@ fn the_documented_commands_run() {
         panic!("expected one block of commands");
     };
     let said = run(&world, quick);
-    let lines: Vec<Value> = said
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(checked)
-        .collect();
+    let lines = checked_lines(&said);
     assert_eq!(lines.last().expect("not printed")["type"], "done");
     let page_of_embedding = page("embedding.md");
     let [embed] = blocks(&page_of_embedding, "sh")[..] else {

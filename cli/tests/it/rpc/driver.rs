@@ -8,13 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use serde_json::Value;
 use zot_protocol::{
     rpc::{Event, Output},
     validate,
 };
 
-use crate::support::World;
+use crate::support::{World, process};
 
 /// Timeout for any single step, long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -85,6 +86,10 @@ impl Rpc {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        process::signal(&self.child, signal);
     }
 
     /// Sends a command. Write errors are ignored; the next read reports that zot has ended.
@@ -215,6 +220,12 @@ pub(crate) fn checked(line: &[u8]) -> Value {
         Ok(_) => serde_json::from_slice(line).expect("invalid JSON"),
         Err(refusal) => panic!("{refusal}: {shown}"),
     }
+}
+
+/// Parses the complete output of a run.
+pub(crate) fn checked_lines(output: &[u8]) -> Vec<Value> {
+    let lines = output.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty()).map(checked).collect()
 }
 
 /// A `zot rpc` whose output is not read at first.

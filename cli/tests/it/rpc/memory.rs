@@ -20,18 +20,18 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / MB as f64
 }
 
-/// Installs `hoard.py` under this name, with one attack.
+/// Installs `memory_hog.py` under this name, with one attack.
 fn install(world: &World, name: &str, how: &str) {
     let dir = world.installed(name);
     fs::create_dir_all(&dir).expect("failed to create directory");
     let values = limits::FRAME_VALUES.to_string();
     let manifest =
-        json!({"name": name, "exec": "python3", "args": ["hoard.py", how, name, values]});
+        json!({"name": name, "exec": "python3", "args": ["memory_hog.py", how, name, values]});
     fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
-    fs::write(dir.join("hoard.py"), include_str!("hoard.py")).expect("failed to write");
+    fs::write(dir.join("memory_hog.py"), include_str!("memory_hog.py")).expect("failed to write");
 }
 
-/// One attack of `hoard.py`.
+/// One attack of `memory_hog.py`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Attack {
     name: &'static str,

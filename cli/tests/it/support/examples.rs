@@ -1,4 +1,4 @@
-//! The example programs that drive or embed `zot`.
+//! The example programs in Rust.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +21,10 @@ pub(crate) fn program(name: &str) -> PathBuf {
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--locked", "--target-dir"])
             .arg(target)
-            .args(["-p", "zot-example-rpc", "-p", "zot-example-embed"])
+            .args(
+                ["rpc", "embed", "guard", "redact", "todo"]
+                    .map(|name| format!("-pzot-example-{name}")),
+            )
             .current_dir(workspace())
             .output()
             .expect("failed to start cargo");

@@ -1,6 +1,13 @@
-//! Processes, read from `/proc`.
+//! Processes: signals, and what `/proc` says about them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Child};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Sends a signal to a child process.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("failed to send signal");
+}
 
 /// The live processes whose working directory is below `folder`, as `PID COMMAND LINE`.
 pub(crate) fn working_in(folder: &Path) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::{
     puppet,
     screen::{CTRL_C, Screen},
 };
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 /// Submits prompts and sends notifications as fast as it can.
 const SCRIPT: &str = r#"
@@ -48,7 +48,7 @@ fn start(model: Model) -> (World, Screen) {
         SCRIPT,
     );
     let turn = json!([{"text": "Well, "}, {"delay_ms": 600_000}]);
-    let script = puppet::script(&world, &vec![turn; 20]);
+    let script = demo_script(&world, &vec![turn; 20]);
     let scripted = ["--script", &script];
     let mut args = vec!["--provider", "demo"];
     if model == Model::Slow {

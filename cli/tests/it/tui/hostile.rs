@@ -6,7 +6,7 @@ use super::{
     puppet,
     screen::{CTRL_O, ESC, Screen},
 };
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 /// Sequences that clear, move the cursor, set titles, copy, link, reset, switch screens or reverse
 /// text.
@@ -132,7 +132,7 @@ fn control_sequences_of_an_extension_are_removed() {
 #[test]
 fn control_sequences_of_a_model_are_removed() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!({"text": [
             "Look: \u{1b}", "[2J\u{1b}]0;TIT", "LE\u{7} and `\u{1b}]52;c;Y2xpcA==\u{7}code`\n\n```\n\u{1b}c\u{9b}2J\n```\n",
@@ -154,7 +154,7 @@ fn control_sequences_of_a_model_are_removed() {
 #[test]
 fn a_five_megabyte_line_of_output_is_handled() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[
             json!({"tool_call": {"name": "bash", "args": {"command": "head -c 5000000 /dev/zero | tr '\\0' 'x'"}}}),

@@ -64,7 +64,7 @@ fn a_panel_closes_when_its_extension_dies() {
     screen.wait_for("ext 1/1");
     screen.send("/panel");
     screen.wait_for("── A panel ──");
-    for pid in crate::tui::restored::children_of(screen.pid()) {
+    for pid in crate::tui::terminal_restore::children_of(screen.pid()) {
         // SAFETY: accesses no memory; the process was started by this `zot`.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use super::{puppet, screen::Screen};
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 const SIZE: (u16, u16) = (96, 30);
 
@@ -33,7 +33,7 @@ fn project(world: &World) -> String {
         "/// Greets somebody.\npub fn greet(name: &str) -> String {\n    format!(\"Helo, {name}!\")\n}\n",
     )
     .expect("failed to write");
-    puppet::script(
+    demo_script(
         world,
         &[
             json!({

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{puppet, screen::Screen};
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 /// Takes a snapshot of the screen, without what differs between runs.
 fn scene(name: &str, world: &World, screen: &Screen) {
@@ -37,7 +37,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
 }
 
 fn script(world: &World) -> String {
-    puppet::script(
+    demo_script(
         world,
         &[
             json!({

@@ -3,11 +3,8 @@
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::{
-    puppet,
-    screen::{CTRL_C, ENTER, Screen},
-};
-use crate::support::World;
+use super::screen::{CTRL_C, ENTER, Screen};
+use crate::support::{World, demo_script};
 
 #[test]
 fn resizing_to_20x5_and_back_keeps_the_editor() {
@@ -41,7 +38,7 @@ fn resizing_while_text_streams_loses_nothing() {
         parts.push(json!({"text": chunk}));
         parts.push(json!({"delay_ms": 2}));
     }
-    let script = puppet::script(&world, &[json!(parts)]);
+    let script = demo_script(&world, &[json!(parts)]);
     let mut screen = Screen::demo(&world, &["--script", &script]);
     screen.wait_idle();
     screen.send("go");

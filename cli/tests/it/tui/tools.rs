@@ -8,7 +8,7 @@ use super::{
     puppet,
     screen::{CTRL_O, DOWN, ENTER, ESC, Screen},
 };
-use crate::support::{World, text};
+use crate::support::{World, demo_script, text};
 
 #[test]
 fn progress_is_shown_while_a_tool_runs_then_its_result() {
@@ -53,7 +53,7 @@ fn a_long_result_is_collapsed_and_ctrl_o_expands_it() {
     let world = World::new();
     let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
     screen.wait_idle();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[
             json!({"tool_call": {"name": "bash", "args": {"command": "seq -f 'row %g' 20"}}}),

@@ -8,7 +8,7 @@ use super::{
     puppet,
     screen::{CTRL_C, ESC, Screen},
 };
-use crate::support::{World, text};
+use crate::support::{World, demo_script, text};
 
 const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
 
@@ -16,7 +16,7 @@ const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
 fn redacted_text_is_never_shown() {
     let world = World::new();
     puppet::install_example(&world, "redact");
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!([
             {"text": ["Use AKIA", "ABCDEFGH", "IJKLMNOP"]}, {"delay_ms": 200}, {"text": " for it."}
@@ -42,7 +42,7 @@ fn redacted_text_is_never_shown() {
 #[test]
 fn text_streams_and_esc_keeps_the_partial_answer() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!([{"text": "Half a sen"}, {"delay_ms": 600_000}, {"text": "tence."}])],
     );
@@ -136,7 +136,7 @@ fn a_reload_while_busy_waits_for_the_turn() {
 #[test]
 fn a_provider_failure_is_shown_once() {
     let world = World::new();
-    let script = puppet::script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
+    let script = demo_script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
     let mut screen = Screen::demo(&world, &["--script", &script]);
     screen.wait_idle();
     screen.send("go");

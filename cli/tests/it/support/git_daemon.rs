@@ -8,12 +8,12 @@ use std::{
 
 use super::{World, wait_until};
 
-pub(crate) struct Daemon {
+pub(crate) struct GitDaemon {
     child: Child,
     port: u16,
 }
 
-impl Daemon {
+impl GitDaemon {
     /// Serves every repository below `root`.
     pub(crate) fn start(world: &World, root: &Path) -> Self {
         let port = {
@@ -42,7 +42,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for GitDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

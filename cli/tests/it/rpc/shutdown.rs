@@ -7,10 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{driver::Rpc, extensions, script, types};
+use super::{
+    driver::{Rpc, checked_lines},
+    extensions, script, types,
+};
 use crate::support::{World, wait_until};
 
 #[test]
@@ -63,12 +66,7 @@ fn a_prompt_from_echo_prints_the_whole_turn() {
         .output()
         .expect("failed to start sh");
     assert!(ran.status.success());
-    let lines: Vec<Value> = ran
-        .stdout
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let lines = checked_lines(&ran.stdout);
     let names = types(&lines);
     assert_eq!((names[0], names[names.len() - 1]), ("response", "done"));
 }
@@ -95,11 +93,7 @@ fn stdin_and_stdout_can_be_files() {
         .expect("failed to start zot");
     assert!(status.success());
     let said = std::fs::read(&said).expect("failed to read");
-    let lines: Vec<Value> = said
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let lines = checked_lines(&said);
     assert_eq!(
         lines
             .iter()
@@ -196,8 +190,7 @@ fn a_signal_aborts_the_turn_and_ends_zot() {
     zot.until_event("text_delta");
     zot.send(&json!({"id": "2", "type": "prompt", "message": "more"}));
     zot.data(&json!({"id": "3", "type": "ping"}));
-    let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("invalid pid")).expect("pid is 0");
-    kill_process(pid, Signal::TERM).expect("failed to send signal");
+    zot.signal(Signal::TERM);
     // stdin stays open.
     let ended = zot.ended();
     assert_eq!(ended.code, Some(128 + 15));
