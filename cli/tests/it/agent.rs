@@ -15,10 +15,10 @@ use std::{fs, path::Path, path::PathBuf};
 
 use serde_json::json;
 
-use crate::support::{Ran, World, text};
+use crate::support::{RunOutput, World, text};
 
 /// Runs `zot --provider demo` with these arguments.
-fn demo(world: &World, args: &[&str]) -> Ran {
+fn demo(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["--provider", "demo"], args].concat())
 }
 
@@ -37,7 +37,7 @@ fn marking_extension(world: &World, name: &str, events: &str, mode: &str) -> Pat
 }
 
 /// Runs the demo model with a script of turns.
-fn scripted(world: &World, turns: &[&str], args: &[&str]) -> Ran {
+fn scripted(world: &World, turns: &[&str], args: &[&str]) -> RunOutput {
     let script = script(world, turns);
     demo(world, &[&["--script", text(&script)], args].concat())
 }

@@ -8,7 +8,7 @@ use zot_host::extension::PermissionReport;
 use zot_process::Support;
 use zot_protocol::Manifest;
 
-use crate::support::{Ran, World, skipped, text};
+use crate::support::{RunOutput, World, skipped, text};
 
 const HELLO: &str = r#"echo '{"type":"hello","name":"x"}'"#;
 const READY: &str = r#"echo '{"type":"ready"}'"#;
@@ -195,7 +195,7 @@ fn doctor_diagnoses_each_kind_of_fault() {
     insta::assert_snapshot!(filtered(&world, &ran.out));
 }
 
-fn json_of(ran: &Ran) -> Value {
+fn json_of(ran: &RunOutput) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 

@@ -12,7 +12,7 @@ use std::{
 use rustix::process::Signal;
 use zot_process::{LogFile, LogLimits};
 
-use crate::support::{Ran, World, package, process};
+use crate::support::{RunOutput, World, package, process};
 
 /// Longer than any step takes, unless zot hangs.
 const HANG: Duration = Duration::from_secs(60);
@@ -155,7 +155,7 @@ fn follow_exits_quietly_when_its_pipe_is_closed() {
     stdout.read_line(&mut line).expect("failed to read a line");
     // No more lines are written, so zot must notice the closed pipe by itself.
     drop(stdout);
-    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
@@ -169,7 +169,7 @@ fn logs_exits_quietly_when_piped_into_head() {
         .args(["-c", script])
         .output()
         .expect("failed to start bash");
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     assert_eq!((&*ran.out, &*ran.err), ("line 1\n0\n", ""));
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Ran, World, has, text};
+use crate::support::{RunOutput, World, has, text};
 
 /// Builds `zot-conform` from this workspace and returns its path.
 fn conform() -> &'static Path {
@@ -49,7 +49,7 @@ fn assert_works(world: &World, dir: &Path) {
         .output()
         .expect("failed to start zot-conform");
     drop(one);
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
     let all = report["outcomes"].as_array().expect("missing `outcomes`");
     let passed = all.iter().filter(|it| it["verdict"] == "pass").count();
@@ -224,7 +224,7 @@ fn a_missing_runtime_is_reported() {
         .env("PATH", "")
         .output()
         .expect("failed to start zot");
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(
         ran.err.contains("! `jq` is not on your PATH"),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use zot_host::extension::discover;
 
 use crate::{
-    support::{Ran, World, memory, text, wait_until},
+    support::{RunOutput, World, memory, text, wait_until},
     tui::screen::Screen,
 };
 
@@ -45,7 +45,7 @@ fn script(path: &Path, text: &str) {
         .expect("failed to set permissions");
 }
 
-fn hello(world: &World) -> Ran {
+fn hello(world: &World) -> RunOutput {
     let ran = world.zot(&["--provider", "demo", "-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     ran
@@ -111,7 +111,7 @@ fn a_project_cannot_add_programs_to_path() {
     let path = std::env::var("PATH").expect("PATH is not set");
     let mut command = world.zot_command(&["--provider", "demo", "-p", "hello"]);
     command.env("PATH", format!("{}/bin:{path}", world.work().display()));
-    let said = Ran::of(command.output().expect("failed to start zot"));
+    let said = RunOutput::of(command.output().expect("failed to start zot"));
     assert!(!ran.exists(), "{said:#?}");
     assert!(said.err.contains("`tool` is in none of"), "{said:#?}");
 

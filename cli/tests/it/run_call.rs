@@ -11,7 +11,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, process, terminal, text, wait_until};
+use crate::support::{RunOutput, World, process, terminal, text, wait_until};
 
 /// Writes an extension whose commands and tools cover every kind of answer.
 fn kit(dir: &Path) -> PathBuf {
@@ -28,16 +28,16 @@ fn world() -> World {
     world
 }
 
-fn run(world: &World, args: &[&str]) -> Ran {
+fn run(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["ext", "run", "kit"], args].concat())
 }
 
-fn call(world: &World, args: &[&str]) -> Ran {
+fn call(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["ext", "call", "kit"], args].concat())
 }
 
 /// stderr without the notification that the extension sends at the start of every session.
-fn notices(ran: &Ran) -> String {
+fn notices(ran: &RunOutput) -> String {
     ran.err.replace("[kit] a session began\n", "")
 }
 
@@ -139,7 +139,7 @@ fn arguments_can_come_from_stdin() {
     let mut stdin = child.stdin.take().expect("should be piped");
     stdin.write_all(b"{\"a\": 1}").expect("failed to write");
     drop(stdin);
-    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!(ran.out, "{\"a\":1}\n");
     for (wrong, why) in [("{", "are not JSON"), ("[]", "but no object")] {
         let ran = call(&world, &["echo", wrong]);
@@ -283,7 +283,7 @@ fn ctrl_c_cancels_the_call_and_leaves_no_process() {
         log().contains("slow in process")
     });
     process::signal(&child, Signal::INT);
-    let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
     let log = log();
     assert!(log.lines().any(|line| line == "cancelled"), "{log}");

@@ -143,8 +143,8 @@ impl World {
         command
     }
 
-    pub(crate) fn zot(&self, args: &[&str]) -> Ran {
-        Ran::of(
+    pub(crate) fn zot(&self, args: &[&str]) -> RunOutput {
+        RunOutput::of(
             self.zot_command(args)
                 .output()
                 .expect("failed to start zot"),
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Runs `zot ext …`, which must succeed.
-    pub(crate) fn ext(&self, args: &[&str]) -> Ran {
+    pub(crate) fn ext(&self, args: &[&str]) -> RunOutput {
         let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
         let ran = self.zot(&args);
         assert_eq!(ran.code, Some(0), "{args:?}\n{ran:#?}");
@@ -188,13 +188,13 @@ impl World {
 
 /// The exit code and output of a program.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Ran {
+impl RunOutput {
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),

@@ -3,14 +3,14 @@
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, process::Stdio};
 
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     model::{Model, Reply},
 };
 
 const KEY: &str = "sk-mine-77aa10";
 
 /// Runs `zot auth set` with a key on stdin.
-fn set(world: &World, args: &[&str], key: &str) -> Ran {
+fn set(world: &World, args: &[&str], key: &str) -> RunOutput {
     let mut child = world
         .zot_command(&[&["auth", "set"], args].concat())
         .stdin(Stdio::piped())
@@ -24,7 +24,7 @@ fn set(world: &World, args: &[&str], key: &str) -> Ran {
         .take()
         .expect("should be piped")
         .write_all(key.as_bytes());
-    Ran::of(child.wait_with_output().expect("failed to wait"))
+    RunOutput::of(child.wait_with_output().expect("failed to wait"))
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn a_key_is_checked_stored_used_and_removed() {
         (Some(0), "kept the key of openai\n"),
         "{ran:#?}"
     );
-    assert_eq!(model.asked().len(), 1, "the key is checked exactly once");
-    assert!(model.asked()[0].head.contains(KEY));
+    assert_eq!(model.requests().len(), 1, "the key is checked exactly once");
+    assert!(model.requests()[0].head.contains(KEY));
     let file = world.path("zot/auth.json");
     let mode = fs::metadata(&file)
         .expect("not stored")
@@ -56,7 +56,7 @@ fn a_key_is_checked_stored_used_and_removed() {
     // Without `--provider`, zot uses the provider that has a key.
     let ran = world.zot(&["--base-url", &url, "--model", "small", "-p", "hello"]);
     assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");
-    assert!(model.asked()[1].head.contains(KEY));
+    assert!(model.requests()[1].head.contains(KEY));
 
     let ran = world.zot(&["auth", "remove", "openai"]);
     assert_eq!(
@@ -87,7 +87,7 @@ fn a_rejected_key_is_not_stored() {
     assert!(!world.path("zot/auth.json").exists());
     let ran = set(&world, &["openai", "--no-check"], KEY);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert_eq!(model.asked().len(), 1, "--no-check made a request");
+    assert_eq!(model.requests().len(), 1, "--no-check made a request");
 }
 
 #[test]

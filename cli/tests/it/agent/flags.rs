@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::{demo, marking_extension};
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     model::{Model, Reply},
     text,
 };
 
 /// Sends one prompt to a fake model, and returns the output and the request body.
-fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
+fn request_with(world: &World, args: &[&str]) -> (RunOutput, Value) {
     let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -22,7 +22,7 @@ fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
         (Some(0), "yes\n"),
         "{args:?}: {ran:#?}"
     );
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!(asked.len(), 1);
     (ran, asked[0].body.clone())
 }
@@ -53,16 +53,16 @@ fn flags_select_the_tools_offered_to_the_model() {
     let world = World::new();
     let dir = marking_extension(&world, "a", "", "mark");
     let ext = ["-e", text(&dir)];
-    let (_, body) = asked(&world, &ext);
+    let (_, body) = request_with(&world, &ext);
     assert_eq!(
         tools(&body),
         ["read", "write", "edit", "bash", "skill", "say-a"]
     );
-    let (_, body) = asked(&world, &[&ext[..], &["--no-tools"]].concat());
+    let (_, body) = request_with(&world, &[&ext[..], &["--no-tools"]].concat());
     assert_eq!(tools(&body), [""; 0]);
-    let (_, body) = asked(&world, &[&ext[..], &["--tools", "bash, say-a"]].concat());
+    let (_, body) = request_with(&world, &[&ext[..], &["--tools", "bash, say-a"]].concat());
     assert_eq!(tools(&body), ["bash", "say-a"]);
-    let (ran, body) = asked(&world, &["--tools", "bash,nosuch"]);
+    let (ran, body) = request_with(&world, &["--tools", "bash,nosuch"]);
     assert_eq!(tools(&body), ["bash"]);
     assert!(ran.err.contains("there is no tool `nosuch`"), "{}", ran.err);
 }
@@ -90,7 +90,7 @@ fn flags_change_the_system_prompt() {
     fs::create_dir_all(world.work().join("sub")).expect("failed to create directory");
     fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("failed to write");
     fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("failed to write");
-    let (_, body) = asked(&world, &["--cwd", "sub"]);
+    let (_, body) = request_with(&world, &["--cwd", "sub"]);
     let told = system(&body);
     assert!(told.starts_with("You are zot"), "{told}");
     let places = ["Use tabs.", "Use spaces."].map(|part| told.find(part));
@@ -101,7 +101,7 @@ fn flags_change_the_system_prompt() {
     assert!(told.contains("/work/sub. Today is 2"), "{told}");
     assert!(told.contains("write-zot-extension"), "{told}");
 
-    let (_, body) = asked(&world, &["--no-context-files", "--no-skill"]);
+    let (_, body) = request_with(&world, &["--no-context-files", "--no-skill"]);
     let told = system(&body);
     assert!(
         !told.contains("Use tabs.") && !told.contains("write-zot-extension"),
@@ -116,7 +116,7 @@ fn flags_change_the_system_prompt() {
         "--append-system-prompt",
         "Be kind.",
     ];
-    let (_, body) = asked(&world, &given);
+    let (_, body) = request_with(&world, &given);
     let told = system(&body);
     assert!(
         told.starts_with("You are a test.") && told.ends_with("Be brief.\n\nBe kind."),
@@ -135,9 +135,9 @@ fn with_skills_offers_project_and_user_skills() {
         let body = format!("---\nname: {name}\ndescription: about {name}\n---\nDo it so.\n");
         fs::write(place.join("SKILL.md"), body).expect("failed to write");
     }
-    let (_, body) = asked(&world, &[]);
+    let (_, body) = request_with(&world, &[]);
     assert!(!system(&body).contains("about own"));
-    let (_, body) = asked(&world, &["--with-skills"]);
+    let (_, body) = request_with(&world, &["--with-skills"]);
     let told = system(&body);
     assert!(
         told.contains("- own: about own") && told.contains("- mine: about mine"),
@@ -160,7 +160,7 @@ fn flags_override_the_configuration() {
     )
     .expect("failed to write");
     assert!(world.zot(&["-p", "hello"]).out.contains("demo model"));
-    let (_, body) = asked(&world, &[]);
+    let (_, body) = request_with(&world, &[]);
     assert_eq!(body["model"], "small");
 }
 

@@ -71,7 +71,7 @@ fn continue_after_kill_has_everything_that_was_shown() {
 
         let ran = world.zot(&[&flags, &["--continue", "-p", "more"][..]].concat());
         assert_eq!(ran.code, Some(0), "round {round}: {ran:#?}");
-        let asked = model.asked();
+        let asked = model.requests();
         let sent = asked
             .iter()
             .rev()

@@ -4,7 +4,7 @@ use std::{fs, io::Write, process::Stdio};
 
 use super::demo;
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     model::{Model, Reply},
     text,
 };
@@ -47,9 +47,9 @@ fn stdin_is_appended_to_the_prompt() {
         .unwrap()
         .write_all("the diff\n".as_bytes())
         .unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
+    let ran = RunOutput::of(child.wait_with_output().unwrap());
     assert_eq!((ran.code, &*ran.out), (Some(0), "ok\n"), "{ran:?}");
-    let asked = &model.asked()[0].body;
+    let asked = &model.requests()[0].body;
     let messages = asked["messages"].as_array().unwrap();
     assert_eq!(messages.last().unwrap()["content"], "explain\n\nthe diff");
 }
@@ -132,7 +132,7 @@ fn zot_works_without_a_writable_home() {
         .env("ZOT_HOME", world.path("file/home"))
         .output()
         .unwrap();
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("demo model"));
     assert!(

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::files;
 use crate::{
     support::{
-        Ran, World,
+        RunOutput, World,
         model::{Model, Reply},
         text,
     },
@@ -41,7 +41,7 @@ const VARIABLES: [(&str, &str); 3] = [
     ("ZOTCORE_RPC_TOKEN", TOKEN),
 ];
 
-fn run(world: &World, args: &[&str], typed: &str) -> Ran {
+fn run(world: &World, args: &[&str], typed: &str) -> RunOutput {
     let mut child = world
         .zot_command(args)
         .envs(VARIABLES)
@@ -57,7 +57,7 @@ fn run(world: &World, args: &[&str], typed: &str) -> Ran {
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(typed.as_bytes()).expect("failed to write");
     }
-    Ran::of(child.wait_with_output().expect("failed to wait"))
+    RunOutput::of(child.wait_with_output().expect("failed to wait"))
 }
 
 /// The first frames of a driver.
@@ -69,7 +69,7 @@ fn driver_input() -> String {
     lines.map(|line| line.to_string() + "\n").concat()
 }
 
-fn assert_no_secrets(world: &World, ran: &Ran) {
+fn assert_no_secrets(world: &World, ran: &RunOutput) {
     let mut seen = false;
     for secret in [KEY, GIVEN, TOKEN] {
         for (what, said) in [("stdout", &ran.out), ("stderr", &ran.err)] {
@@ -129,7 +129,7 @@ fn secrets_are_in_no_output_file_frame_or_child() {
             assert_eq!(ran.code, Some(0), "{ran:#?}");
             assert_no_secrets(&world, &ran);
             // The key was used, and `--api-key` takes precedence.
-            let head = &model.asked()[0].head;
+            let head = &model.requests()[0].head;
             assert!(head.contains(given.unwrap_or(KEY)), "{head}");
         }
     }
@@ -153,13 +153,13 @@ fn secrets_are_never_on_the_screen() {
     }
     screen.leave();
     let out = String::from_utf8_lossy(&screen.bytes()).into_owned();
-    let ran = Ran {
+    let ran = RunOutput {
         code: Some(0),
         out,
         err: String::new(),
     };
     assert_no_secrets(&world, &ran);
-    assert!(model.asked()[0].head.contains(GIVEN));
+    assert!(model.requests()[0].head.contains(GIVEN));
 }
 
 #[test]

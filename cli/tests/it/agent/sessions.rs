@@ -19,18 +19,18 @@ fn sessions(world: &World) -> Vec<PathBuf> {
 
 /// Runs `zot … -p more` and returns the texts of all messages sent to the model but the system
 /// prompt.
-fn sent(world: &World, args: &[&str]) -> Vec<String> {
+fn messages_sent(world: &World, args: &[&str]) -> Vec<String> {
     let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    let body = model.asked()[0].body.clone();
+    let body = model.requests()[0].body.clone();
     let messages = body["messages"].as_array().expect("should be an array")[1..].iter();
-    messages.map(said).collect()
+    messages.map(message_text).collect()
 }
 
-fn said(message: &Value) -> String {
+fn message_text(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|it| it["text"].as_str()).collect(),
@@ -44,7 +44,7 @@ fn a_session_is_stored_and_continued() {
     assert_eq!(demo(&world, &["-p", "one"]).code, Some(0));
     assert_eq!(demo(&world, &["-p", "two"]).code, Some(0));
     assert_eq!(sessions(&world).len(), 2);
-    let sent = sent(&world, &["-c"]);
+    let sent = messages_sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
     // A session of another directory is not continued here.
     fs::create_dir(world.work().join("other")).expect("failed to create directory");
@@ -63,7 +63,7 @@ fn a_session_is_resumed_by_an_id_prefix() {
         .expect("invalid JSON");
     let id = head["id"].as_str().expect("missing `id`");
     demo(&world, &["-p", "two"]);
-    let sent = sent(&world, &[&format!("--resume={id}")]);
+    let sent = messages_sent(&world, &[&format!("--resume={id}")]);
     assert_eq!(sent[0], "one");
     let ran = demo(&world, &["--resume=nosuch", "-p", "x"]);
     assert_eq!(ran.code, Some(1));
@@ -75,7 +75,7 @@ fn a_session_in_a_given_file_or_not_stored() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     demo(&world, &["--session", text(&file), "-p", "one"]);
-    let sent = sent(&world, &["--session", text(&file)]);
+    let sent = messages_sent(&world, &["--session", text(&file)]);
     assert_eq!(sent[0], "one");
     assert_eq!(demo(&world, &["--no-session", "-p", "x"]).code, Some(0));
     assert!(sessions(&world).is_empty());

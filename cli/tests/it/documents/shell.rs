@@ -10,7 +10,7 @@ use std::{
 
 use super::{Block, Page, root};
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     package::{self, Repository},
     skipped,
 };
@@ -136,7 +136,7 @@ fn newest(folder: &Path) -> SystemTime {
 }
 
 /// Sets up what the pages assume: both programs, the examples, and a package named `guard`.
-fn stage(world: &World, conform: Option<&Path>) {
+fn set_up(world: &World, conform: Option<&Path>) {
     let bin = world.path("bin");
     fs::create_dir(&bin).expect("failed to create directory");
     symlink(env!("CARGO_BIN_EXE_zot"), bin.join("zot")).expect("failed to create symlink");
@@ -179,7 +179,7 @@ fn copy(from: &Path, to: &Path) {
 /// after it.
 fn run(blocks: &[Block], commands: &[&Block], conform: Option<&Path>) -> Result<(), String> {
     let world = World::new();
-    stage(&world, conform);
+    set_up(&world, conform);
     let mut script = String::from("set -euo pipefail\ntrap 'echo \"failed: $block\" >&2' ERR\n");
     for block in commands {
         let place = block.place();
@@ -198,7 +198,7 @@ fn run(blocks: &[Block], commands: &[&Block], conform: Option<&Path>) -> Result<
         .args(["-c", &format!("exec 2>&1\n{script}")])
         .output()
         .expect("failed to start bash");
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     if ran.code != Some(0) {
         return Err(ran.out);
     }

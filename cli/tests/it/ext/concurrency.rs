@@ -3,7 +3,7 @@
 use std::{fs, process::Stdio};
 
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     http::{Behaviour, Server},
     package, snapshot, wait_until,
 };
@@ -47,7 +47,7 @@ fn a_second_install_waits_and_reports_the_first_ones_pid() {
     // The lock is released when its holder dies.
     first.kill().unwrap();
     first.wait().unwrap();
-    let ran = Ran::of(second.wait_with_output().unwrap());
+    let ran = RunOutput::of(second.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(world.listed("guard")["changed"], false);
     let left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
@@ -73,7 +73,7 @@ fn failing_installs_do_not_affect_a_concurrent_one() {
             })
             .collect();
         for (index, child) in children.into_iter().enumerate() {
-            let ran = Ran::of(child.wait_with_output().unwrap());
+            let ran = RunOutput::of(child.wait_with_output().unwrap());
             let expected = i32::from(index != 5);
             assert_eq!(ran.code, Some(expected), "{ran:?}");
             assert_eq!(
@@ -109,7 +109,7 @@ fn concurrent_installs_leave_one_complete_version() {
             })
             .collect();
         for child in children {
-            let ran = Ran::of(child.wait_with_output().unwrap());
+            let ran = RunOutput::of(child.wait_with_output().unwrap());
             assert_eq!(ran.code, Some(0), "round {round}: {ran:?}");
         }
         let there = snapshot::of(&world.installed("guard"));

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Ran, World, package::Repository, terminal, text};
+use crate::support::{RunOutput, World, package::Repository, terminal, text};
 
 /// An extension that appends its version to a file in its `data_dir`, and sends its content as a
 /// notification.
@@ -31,13 +31,13 @@ sys.stdin.read()
     fs::write(dir.join("main.py"), program).expect("failed to write");
 }
 
-fn run(world: &World, more: &[&str]) -> Ran {
+fn run(world: &World, more: &[&str]) -> RunOutput {
     let ran = world.zot(&[&["--provider", "demo"], more, &["-p", "hello"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     ran
 }
 
-fn kept(world: &World) -> Vec<(String, String)> {
+fn stored_data(world: &World) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = fs::read_dir(world.path("zot/extension-data"))
         .expect("failed to read directory")
         .map(|entry| entry.expect("failed to read directory entry"))
@@ -74,7 +74,7 @@ fn extensions_with_the_same_name_do_not_share_data() {
         run(&world, &["--ext", "../b"]);
         run(&world, &["--trust-project"]);
     }
-    let kept = kept(&world);
+    let kept = stored_data(&world);
     assert_eq!(kept.len(), 4, "{kept:?}");
     assert_eq!(kept[0], ("notes".to_owned(), "i i ".to_owned()));
     let mut texts: Vec<&str> = kept[1..].iter().map(|(_, text)| &**text).collect();
@@ -109,7 +109,7 @@ fn data_of_another_extension_is_reported_with_how_to_adopt_it() {
     world.ext(&["adopt", text(&b)]);
     run(&world, &["--ext", "../b"]);
     run(&world, &["--ext", "../a"]);
-    let kept = kept(&world);
+    let kept = stored_data(&world);
     assert_eq!(kept[0], ("notes".to_owned(), "a b ".to_owned()), "{kept:?}");
     assert_eq!(kept.len(), 3, "{kept:?}");
 }
@@ -125,15 +125,18 @@ fn an_update_keeps_the_data_and_a_new_source_asks() {
     repository.commit("2");
     world.ext(&["update", "--yes"]);
     run(&world, &[]);
-    assert_eq!(kept(&world), [("notes".to_owned(), "1 2 ".to_owned())]);
+    assert_eq!(
+        stored_data(&world),
+        [("notes".to_owned(), "1 2 ".to_owned())]
+    );
 
     let (_, other) = self::repository(&world, "second", "3");
     let out = world.ext(&["install", &other, "--yes", "--force"]).out;
     assert!(out.contains("`zot ext adopt notes --global`"), "{out}");
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 2 ");
-    assert_eq!(kept(&world)[1].1, "3 ");
-    let apart = &kept(&world)[1].0;
+    assert_eq!(stored_data(&world)[0].1, "1 2 ");
+    assert_eq!(stored_data(&world)[1].1, "3 ");
+    let apart = &stored_data(&world)[1].0;
     let listed = world.listed("notes");
     assert!(
         listed["data_dir"]
@@ -153,7 +156,7 @@ fn an_update_keeps_the_data_and_a_new_source_asks() {
         "{ran:#?}"
     );
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 2 4 ");
+    assert_eq!(stored_data(&world)[0].1, "1 2 4 ");
 }
 
 #[test]
@@ -166,11 +169,11 @@ fn purge_removes_the_data_and_its_owner_record() {
     world.ext(&["remove", "notes"]);
     write(&world.path("a"), "a");
     run(&world, &["--ext", "../a"]);
-    assert_eq!(kept(&world)[0].1, "1 ");
+    assert_eq!(stored_data(&world)[0].1, "1 ");
     world.ext(&["install", &url, "--yes"]);
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 1 ");
+    assert_eq!(stored_data(&world)[0].1, "1 1 ");
     world.ext(&["remove", "notes", "--purge"]);
-    assert_eq!(kept(&world).len(), 1);
+    assert_eq!(stored_data(&world).len(), 1);
     assert!(!world.path("zot/data-owners/notes.json").exists());
 }

@@ -3,10 +3,10 @@
 
 use std::{fs, process::Command};
 
-use crate::support::{Ran, World, package, skipped, text};
+use crate::support::{RunOutput, World, package, skipped, text};
 
 /// Runs a script in a private mount namespace, so that it can mount over `$ZOT_HOME`.
-fn with_mounts(world: &World, script: &str) -> Option<Ran> {
+fn with_mounts(world: &World, script: &str) -> Option<RunOutput> {
     let is_root = rustix::process::geteuid().is_root();
     let kind = if is_root { "-m" } else { "-Urm" };
     let can = Command::new("unshare").args([kind, "true"]).output();
@@ -20,7 +20,7 @@ fn with_mounts(world: &World, script: &str) -> Option<Ran> {
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .output()
         .expect("failed to start unshare");
-    Some(Ran::of(output))
+    Some(RunOutput::of(output))
 }
 
 /// A shell function that prints the structure and content of the home.

@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     http::{Behaviour, Server},
     package::{self, Repository},
     process::signal,
@@ -34,7 +34,7 @@ fn a_signal_while_a_server_is_silent_ends_zot_at_once() {
         wait_until("zot sends a request", || !server.requests().is_empty());
         let start = Instant::now();
         signal(&child, number);
-        let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
+        let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
         // Long before the timeout for a silent server.
         assert!(
             start.elapsed() < Duration::from_secs(20),
@@ -70,7 +70,7 @@ fn ctrl_c_during_outdated_and_update_changes_nothing() {
         let child = spawn(&world, &["ext", verb]);
         wait_until("zot sends a request", || server.requests().len() == asked);
         signal(&child, Signal::INT);
-        let ran = Ran::of(child.wait_with_output().expect("failed to wait"));
+        let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
         assert_eq!(ran.code, Some(130), "{ran:?}");
         snapshot::assert_same(&before, &snapshot::of(world.root()));
     }

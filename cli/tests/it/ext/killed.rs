@@ -34,7 +34,7 @@ struct Tally {
     new: usize,
 }
 
-fn at(path: &Path) -> Option<Snapshot> {
+fn snapshot_if_exists(path: &Path) -> Option<Snapshot> {
     path.exists().then(|| snapshot::of(path))
 }
 
@@ -56,7 +56,7 @@ fn kill_everywhere(
     };
     let world = fresh();
     let target = |world: &World| world.installed("guard");
-    let old = at(&target(&world));
+    let old = snapshot_if_exists(&target(&world));
     let calls = match kill_at(&mut command_in(&world), usize::MAX) {
         Ok(Traced::Ended { calls, code: 0 }) => calls,
         Ok(other) => panic!("{name}: {other:?}"),
@@ -67,7 +67,7 @@ fn kill_everywhere(
     };
     let versions = Versions {
         old,
-        new: at(&target(&world)),
+        new: snapshot_if_exists(&target(&world)),
     };
     let mut tally = Tally::default();
     for nth in 1..=calls {
@@ -75,7 +75,7 @@ fn kill_everywhere(
         let killed = kill_at(&mut command_in(&world), nth).expect("failed to trace");
         assert_eq!(killed, Traced::Killed, "{name} at {nth} of {calls}");
         tally.points += 1;
-        let there = at(&target(&world));
+        let there = snapshot_if_exists(&target(&world));
         let is_old = there == versions.old;
         assert!(
             is_old || there == versions.new,
@@ -100,7 +100,11 @@ fn kill_everywhere(
         check(&world);
         package::write(&world.work().join("other"), "other", "1");
         world.ext(&["install", "other"]);
-        assert_eq!(at(&target(&world)), there, "{name} at {nth} of {calls}");
+        assert_eq!(
+            snapshot_if_exists(&target(&world)),
+            there,
+            "{name} at {nth} of {calls}"
+        );
         check_listing(&world);
         let mut left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
             .expect("failed to read directory")
@@ -189,7 +193,7 @@ fn a_killed_update_leaves_the_old_or_the_new_version() {
         assert!(copied.unwrap().success());
     };
     copy(&home, &kept);
-    let old = at(&target);
+    let old = snapshot_if_exists(&target);
     let staging = home.join("extensions/.staging");
     let update = || {
         let mut command = world.zot_command(&["ext", "update"]);
@@ -204,7 +208,7 @@ fn a_killed_update_leaves_the_old_or_the_new_version() {
     let start = Instant::now();
     assert!(child.wait().unwrap().success());
     let whole = start.elapsed();
-    let new = at(&target);
+    let new = snapshot_if_exists(&target);
     assert_ne!(old, new);
     let (mut before, mut within, mut after) = (0, 0, 0);
     // Kill later each time until an update completes, then start over. That hits many points in
@@ -222,7 +226,7 @@ fn a_killed_update_leaves_the_old_or_the_new_version() {
         thread::sleep(delay);
         child.kill().unwrap();
         child.wait().unwrap();
-        let there = at(&target);
+        let there = snapshot_if_exists(&target);
         assert!(there == old || there == new, "{step}: {there:#?}");
         if there == old {
             delay += whole / 60;
@@ -257,14 +261,14 @@ fn a_swap_killed_between_two_renames_is_completed() {
     let world = World::in_memory();
     source(&world, "2");
     world.ext(&["install", "guard"]);
-    let new = at(&world.installed("guard"));
+    let new = snapshot_if_exists(&world.installed("guard"));
     let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
     let lock: Value = serde_json::from_str(&lock).unwrap();
     for is_whole in [true, false] {
         let world = World::in_memory();
         source(&world, "1");
         world.ext(&["install", "guard"]);
-        let old = at(&world.installed("guard"));
+        let old = snapshot_if_exists(&world.installed("guard"));
         let staging = world.path("zot/extensions/.staging");
         fs::create_dir(&staging).unwrap();
         package::write(&staging.join("new"), "guard", "2");
@@ -275,7 +279,7 @@ fn a_swap_killed_between_two_renames_is_completed() {
         fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
         package::write(&world.work().join("other"), "other", "1");
         world.ext(&["install", "other"]);
-        let there = at(&world.installed("guard"));
+        let there = snapshot_if_exists(&world.installed("guard"));
         assert!(
             there == if is_whole { new.clone() } else { old },
             "{there:#?}"

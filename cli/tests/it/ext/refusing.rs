@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text, wait_until,
@@ -207,7 +207,7 @@ fn a_tree_of_a_million_files_is_refused() {
             .env("zot", env!("CARGO_BIN_EXE_zot"))
             .env("url", &url)
             .output();
-        let ran = Ran::of(output.expect("failed to start sh"));
+        let ran = RunOutput::of(output.expect("failed to start sh"));
         assert_eq!(ran.code, Some(1), "{url}: {ran:?}");
         assert!(
             ran.err.contains("it has more than 20000 files"),

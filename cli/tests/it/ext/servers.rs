@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     http::{Behaviour, Server},
     package::Repository,
     skipped, snapshot,
@@ -203,7 +203,7 @@ fn https_needs_a_trusted_certificate() {
     let trusting = |args: &[&str]| {
         let mut command = world.zot_command(args);
         command.env("SSL_CERT_FILE", world.path("certificate.pem"));
-        Ran::of(command.output().expect("failed to start zot"))
+        RunOutput::of(command.output().expect("failed to start zot"))
     };
     let ran = trusting(&["ext", "install", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

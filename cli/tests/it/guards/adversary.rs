@@ -198,7 +198,7 @@ impl Trial {
         let (said, status) = result(&lines);
         assert_eq!(status, "blocked", "seed {seed}: {said}");
         self.assert_nothing_ran();
-        let said = &mut self.rpc().said;
+        let said = &mut self.rpc().received;
         let leaked: Vec<Value> = said
             .drain(..)
             .filter(|it| it.to_string().contains(SECRET))

@@ -159,6 +159,6 @@ fn a_guard_can_block_a_compaction() {
         "closed for compact at step 0"
     );
     let ended = rpc.end();
-    let compacted = ended.said.iter().any(|it| it["type"] == "compact_done");
+    let compacted = ended.received.iter().any(|it| it["type"] == "compact_done");
     assert!(!compacted, "the model was called");
 }

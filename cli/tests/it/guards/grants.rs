@@ -67,7 +67,7 @@ for frame in frames():
     prompt(&mut rpc, "hello");
     let ended = rpc.end();
     let of = |name: &str| {
-        let found = ended.said.iter().find(|it| it["type"] == name);
+        let found = ended.received.iter().find(|it| it["type"] == name);
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let call = of("ext_tool_call");
@@ -78,7 +78,7 @@ for frame in frames():
     assert_eq!(call["args"]["command"], "echo called && touch forbidden");
     assert_eq!(of("ext_tool_result")["status"], "completed");
     let notes: Vec<&str> = ended
-        .said
+        .received
         .iter()
         .filter(|it| it["type"] == "ext_notify")
         .filter_map(|it| it["message"].as_str())
@@ -149,7 +149,10 @@ fn a_rewrite_without_permission_is_a_reported_failure() {
         assert_eq!(said, expected);
         assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
         let ended = rpc.end();
-        let notes = ended.said.iter().filter(|it| it["type"] == "ext_notify");
+        let notes = ended
+            .received
+            .iter()
+            .filter(|it| it["type"] == "ext_notify");
         let notes: Vec<&str> = notes.filter_map(|it| it["message"].as_str()).collect();
         assert!(notes.iter().any(|it| it.contains(lacks)), "{notes:?}");
     }

@@ -96,7 +96,7 @@ fn summaries_and_provider_errors_are_intercepted() {
     rpc.send(&json!({"id": "c", "type": "compact"}));
     rpc.until_event("done");
     let ended = rpc.end();
-    assert_no_secret(&ended.said);
+    assert_no_secret(&ended.received);
     assert!(!ended.err.contains(SECRET), "{}", ended.err);
 }
 

@@ -38,12 +38,12 @@ fn every_command_is_answered_and_every_event_is_sent() {
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let answered: BTreeSet<&str> = ended
-        .said
+        .received
         .iter()
         .filter_map(|line| line["command"].as_str())
         .collect();
     assert_eq!(answered, Command::NAMES.iter().copied().collect());
-    let told: BTreeSet<&str> = types(&ended.said)
+    let told: BTreeSet<&str> = types(&ended.received)
         .into_iter()
         .filter(|name| *name != "response")
         .collect();
@@ -146,7 +146,7 @@ fn check_compaction_and_failures(zot: &mut Rpc) {
         ["done", "compact_done"]
     );
     assert_eq!(
-        zot.said.last().expect("no such event")["summary"],
+        zot.received.last().expect("no such event")["summary"],
         "A summary."
     );
     zot.data(&json!({"id": "3b", "type": "compact"}));

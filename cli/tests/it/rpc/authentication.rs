@@ -100,8 +100,8 @@ fn anything_but_the_right_token_is_refused_and_ends_zot() {
         // stdin stays open: zot ends by itself.
         let ended = zot.ended();
         assert_eq!(ended.code, Some(1), "{shown}");
-        let [response] = &ended.said[..] else {
-            panic!("{shown}: {:?}", ended.said);
+        let [response] = &ended.received[..] else {
+            panic!("{shown}: {:?}", ended.received);
         };
         assert_eq!(response["success"], false);
         assert_eq!(
@@ -130,7 +130,7 @@ fn without_a_token_no_authentication_is_needed() {
     assert_eq!(zot.end().code, Some(0));
     // No command was sent at all.
     let ended = Rpc::spawn(&mut with_token(&world, &[])).end();
-    assert_eq!((ended.code, ended.said.len()), (Some(0), 0));
+    assert_eq!((ended.code, ended.received.len()), (Some(0), 0));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn the_token_is_in_no_output_no_file_and_no_child() {
     zot.send(&json!({"id": "m", "type": "get_messages"}));
     let ended = zot.end();
     assert_eq!(ended.code, Some(0));
-    let said: String = ended.said.iter().map(ToString::to_string).collect();
+    let said: String = ended.received.iter().map(ToString::to_string).collect();
     assert!(!said.contains(TOKEN));
     assert!(!ended.err.contains(TOKEN));
     assert!(record.is_file() && session.is_file());

@@ -112,7 +112,7 @@ fn blank_lines_crlf_a_bom_and_unknown_fields_are_accepted() {
 }
 
 /// A `prompt` command of exactly this many bytes.
-fn line_of(bytes: usize) -> Vec<u8> {
+fn prompt_line(bytes: usize) -> Vec<u8> {
     let around = r#"{"id":"p","type":"prompt","message":""}"#.len();
     let message = "x".repeat(bytes - around);
     json!({"id": "p", "type": "prompt", "message": message})
@@ -125,7 +125,7 @@ fn lines_longer_than_16_mib_are_skipped() {
     const MOST: usize = 16 * 1024 * 1024;
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
-    let mut line = line_of(MOST);
+    let mut line = prompt_line(MOST);
     assert_eq!(line.len(), MOST);
     line.push(b'\n');
     zot.raw(&line);

@@ -15,7 +15,7 @@ fn daemons(folder: &Path) -> Vec<String> {
 }
 
 /// Starts zot with an extension that has started a daemon.
-fn with_a_daemon(world: &World) -> Rpc {
+fn start_with_daemon(world: &World) -> Rpc {
     install(world, "kit");
     let mut zot = Rpc::start(world, &["--provider", "demo"]);
     call(&mut zot, "daemon", &json!({}));
@@ -40,7 +40,7 @@ fn call(zot: &mut Rpc, tool: &str, args: &Value) -> String {
 #[test]
 fn a_daemon_of_an_extension_ends_with_a_reload() {
     let world = World::new();
-    let mut zot = with_a_daemon(&world);
+    let mut zot = start_with_daemon(&world);
     for round in 0..3 {
         let id = format!("reload {round}");
         zot.data(&json!({"id": id, "type": "reload_ext"}));
@@ -54,7 +54,7 @@ fn a_daemon_of_an_extension_ends_with_a_reload() {
 #[test]
 fn a_daemon_of_a_command_ends_with_its_call_and_others_stay() {
     let world = World::new();
-    let mut zot = with_a_daemon(&world);
+    let mut zot = start_with_daemon(&world);
     let daemon = "env -i setsid -f sleep 1000 </dev/null >/dev/null 2>&1";
     // The second one also drops the resource limit that marks its process tree.
     for command in [daemon.to_owned(), format!("ulimit -R 1000000000; {daemon}")] {

@@ -27,7 +27,7 @@ pub(crate) struct Rpc {
     lines: mpsc::Receiver<Value>,
     stderr: Option<JoinHandle<String>>,
     /// Every line received so far, in order.
-    pub(crate) said: Vec<Value>,
+    pub(crate) received: Vec<Value>,
     /// Lines received but not yet returned by `until`.
     unseen: Vec<Value>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) err: String,
     /// Every line received, in order.
-    pub(crate) said: Vec<Value>,
+    pub(crate) received: Vec<Value>,
 }
 
 impl Rpc {
@@ -79,7 +79,7 @@ impl Rpc {
             child,
             lines,
             stderr: Some(stderr),
-            said: Vec::new(),
+            received: Vec::new(),
             unseen: Vec::new(),
         }
     }
@@ -110,7 +110,7 @@ impl Rpc {
     pub(crate) fn next(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(TIMEOUT) {
             Ok(line) => {
-                self.said.push(line.clone());
+                self.received.push(line.clone());
                 Some(line)
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => None,
@@ -119,7 +119,7 @@ impl Rpc {
     }
 
     fn shown(&self) -> String {
-        let lines: Vec<String> = self.said.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = self.received.iter().map(ToString::to_string).collect();
         lines.join("\n")
     }
 
@@ -200,7 +200,7 @@ impl Rpc {
         Ended {
             code: status.code(),
             err: stderr.join().expect("stderr reader panicked"),
-            said: std::mem::take(&mut self.said),
+            received: std::mem::take(&mut self.received),
         }
     }
 }

@@ -101,7 +101,7 @@ fn a_prompt_from_a_command_is_queued() {
     let user = lines.iter().find(|line| line["type"] == "user_message");
     assert_eq!(user.expect("no such event")["content"][0]["text"], text);
     let order: Vec<&Value> = zot
-        .said
+        .received
         .iter()
         .filter(|line| line["type"] == "done" || line["id"] == "prompt")
         .collect();
@@ -179,7 +179,7 @@ fn after_a_reload_the_next_turn_can_call_the_new_tool() {
 
 /// The tools that were offered in the last request.
 fn offered(model: &Model) -> Vec<String> {
-    let body = model.asked().pop().expect("no request").body;
+    let body = model.requests().pop().expect("no request").body;
     let tools = body["tools"].as_array().expect("should be an array").iter();
     let names = tools.map(|tool| {
         tool["function"]["name"]

@@ -94,8 +94,8 @@ fn sequence(seed: u64) {
     }
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "seed {seed}: {}", ended.err);
-    if let Err(wrong) = check(&asked, bad_lines, &ended.said) {
-        let said: Vec<String> = ended.said.iter().map(ToString::to_string).collect();
+    if let Err(wrong) = check(&asked, bad_lines, &ended.received) {
+        let said: Vec<String> = ended.received.iter().map(ToString::to_string).collect();
         panic!(
             "seed {seed}: {wrong}\nasked: {asked:?}\n{}",
             said.join("\n")

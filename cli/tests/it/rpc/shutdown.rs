@@ -34,7 +34,7 @@ fn running_and_queued_commands_finish_when_stdin_closes() {
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let said: Vec<&Value> = ended
-        .said
+        .received
         .iter()
         .filter(|line| {
             !line["type"]
@@ -195,21 +195,21 @@ fn a_signal_aborts_the_turn_and_ends_zot() {
     let ended = zot.ended();
     assert_eq!(ended.code, Some(128 + 15));
     let aborted = ended
-        .said
+        .received
         .iter()
         .find(|line| line["type"] == "turn_end")
         .expect("no such event");
     assert_eq!(aborted["stop"], "aborted");
     assert_eq!(
         ended
-            .said
+            .received
             .iter()
             .filter(|line| line["type"] == "done")
             .count(),
         1
     );
     let queued = ended
-        .said
+        .received
         .iter()
         .find(|line| line["id"] == "2")
         .expect("no response");

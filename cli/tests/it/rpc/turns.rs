@@ -42,7 +42,10 @@ fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
     let state = zot.data(&json!({"id": "s", "type": "get_state"}));
     assert_eq!(state["busy"], true);
     let answered = |zot: &Rpc| -> Vec<Value> {
-        let responses = zot.said.iter().filter(|line| line["type"] == "response");
+        let responses = zot
+            .received
+            .iter()
+            .filter(|line| line["type"] == "response");
         responses.map(|line| line["id"].clone()).collect()
     };
     assert_eq!(answered(&zot), ["a", "s"]);
@@ -161,7 +164,7 @@ fn an_abort_while_tools_run_sends_a_result_for_each_call() {
     // Aborting while idle has no effect.
     zot.data(&json!({"id": "b", "type": "abort"}));
     let ended = zot.end();
-    assert_eq!(ended.said.last().expect("not printed")["id"], "b");
+    assert_eq!(ended.received.last().expect("not printed")["id"], "b");
 }
 
 #[test]

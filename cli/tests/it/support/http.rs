@@ -110,9 +110,10 @@ fn serve(behaviour: &Behaviour, stream: TcpStream, seen: &Mutex<Vec<String>>) ->
                 }
                 write_all(&mut answer, &text)?;
             }
-            Behaviour::ServeTo(root, who) => {
-                let is_it = request.header("authorization") == Some(&format!("Basic {who}"));
-                if is_it {
+            Behaviour::ServeTo(root, credentials) => {
+                let is_authorised =
+                    request.header("authorization") == Some(&format!("Basic {credentials}"));
+                if is_authorised {
                     write_all(&mut answer, &backend(root, &request))?;
                 } else {
                     write_all(&mut answer, REFUSAL)?;
@@ -129,9 +130,9 @@ fn serve(behaviour: &Behaviour, stream: TcpStream, seen: &Mutex<Vec<String>>) ->
             Behaviour::StopsInAnswer => {
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: 1000\r\n\r\n001e# service=git-upload-pack\n0000";
                 write_all(&mut answer, head.as_bytes())?;
-                wait_for_ever(&mut reader);
+                wait_for_disconnect(&mut reader);
             }
-            Behaviour::Silent => wait_for_ever(&mut reader),
+            Behaviour::Silent => wait_for_disconnect(&mut reader),
         }
     }
 }
@@ -143,7 +144,7 @@ fn write_all(stream: &mut TcpStream, bytes: &[u8]) -> Option<()> {
 }
 
 /// Blocks until the client disconnects.
-fn wait_for_ever(reader: &mut impl Read) {
+fn wait_for_disconnect(reader: &mut impl Read) {
     let mut sink = [0; 64];
     while reader.read(&mut sink).is_ok_and(|count| count > 0) {}
 }

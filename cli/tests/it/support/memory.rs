@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Ran, World, text};
+use super::{RunOutput, World, text};
 
 /// Current resident memory in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
@@ -26,7 +26,7 @@ fn field(pid: u32, name: &str) -> u64 {
 
 /// Runs `zot` with a limited address space, and returns its peak resident memory in bytes. Python
 /// starts it, because a process forked from the test binary would count the test's memory too.
-pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (Ran, u64) {
+pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (RunOutput, u64) {
     const MEASURE: &str = "
 import resource, subprocess, sys
 most = int(sys.argv[1])
@@ -47,7 +47,7 @@ sys.exit(code & 0xff)
     let kib = fs::read_to_string(&report).expect("failed to read peak memory");
     fs::remove_file(report).expect("failed to remove");
     (
-        Ran::of(output),
+        RunOutput::of(output),
         kib.parse::<u64>().expect("should be a number") * 1024,
     )
 }

@@ -35,12 +35,12 @@ pub(crate) struct Model {
     port: u16,
     /// How many chunks of a `Reply::Chunks` have been sent.
     sent: Arc<AtomicUsize>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 /// A recorded request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) head: String,
     pub(crate) body: Value,
 }
@@ -49,8 +49,8 @@ impl Model {
     pub(crate) fn start(answers: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
         let port = listener.local_addr().expect("no local address").port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
         let answers = Arc::new(Mutex::new(answers));
         let sent = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&sent);
@@ -62,15 +62,19 @@ impl Model {
                 thread::spawn(move || serve(stream, &answers, &seen, &sent));
             }
         });
-        Self { port, sent, asked }
+        Self {
+            port,
+            sent,
+            requests,
+        }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("lock is poisoned").clone()
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().expect("lock is poisoned").clone()
     }
 
     pub(crate) fn sent(&self) -> usize {
@@ -100,14 +104,14 @@ pub(crate) fn piece(number: usize, bytes: usize) -> String {
 fn serve(
     stream: TcpStream,
     answers: &Mutex<Vec<Reply>>,
-    seen: &Mutex<Vec<Asked>>,
+    seen: &Mutex<Vec<RecordedRequest>>,
     sent: &AtomicUsize,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
-        let asked = request(&mut reader)?;
-        seen.lock().expect("lock is poisoned").push(asked);
+        let request = request(&mut reader)?;
+        seen.lock().expect("lock is poisoned").push(request);
         let answer = {
             let mut answers = answers.lock().expect("lock is poisoned");
             if answers.len() > 1 {
@@ -124,7 +128,7 @@ fn serve(
     }
 }
 
-fn request(reader: &mut impl BufRead) -> Option<Asked> {
+fn request(reader: &mut impl BufRead) -> Option<RecordedRequest> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -142,7 +146,7 @@ fn request(reader: &mut impl BufRead) -> Option<Asked> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(Asked { head, body })
+    Some(RecordedRequest { head, body })
 }
 
 fn send(stream: &mut TcpStream, answer: &Reply) -> Option<()> {

@@ -1,9 +1,9 @@
 //! Runs `zot` on a terminal.
 
-use super::{Ran, World};
+use super::{RunOutput, World};
 
 /// Runs `zot` on a terminal of this width, and types the answers to its questions.
-pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> Ran {
+pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> RunOutput {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/terminal.py");
     let output = world
         .command("python3")
@@ -14,7 +14,7 @@ pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) 
         .args(args)
         .output()
         .expect("failed to start python3");
-    let mut ran = Ran::of(output);
+    let mut ran = RunOutput::of(output);
     ran.out = ran.out.replace("\r\n", "\n");
     ran
 }
