@@ -30,6 +30,16 @@ for frame in frames():
         break
 "#;
 
+/// Rewrites every command into a forbidden one.
+const REWRITER: &str = r#"
+begin(intercept=["tool_call"])
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        decide(frame, modified_args={"command": "touch forbidden"})
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
 /// Writes an extension whose script starts with the helpers of `frames.py`.
 fn extension(world: &World, name: &str, manifest: &Value, script: &str) -> PathBuf {
     let dir = world.path(name);

@@ -29,14 +29,18 @@ fn numbered(count: usize) -> String {
     lines.concat()
 }
 
-/// Starts `zot ext logs guard -f` and returns its lines as they arrive.
-fn follow(world: &World) -> (Child, Receiver<String>) {
-    let mut child = world
+fn spawn_follow(world: &World) -> Child {
+    world
         .zot_command(&["ext", "logs", "guard", "-f"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("failed to start zot");
+        .expect("failed to start zot")
+}
+
+/// Starts `zot ext logs guard -f` and returns its lines as they arrive.
+fn follow(world: &World) -> (Child, Receiver<String>) {
+    let mut child = spawn_follow(world);
     let stdout = child.stdout.take().expect("should be piped");
     let (to, lines) = channel();
     thread::spawn(move || {
@@ -144,12 +148,7 @@ fn follow_continues_across_log_rotation() {
 #[test]
 fn follow_exits_quietly_when_its_pipe_is_closed() {
     let world = world("one\n");
-    let mut child = world
-        .zot_command(&["ext", "logs", "guard", "-f"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("failed to start zot");
+    let mut child = spawn_follow(&world);
     let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("failed to read a line");

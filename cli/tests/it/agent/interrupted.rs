@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, ChildStdout, Command, Stdio},
 };
 
@@ -28,6 +29,24 @@ impl Run {
             .expect("failed to start zot");
         let out = BufReader::new(child.stdout.take().expect("should be piped"));
         Self { child, out }
+    }
+
+    /// Starts a run with an extension whose model stops responding after the first text.
+    fn mid_answer(world: &World, extension: &Path) -> Self {
+        let turns = script(world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
+        let args = [
+            "--provider",
+            "demo",
+            "--script",
+            text(&turns),
+            "-e",
+            text(extension),
+            "--json",
+            "x",
+        ];
+        let mut run = Self::of(world, &args);
+        run.until("text_delta");
+        run
     }
 
     /// Reads up to the next event of this type.
@@ -105,19 +124,7 @@ fn a_second_signal_ends_zot_at_once() {
     let program = "trap '' TERM; echo '{\"type\":\"hello\",\"name\":\"stubborn\"}'; echo '{\"type\":\"ready\"}'; while :; do sleep 1000; done";
     let manifest = serde_json::json!({"name": "stubborn", "exec": "bash", "args": ["-c", program]});
     std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
-    let turns = script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
-    let args = [
-        "--provider",
-        "demo",
-        "--script",
-        text(&turns),
-        "-e",
-        text(&dir),
-        "--json",
-        "x",
-    ];
-    let mut run = Run::of(&world, &args);
-    run.until("text_delta");
+    let mut run = Run::mid_answer(&world, &dir);
     run.signal("INT");
     run.until("done");
     run.signal("INT");
@@ -132,19 +139,7 @@ fn a_second_signal_ends_zot_at_once() {
 fn extensions_end_when_zot_is_killed() {
     let world = World::new();
     let dir = marking_extension(&world, "a", "", "mark");
-    let turns = script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
-    let args = [
-        "--provider",
-        "demo",
-        "--script",
-        text(&turns),
-        "-e",
-        text(&dir),
-        "--json",
-        "x",
-    ];
-    let mut run = Run::of(&world, &args);
-    run.until("text_delta");
+    let run = Run::mid_answer(&world, &dir);
     assert!(
         !process::working_in(&dir).is_empty(),
         "the extension is not running"

@@ -4,7 +4,8 @@
 use serde_json::json;
 
 use super::{
-    GUARD, bash, drive, extension, files_starting_with, prompt, result, states, wait_until_ready,
+    GUARD, REWRITER, bash, drive, extension, files_starting_with, prompt, result, states,
+    wait_until_ready,
 };
 use crate::support::World;
 
@@ -49,16 +50,6 @@ fn no_tool_runs_once_extensions_start_shutting_down() {
         "after the end"
     );
 }
-
-/// Rewrites every command into a forbidden one.
-const REWRITER: &str = r#"
-begin(intercept=["tool_call"])
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        decide(frame, modified_args={"command": "touch forbidden"})
-    elif frame["type"] == "shutdown":
-        break
-"#;
 
 #[test]
 fn a_final_guard_sees_the_rewritten_args() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{bash, drive, extension, files_starting_with, prompt, result};
+use super::{REWRITER, bash, drive, extension, files_starting_with, prompt, result};
 use crate::support::{World, text};
 
 /// Calls bash when its command runs, and shows the result.
@@ -118,16 +118,6 @@ fn a_command_can_answer_with_a_prompt_only_with_submit_permission() {
         rpc.end();
     }
 }
-
-/// Rewrites every call.
-const REWRITER: &str = r#"
-begin(intercept=["tool_call"])
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        decide(frame, modified_args={"command": "touch forbidden"})
-    elif frame["type"] == "shutdown":
-        break
-"#;
 
 #[test]
 fn a_rewrite_without_permission_is_a_reported_failure() {
