@@ -1,4 +1,4 @@
-//! The agent from the command line.
+//! The agent run from the command line, without a terminal.
 
 mod auth;
 mod extensions;
@@ -15,35 +15,36 @@ use std::{fs, path::Path, path::PathBuf};
 
 use serde_json::json;
 
-use crate::support::{Ran, World, text};
+use crate::support::{RunOutput, World, text};
 
-/// `zot --provider demo` with these arguments.
-fn demo(world: &World, args: &[&str]) -> Ran {
+/// Runs `zot --provider demo` with these arguments.
+fn demo(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["--provider", "demo"], args].concat())
 }
 
-/// An extension that marks what it is asked about, or refuses it. It has a tool `say-NAME` and a command of its name.
-fn marking(world: &World, name: &str, events: &str, manner: &str) -> PathBuf {
+/// Writes an extension that marks or blocks the events it intercepts. It has a tool `say-NAME` and
+/// a command `NAME`.
+fn marking_extension(world: &World, name: &str, events: &str, mode: &str) -> PathBuf {
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../host/tests/fixtures/mark.py"
     );
     let dir = world.path(name);
-    fs::create_dir_all(&dir).expect("made");
-    let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, manner]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::create_dir_all(&dir).expect("failed to create directory");
+    let manifest = json!({"name": name, "exec": "python3", "args": [script, name, events, mode]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
-/// The demo with a script of turns.
-fn scripted(world: &World, turns: &[&str], args: &[&str]) -> Ran {
+/// Runs the demo model with a script of turns.
+fn scripted(world: &World, turns: &[&str], args: &[&str]) -> RunOutput {
     let script = script(world, turns);
     demo(world, &[&["--script", text(&script)], args].concat())
 }
 
 fn script(world: &World, turns: &[&str]) -> PathBuf {
     let path = world.path("turns.jsonl");
-    fs::write(&path, turns.join("\n")).expect("written");
+    fs::write(&path, turns.join("\n")).expect("failed to write");
     path
 }
 

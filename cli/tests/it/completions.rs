@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{World, package};
 
 #[test]
-fn every_shell_has_a_script() {
+fn every_supported_shell_has_a_completion_script() {
     let world = World::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = world.zot(&["completions", shell]);
@@ -15,7 +15,7 @@ fn every_shell_has_a_script() {
     assert_eq!(world.zot(&["completions", "sh"]).code, Some(2));
 }
 
-/// As bash itself asks, with the script that it was given.
+/// Completes `words` the way bash does, with the generated script.
 fn complete(world: &World, words: &str) -> String {
     let script = format!(
         r#"
@@ -31,12 +31,12 @@ fn complete(world: &World, words: &str) -> String {
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .args(["--norc", "-c", &script])
         .output()
-        .expect("bash starts");
-    String::from_utf8(output.stdout).expect("a text")
+        .expect("failed to start bash");
+    String::from_utf8(output.stdout).expect("not valid UTF-8")
 }
 
 #[test]
-fn bash_completes_the_names_that_are_installed() {
+fn bash_completes_names_of_installed_extensions() {
     let world = World::new();
     for name in ["guard", "weather", "gopher"] {
         package::write(&world.installed(name), name, "1");
@@ -50,9 +50,9 @@ fn bash_completes_the_names_that_are_installed() {
 fn bash_completes_names_logs_and_directories() {
     let world = World::new();
     package::write(&world.installed("guard"), "guard", "1");
-    fs::create_dir_all(world.path("zot/logs")).expect("made");
-    fs::write(world.path("zot/logs/ext-gone.log"), "").expect("written");
-    fs::create_dir(world.work().join("glass")).expect("made");
+    fs::create_dir_all(world.path("zot/logs")).expect("failed to create directory");
+    fs::write(world.path("zot/logs/ext-gone.log"), "").expect("failed to write");
+    fs::create_dir(world.work().join("glass")).expect("failed to create directory");
     assert_eq!(complete(&world, "zot ext logs g"), "guard\ngone\n");
     assert_eq!(complete(&world, "zot ext doctor g"), "guard\n");
     assert_eq!(complete(&world, "zot ext run g"), "guard\nglass/\n");

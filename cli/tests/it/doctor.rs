@@ -1,4 +1,4 @@
-//! `zot ext doctor`, on a home with one of each kind of broken extension.
+//! `zot ext doctor`, with one extension for each kind of fault.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -8,11 +8,11 @@ use zot_host::extension::PermissionReport;
 use zot_process::Support;
 use zot_protocol::Manifest;
 
-use crate::support::{Ran, World, skipped, text};
+use crate::support::{RunOutput, World, skipped, text};
 
 const HELLO: &str = r#"echo '{"type":"hello","name":"x"}'"#;
 const READY: &str = r#"echo '{"type":"ready"}'"#;
-/// Answers until it is told to go.
+/// Reads input until `shutdown`.
 const LISTEN: &str = "while read -r line; do case $line in *shutdown*) exit;; esac; done";
 
 fn tool(name: &str) -> String {
@@ -23,40 +23,40 @@ fn command(name: &str) -> String {
     format!(r#"echo '{{"type":"register_command","name":"{name}"}}'"#)
 }
 
-/// An extension whose manifest has these fields and whose script has these lines.
+/// Writes an extension with these manifest fields and script lines.
 fn write(dir: &Path, name: &str, fields: &Value, script: &[&str]) {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let mut manifest = json!({"name": name, "exec": "sh", "args": ["run.sh"]});
-    for (key, value) in fields.as_object().expect("fields") {
+    for (key, value) in fields.as_object().expect("should be an object") {
         manifest[key] = value.clone();
     }
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = script
         .join("\n")
         .replace("\"name\":\"x\"", &format!("\"name\":\"{name}\""));
-    fs::write(dir.join("run.sh"), script + "\n").expect("written");
+    fs::write(dir.join("run.sh"), script + "\n").expect("failed to write");
 }
 
-/// One of each kind.
-fn ward() -> World {
+/// A home with one extension for each kind of fault.
+fn faulty_extensions() -> World {
     let world = World::new();
-    add_those_that_start(&world);
-    add_those_that_do_not(&world);
-    // Of a name that is taken, and one that came with the project.
+    add_extensions_that_start(&world);
+    add_extensions_that_fail_to_start(&world);
+    // One whose name is already taken, and one from the project.
     write(&world.installed("s-shadowed"), "a-well", &json!({}), &[]);
     let project = world.work().join(".zot/extensions/t");
     write(&project, "t-project", &json!({}), &[HELLO]);
-    // Installed, and changed since.
+    // One that was modified after installation.
     let source = world.path("u-changed");
     write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
     world.ext(&["install", text(&source), "--yes"]);
     let changed = world.installed("u-changed").join("run.sh");
-    let script = fs::read_to_string(&changed).expect("a file");
-    fs::write(&changed, format!("# mine\n{script}")).expect("written");
+    let script = fs::read_to_string(&changed).expect("failed to read");
+    fs::write(&changed, format!("# mine\n{script}")).expect("failed to write");
     world
 }
 
-fn add_those_that_start(world: &World) {
+fn add_extensions_that_start(world: &World) {
     let add = |name: &str, fields: Value, script: &[&str]| {
         write(&world.installed(name), name, &fields, script);
     };
@@ -108,7 +108,7 @@ fn add_those_that_start(world: &World) {
     add("m-slow", json!({}), &["sleep 3.1", HELLO, READY, LISTEN]);
 }
 
-fn add_those_that_do_not(world: &World) {
+fn add_extensions_that_fail_to_start(world: &World) {
     let add = |name: &str, fields: Value, script: &[&str]| {
         write(&world.installed(name), name, &fields, script);
     };
@@ -144,7 +144,7 @@ fn add_those_that_do_not(world: &World) {
         json!({}),
         &[HELLO, READY, "read -r acknowledged", "exit 5"],
     );
-    // Manifests that do not hold.
+    // Invalid manifests.
     for (name, manifest) in [
         ("n-not-json", "{\"name\": "),
         ("o-no-exec", r#"{"name": "o-no-exec"}"#),
@@ -154,18 +154,18 @@ fn add_those_that_do_not(world: &World) {
         ),
         ("q-bad-name", r#"{"name": "../q", "exec": "sh"}"#),
     ] {
-        fs::create_dir_all(world.installed(name)).expect("made");
-        fs::write(world.installed(name).join("extension.json"), manifest).expect("written");
+        fs::create_dir_all(world.installed(name)).expect("failed to create directory");
+        fs::write(world.installed(name).join("extension.json"), manifest).expect("failed to write");
     }
-    fs::create_dir(world.installed("r-empty")).expect("made");
+    fs::create_dir(world.installed("r-empty")).expect("failed to create directory");
     let run = world.installed("e-not-executable").join("run.sh");
-    fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("set");
+    fs::set_permissions(run, fs::Permissions::from_mode(0o644)).expect("failed to set permissions");
 }
 
-/// Without what differs between two runs.
+/// Replaces paths and times that differ between runs.
 fn filtered(world: &World, out: &str) -> String {
     let out = out.replace(text(world.root()), "[ROOT]");
-    let times = Regex::new(r"after \d+ ms(, |$)").expect("a pattern");
+    let times = Regex::new(r"after \d+ ms(, |$)").expect("invalid regex");
     let out: Vec<String> = out
         .lines()
         .map(|line| times.replace_all(line, "after [TIME]$1").into_owned())
@@ -173,9 +173,10 @@ fn filtered(world: &World, out: &str) -> String {
     out.join("\n") + "\n"
 }
 
-fn kernel_holds() -> bool {
+fn kernel_enforces_permissions() -> bool {
     let mut manifest = Manifest::new("x", "x");
-    manifest.permissions = serde_json::from_value(json!({"net": [443]})).expect("permissions");
+    manifest.permissions =
+        serde_json::from_value(json!({"net": [443]})).expect("invalid permissions");
     let holds = !PermissionReport::of(&manifest, Support::probe()).falls_short();
     if !holds {
         skipped("no sandbox here");
@@ -184,22 +185,22 @@ fn kernel_holds() -> bool {
 }
 
 #[test]
-fn each_kind_has_its_diagnosis() {
-    if !kernel_holds() {
+fn doctor_diagnoses_each_kind_of_fault() {
+    if !kernel_enforces_permissions() {
         return;
     }
-    let world = ward();
+    let world = faulty_extensions();
     let ran = world.zot(&["ext", "doctor"]);
     assert_eq!((ran.code, &*ran.err), (Some(1), ""), "{}", ran.out);
     insta::assert_snapshot!(filtered(&world, &ran.out));
 }
 
-fn json_of(ran: &Ran) -> Value {
+fn json_of(ran: &RunOutput) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
 #[test]
-fn one_of_them_and_for_programs() {
+fn doctor_checks_a_single_extension_and_prints_json() {
     let world = World::new();
     let add = |name: &str, script: &[&str]| {
         write(&world.installed(name), name, &json!({}), script);
@@ -209,8 +210,12 @@ fn one_of_them_and_for_programs() {
     add("crashes", &["echo why >&2", "exit 3"]);
     let ran = world.ext(&["doctor", "well", "--json"]);
     let report = json_of(&ran);
-    assert_eq!(report["broken"], 0, "the broken one was not asked about");
-    let [it] = report["extensions"].as_array().expect("a list").as_slice() else {
+    assert_eq!(report["broken"], 0, "only the named extension is checked");
+    let [it] = report["extensions"]
+        .as_array()
+        .expect("should be an array")
+        .as_slice()
+    else {
         panic!("{report:#}");
     };
     assert_eq!(
@@ -239,7 +244,7 @@ fn one_of_them_and_for_programs() {
 }
 
 #[test]
-fn who_is_well_is_well_and_nobody_is_nobody() {
+fn doctor_with_no_extension_a_healthy_one_and_a_misspelled_name() {
     let world = World::new();
     let ran = world.ext(&["doctor"]);
     assert!(

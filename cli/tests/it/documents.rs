@@ -1,23 +1,17 @@
-//! What `README.md` and `docs/*.md` show works: commands run, frames validate, links lead somewhere, fields are those there are.
+//! Checks `README.md` and `docs/*.md`: commands run, frames validate, links resolve, fields exist.
 
-mod arrows;
+mod dependencies;
 mod fields;
 mod json;
 mod links;
 mod promises;
 mod shell;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-fn root() -> PathBuf {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.parent().expect("the workspace").to_owned()
-}
+use crate::support::examples::workspace as root;
 
-/// A document.
+/// A Markdown document.
 struct Page {
     /// Its path from the root: `docs/packages.md`.
     name: String,
@@ -26,16 +20,16 @@ struct Page {
 
 impl Page {
     fn read(name: &str) -> Self {
-        let text = fs::read_to_string(root().join(name)).expect("a page");
+        let text = fs::read_to_string(root().join(name)).expect("failed to read page");
         let name = name.to_owned();
         Self { name, text }
     }
 
-    /// All of them.
+    /// Reads every page.
     fn all() -> Vec<Self> {
-        let docs = fs::read_dir(root().join("docs")).expect("the folder is there");
+        let docs = fs::read_dir(root().join("docs")).expect("failed to read directory");
         let mut names: Vec<String> = docs
-            .map(|entry| entry.expect("an entry").file_name())
+            .map(|entry| entry.expect("failed to read directory entry").file_name())
             .map(|name| format!("docs/{}", name.display()))
             .filter(|name| Path::new(name).extension().is_some_and(|it| it == "md"))
             .collect();
@@ -84,7 +78,7 @@ struct Block {
 }
 
 impl Block {
-    /// Where it is, to be found by an editor.
+    /// Returns `page:line`, which editors can open.
     fn place(&self) -> String {
         format!("{}:{}", self.page, self.line)
     }

@@ -1,6 +1,8 @@
-//! `zot ext …` against real directories, repositories, servers, terminals and signals.
+//! `zot ext …` with real directories, repositories, servers, terminals and signals.
 
+mod concurrency;
 mod data;
+mod enable_disable;
 mod fetching;
 mod full_disk;
 mod interrupted;
@@ -10,6 +12,4 @@ mod listing;
 mod refusing;
 mod removing;
 mod servers;
-mod switching;
-mod together;
 mod updating;

@@ -1,4 +1,4 @@
-//! What a guard is promised, tried against extensions that try to get past it. One test for each promise of `security.md`.
+//! Each promise of `docs/security.md`, tested with extensions that try to break it.
 
 mod adversary;
 mod bypass;
@@ -15,7 +15,7 @@ use crate::{
     support::{World, text},
 };
 
-/// Refuses every call whose command says `forbidden`, and takes `sys.argv[2]` seconds for it.
+/// Blocks every call whose command contains `forbidden`, after `sys.argv[2]` seconds.
 const GUARD: &str = r#"
 delay = float(sys.argv[2]) if len(sys.argv) > 2 else 0
 begin(intercept=["tool_call"])
@@ -30,68 +30,80 @@ for frame in frames():
         break
 "#;
 
-/// An extension from a manifest and a script, which finds `frames.py` above it.
+/// Rewrites every command into a forbidden one.
+const REWRITER: &str = r#"
+begin(intercept=["tool_call"])
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        decide(frame, modified_args={"command": "touch forbidden"})
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+/// Writes an extension whose script starts with the helpers of `frames.py`.
 fn extension(world: &World, name: &str, manifest: &Value, script: &str) -> PathBuf {
     let dir = world.path(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let common = include_str!("../fixtures/frames.py");
-    fs::write(dir.join("main.py"), format!("{common}\n{script}")).expect("written");
+    fs::write(dir.join("main.py"), format!("{common}\n{script}")).expect("failed to write");
     let mut whole = json!({"name": name, "exec": "python3", "args": ["main.py", name]});
-    for (key, value) in manifest.as_object().expect("an object") {
+    for (key, value) in manifest.as_object().expect("should be an object") {
         whole[key] = value.clone();
     }
-    fs::write(dir.join("extension.json"), whole.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), whole.to_string()).expect("failed to write");
     dir
 }
 
-/// `zot rpc` with the demo model and these extensions, in this load order, all of them started.
+/// Starts `zot rpc` with the demo model and these extensions in load order, and waits for them.
 fn drive(world: &World, extensions: &[PathBuf], flags: &[&str]) -> Rpc {
     let mut all: Vec<String> = flags.iter().map(ToString::to_string).collect();
     for dir in extensions {
         all.extend(["-e".to_owned(), text(dir).to_owned()]);
     }
     let mut rpc = Rpc::demo(world, &all);
-    settled(&mut rpc, extensions.len());
+    wait_until_ready(&mut rpc, extensions.len());
     rpc
 }
 
-/// Waits until so many extensions are ready.
-fn settled(rpc: &mut Rpc, count: usize) {
+/// Waits until `count` extensions are ready.
+fn wait_until_ready(rpc: &mut Rpc, count: usize) {
     crate::support::wait_until("all extensions are ready", || {
         states(rpc) == vec!["ready"; count]
     });
 }
 
-/// How each extension fares, in load order.
+/// The state of each extension, in load order.
 fn states(rpc: &mut Rpc) -> Vec<String> {
     let data = rpc.data(&json!({"id": "states", "type": "get_extensions"}));
-    let all = data["extensions"].as_array().expect("a list");
-    let state = |it: &Value| it["state"].as_str().expect("a state").to_owned();
+    let all = data["extensions"].as_array().expect("should be an array");
+    let state = |it: &Value| it["state"].as_str().expect("missing `state`").to_owned();
     all.iter().map(state).collect()
 }
 
-/// Prompts, and gives the lines up to `done`.
+/// Sends a prompt and returns the lines up to `done`.
 fn prompt(rpc: &mut Rpc, message: &str) -> Vec<Value> {
     rpc.send(&json!({"id": "prompt", "type": "prompt", "message": message}));
     rpc.until_event("done")
 }
 
-/// The demo's prompt that calls `bash`.
+/// A prompt that makes the demo model call `bash`.
 fn bash(command: &str) -> String {
     format!("/call bash {}", json!({"command": command}))
 }
 
-/// The text of the last `tool_result`, and its status.
+/// The text and status of the last `tool_result`.
 fn result(lines: &[Value]) -> (String, String) {
     let result = lines.iter().rfind(|it| it["type"] == "tool_result");
-    let result = result.expect("a result");
+    let result = result.expect("no result");
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     (of(&result["content"][0]["text"]), of(&result["status"]))
 }
 
-/// Files in the working directory whose name begins so.
-fn left_behind(world: &World, prefix: &str) -> Vec<String> {
-    let names = fs::read_dir(world.work()).expect("a folder").flatten();
+/// The names in the working directory that start with `prefix`.
+fn files_starting_with(world: &World, prefix: &str) -> Vec<String> {
+    let names = fs::read_dir(world.work())
+        .expect("failed to read directory")
+        .flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(prefix)).collect()
 }

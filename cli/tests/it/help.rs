@@ -1,9 +1,9 @@
-//! `--help` of everything: a reviewer reads it here as a user does.
+//! `--help` of every command. Reviewers read the snapshots as users read the help.
 
 use crate::support::World;
 
 #[test]
-fn every_help_reads_well_and_has_an_example() {
+fn every_command_has_help_with_an_example() {
     let world = World::new();
     for args in [
         &["--help"][..],
@@ -44,17 +44,17 @@ fn every_help_reads_well_and_has_an_example() {
 }
 
 #[test]
-fn the_version_is_the_package_s() {
+fn version_matches_the_package_version() {
     let world = World::new();
     let ran = world.zot(&["--version"]);
     assert_eq!(ran.out, format!("zot {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn a_wrong_call_is_a_usage_error() {
+fn invalid_arguments_are_a_usage_error() {
     let world = World::new();
     for args in [
-        // Nobody is there to talk to.
+        // The interactive mode needs a terminal.
         &[][..],
         &["ext"],
         &["ext", "install"],

@@ -9,18 +9,18 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use zot_process::{LogFile, LogLimits};
 
-use crate::support::{Ran, World, package};
+use crate::support::{RunOutput, World, package, process};
 
-/// Only a hang takes as long.
+/// Longer than any step takes, unless zot hangs.
 const HANG: Duration = Duration::from_secs(60);
 
 fn world(log: &str) -> World {
     let world = World::new();
-    fs::create_dir_all(world.path("zot/logs")).expect("made");
-    fs::write(world.path("zot/logs/ext-guard.log"), log).expect("written");
+    fs::create_dir_all(world.path("zot/logs")).expect("failed to create directory");
+    fs::write(world.path("zot/logs/ext-guard.log"), log).expect("failed to write");
     world
 }
 
@@ -29,19 +29,23 @@ fn numbered(count: usize) -> String {
     lines.concat()
 }
 
-/// `zot ext logs guard -f`, and its lines as they come.
-fn follow(world: &World) -> (Child, Receiver<String>) {
-    let mut child = world
+fn spawn_follow(world: &World) -> Child {
+    world
         .zot_command(&["ext", "logs", "guard", "-f"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let stdout = child.stdout.take().expect("piped");
+        .expect("failed to start zot")
+}
+
+/// Starts `zot ext logs guard -f` and returns its lines as they arrive.
+fn follow(world: &World) -> (Child, Receiver<String>) {
+    let mut child = spawn_follow(world);
+    let stdout = child.stdout.take().expect("should be piped");
     let (to, lines) = channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines() {
-            if to.send(line.expect("a text")).is_err() {
+            if to.send(line.expect("not valid UTF-8")).is_err() {
                 return;
             }
         }
@@ -49,13 +53,8 @@ fn follow(world: &World) -> (Child, Receiver<String>) {
     (child, lines)
 }
 
-fn interrupt(child: &Child) {
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
-    kill_process(pid, Signal::INT).expect("signalled");
-}
-
 #[test]
-fn the_last_lines_without_what_controls_a_terminal() {
+fn logs_shows_the_last_lines_without_control_characters() {
     let lines = numbered(150);
     let world = world(&format!(
         "{lines}\x1b]0;owned\x07\x1b[31mred\x1b[0m\tand\u{9b}2J more\n"
@@ -71,19 +70,19 @@ fn the_last_lines_without_what_controls_a_terminal() {
     let ran = world.ext(&["logs", "guard", "-n", "1"]);
     assert_eq!(ran.out, "red\tand more\n");
     assert_eq!(world.ext(&["logs", "guard", "-n", "0"]).out, "");
-    fs::write(world.path("zot/logs/ext-guard.log.1"), "older\n").expect("written");
+    fs::write(world.path("zot/logs/ext-guard.log.1"), "older\n").expect("failed to write");
     let ran = world.ext(&["logs", "guard", "-n", "152"]);
     assert!(ran.out.starts_with("older\nline 1\n"), "{}", ran.out);
 }
 
 #[test]
-fn which_logs_there_are() {
+fn logs_of_missing_and_misspelled_extensions() {
     let world = world("said\n");
     package::write(&world.installed("weather"), "weather", "1");
     assert_eq!(
         world.ext(&["logs", "guard"]).out,
         "said\n",
-        "not installed, and has a log"
+        "an uninstalled extension's log is shown"
     );
     let ran = world.ext(&["logs", "weather"]);
     assert_eq!(ran.out, "");
@@ -100,14 +99,17 @@ fn which_logs_there_are() {
 }
 
 #[test]
-fn it_follows_across_rotations() {
+fn follow_continues_across_log_rotation() {
     let world = world("begins\n");
     let (mut child, lines) = follow(&world);
-    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "begins");
+    assert_eq!(
+        lines.recv_timeout(HANG).expect("failed to read a line"),
+        "begins"
+    );
     let mut limits = LogLimits::default();
     limits.file = 64 << 10;
     limits.burst = u64::MAX / 2;
-    // Two hosts that share the log, as two terminals do.
+    // Two hosts that share one log, like zot in two terminals.
     let path = world.path("zot/logs/ext-guard.log");
     let writers = ["a", "b"].map(|name| (name, LogFile::new(&path, &limits)));
     let mut rotations = 0;
@@ -129,40 +131,35 @@ fn it_follows_across_rotations() {
         rotations += usize::from(inode(&path).ok() != before);
         for (name, _) in &writers {
             for line in 0..200 {
-                let seen = lines.recv_timeout(HANG).expect("a line");
+                let seen = lines.recv_timeout(HANG).expect("failed to read a line");
                 let wanted = format!("{name} {round} {line} ");
                 assert!(seen.starts_with(&wanted), "{wanted}, not {seen}");
             }
         }
     }
     assert!(rotations > 5, "{rotations}");
-    interrupt(&child);
+    process::signal(&child, Signal::INT);
     assert!(
-        child.wait().expect("it ends").success(),
-        "Ctrl-C is how it ends"
+        child.wait().expect("failed to wait").success(),
+        "Ctrl-C is the normal way to stop it"
     );
 }
 
 #[test]
-fn it_ends_quietly_when_its_reader_goes_away() {
+fn follow_exits_quietly_when_its_pipe_is_closed() {
     let world = world("one\n");
-    let mut child = world
-        .zot_command(&["ext", "logs", "guard", "-f"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("zot starts");
-    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut child = spawn_follow(&world);
+    let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
     let mut line = String::new();
-    stdout.read_line(&mut line).expect("a line");
-    // Nothing is written any more: it must see by itself that nobody listens.
+    stdout.read_line(&mut line).expect("failed to read a line");
+    // No more lines are written, so zot must notice the closed pipe by itself.
     drop(stdout);
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
 #[test]
-fn head_has_what_it_wanted() {
+fn logs_exits_quietly_when_piped_into_head() {
     let world = world(&numbered(100_000));
     let script = r#""$zot" ext logs guard -n 100000 | head -n 1; echo "${PIPESTATUS[0]}""#;
     let output = world
@@ -170,22 +167,25 @@ fn head_has_what_it_wanted() {
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .args(["-c", script])
         .output()
-        .expect("bash starts");
-    let ran = Ran::of(output);
+        .expect("failed to start bash");
+    let ran = RunOutput::of(output);
     assert_eq!((&*ran.out, &*ran.err), ("line 1\n0\n", ""));
 }
 
 #[test]
-fn a_log_that_is_not_there_yet_is_waited_for() {
+fn follow_waits_for_a_missing_log_to_appear() {
     let world = World::new();
     package::write(&world.installed("guard"), "guard", "1");
     let (mut child, lines) = follow(&world);
-    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut stderr = BufReader::new(child.stderr.take().expect("should be piped"));
     let mut said = String::new();
-    stderr.read_line(&mut said).expect("a line");
+    stderr.read_line(&mut said).expect("failed to read a line");
     assert!(said.ends_with("; waiting for output\n"), "{said}");
     LogFile::new(world.path("zot/logs/ext-guard.log"), &LogLimits::default()).note("begins");
-    assert_eq!(lines.recv_timeout(HANG).expect("a line"), "[zot] begins");
-    interrupt(&child);
-    assert!(child.wait().expect("it ends").success());
+    assert_eq!(
+        lines.recv_timeout(HANG).expect("failed to read a line"),
+        "[zot] begins"
+    );
+    process::signal(&child, Signal::INT);
+    assert!(child.wait().expect("failed to wait").success());
 }

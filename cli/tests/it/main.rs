@@ -1,4 +1,4 @@
-//! The binary `zot`, as a user runs it.
+//! Integration tests: run the `zot` binary as a user does.
 
 mod agent;
 mod completions;
@@ -16,21 +16,3 @@ mod run_call;
 mod schema;
 mod support;
 mod tui;
-
-use std::process::{Command, Output};
-
-/// `zot` with these arguments.
-fn zot(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_zot"))
-        .args(args)
-        .output()
-        .expect("zot starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("a text")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("a text")
-}

@@ -10,7 +10,7 @@ fn every_command_has_a_manual_page() {
     let folder = world.path("man");
     let ran = world.zot(&["man", text(&folder)]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let page = |name: &str| fs::read_to_string(folder.join(name)).expect("a page");
+    let page = |name: &str| fs::read_to_string(folder.join(name)).expect("failed to read page");
     let main = page("zot.1");
     assert!(main.contains("\n.TH zot 1"), "{main}");
     assert!(main.contains("coding agent"), "{main}");
@@ -27,13 +27,13 @@ fn every_command_has_a_manual_page() {
             "{name}"
         );
     }
-    // It is no command that people look for.
+    // The command itself is hidden.
     assert!(!folder.join("zot-man.1").exists());
     let help = world.zot(&["--help"]).out;
     assert!(!help.contains("\n  man "), "{help}");
 
     let file = world.path("file");
-    fs::write(&file, "").expect("written");
+    fs::write(&file, "").expect("failed to write");
     let ran = world.zot(&["man", text(&file)]);
     assert_eq!(ran.code, Some(1));
     assert!(

@@ -1,4 +1,4 @@
-//! `zot ext new`: what it makes runs, and conforms, in every language.
+//! `zot ext new`: the generated extension runs and conforms, in every language.
 
 use std::{
     fs,
@@ -9,9 +9,9 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Ran, World, has, text};
+use crate::support::{RunOutput, World, has, text};
 
-/// The workspace's own, made of this very source.
+/// Builds `zot-conform` from this workspace and returns its path.
 fn conform() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -22,13 +22,13 @@ fn conform() -> &'static Path {
             cargo.arg("--release");
         }
         let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-        assert!(built.expect("cargo starts").success());
+        assert!(built.expect("failed to start cargo").success());
         zot.with_file_name("zot-conform")
     })
 }
 
-/// A new extension, made in the directory that the user works in.
-fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
+/// Creates a new extension in the working directory.
+fn create(world: &World, name: &str, args: &[&str]) -> PathBuf {
     let ran = world.ext(&[&["new", name], args].concat());
     assert!(ran.out.contains(&format!("\n  cd {name}\n")), "{}", ran.out);
     assert!(ran.out.contains("\n  zot-conform .\n"), "{}", ran.out);
@@ -36,9 +36,10 @@ fn made(world: &World, name: &str, args: &[&str]) -> PathBuf {
     world.work().join(name)
 }
 
-/// Every MUST and every SHOULD, and the transcript, and what the README says to try.
-fn works(world: &World, dir: &Path) {
-    // One after the other, and with patience: what is tried here is the extension, not a busy machine.
+/// Checks that the extension passes every conformance check and its transcript, and that the
+/// commands from its README work.
+fn assert_works(world: &World, dir: &Path) {
+    // One at a time and with long timeouts, so that a busy machine does not fail the extension.
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = world
@@ -46,15 +47,15 @@ fn works(world: &World, dir: &Path) {
         .args([text(dir), "--profile", "full", "--report", "json"])
         .args(["--timeout-scale", "3"])
         .output()
-        .expect("zot-conform starts");
+        .expect("failed to start zot-conform");
     drop(one);
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
-    let all = report["outcomes"].as_array().expect("outcomes");
+    let all = report["outcomes"].as_array().expect("missing `outcomes`");
     let passed = all.iter().filter(|it| it["verdict"] == "pass").count();
     assert!(passed >= 48, "{passed} of {}", all.len());
     for check in all {
-        let verdict = check["verdict"].as_str().expect("a verdict");
+        let verdict = check["verdict"].as_str().expect("missing `verdict`");
         assert!(matches!(verdict, "pass" | "not_applicable"), "{check:#}");
     }
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -64,12 +65,12 @@ fn works(world: &World, dir: &Path) {
             .as_str()
             .is_some_and(|id| id.starts_with("transcript/"))
     };
-    assert_eq!(all.iter().filter(played).count(), 1, "its transcript");
+    assert_eq!(all.iter().filter(played).count(), 1, "transcript checks");
 
     let name = dir
         .file_name()
         .and_then(|name| name.to_str())
-        .expect("a name");
+        .expect("no name");
     let ran = world.ext(&["run", text(dir), name, "Ada"]);
     assert_eq!(ran.out, "Hello, Ada.\n");
     let tool = format!("{}_words", name.replace('-', "_"));
@@ -83,7 +84,7 @@ fn works(world: &World, dir: &Path) {
 fn python() {
     if has("python3") {
         let world = World::new();
-        works(&world, &made(&world, "in-python", &["--lang", "python"]));
+        assert_works(&world, &create(&world, "in-python", &["--lang", "python"]));
     }
 }
 
@@ -91,9 +92,9 @@ fn python() {
 fn typescript() {
     if has("node") {
         let world = World::new();
-        works(
+        assert_works(
             &world,
-            &made(&world, "in-typescript", &["--lang", "typescript"]),
+            &create(&world, "in-typescript", &["--lang", "typescript"]),
         );
     }
 }
@@ -102,7 +103,7 @@ fn typescript() {
 fn bash() {
     if has("bash") && has("jq") {
         let world = World::new();
-        works(&world, &made(&world, "in-bash", &["--lang", "bash"]));
+        assert_works(&world, &create(&world, "in-bash", &["--lang", "bash"]));
     }
 }
 
@@ -110,10 +111,10 @@ fn bash() {
 fn rust() {
     let world = World::new();
     let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk");
-    let dir = made(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
-    // The versions that are at hand, so that no network is needed.
+    let dir = create(&world, "in-rust", &["--lang", "rust", "--sdk", sdk]);
+    // Use the workspace's dependency versions, so that no network is needed.
     let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
-    fs::copy(lock, dir.join("Cargo.lock")).expect("copied");
+    fs::copy(lock, dir.join("Cargo.lock")).expect("failed to copy");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-rust");
     for args in [
         &["install", "--path", ".", "--root", ".", "--debug"][..],
@@ -125,29 +126,30 @@ fn rust() {
             .arg(&target)
             .current_dir(&dir)
             .output()
-            .expect("cargo starts");
+            .expect("failed to start cargo");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{args:?}: {said}");
     }
-    works(&world, &dir);
+    assert_works(&world, &dir);
 }
 
-/// What is shipped compiled is what the compiler makes of what is shipped beside it.
+/// The shipped JavaScript is exactly what compiling the shipped TypeScript produces.
 #[test]
-fn the_javascript_is_the_typescript() {
+fn shipped_javascript_matches_the_typescript() {
     if !has("node") || !has("npm") {
         return;
     }
     let world = World::new();
-    let dir = made(&world, "compiled", &["--lang", "typescript"]);
-    let shipped = |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("a file");
+    let dir = create(&world, "compiled", &["--lang", "typescript"]);
+    let shipped =
+        |name: &str| fs::read_to_string(dir.join("dist").join(name)).expect("failed to read");
     let before = ["main.js", "wire.js"].map(shipped);
     for args in [
         &["install", "--no-audit", "--no-fund"][..],
         &["run", "build"],
     ] {
         let built = Command::new("npm").args(args).current_dir(&dir).output();
-        let built = built.expect("npm starts");
+        let built = built.expect("failed to start npm");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "npm {args:?}: {said}");
     }
@@ -155,9 +157,9 @@ fn the_javascript_is_the_typescript() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_and_nothing_is_written() {
+fn invalid_arguments_are_refused_and_nothing_is_written() {
     let world = World::new();
-    fs::create_dir(world.work().join("there")).expect("made");
+    fs::create_dir(world.work().join("there")).expect("failed to create directory");
     for (args, why) in [
         (&["there", "--lang", "bash"][..], "already exists"),
         (&["../x", "--lang", "bash"], "is not a valid extension name"),
@@ -189,11 +191,12 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn without_the_sdk_rust_names_a_version_and_says_so() {
+fn rust_without_sdk_path_depends_on_a_published_version() {
     let world = World::new();
     let ran = world.ext(&["new", "published", "--lang", "rust"]);
     assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
-    let manifest = fs::read_to_string(world.work().join("published/Cargo.toml")).expect("a file");
+    let manifest =
+        fs::read_to_string(world.work().join("published/Cargo.toml")).expect("failed to read");
     let version = env!("CARGO_PKG_VERSION");
     assert!(
         manifest.contains(&format!("zot-sdk = \"{version}\"")),
@@ -202,14 +205,14 @@ fn without_the_sdk_rust_names_a_version_and_says_so() {
 }
 
 #[test]
-fn what_is_missing_on_the_machine_is_said() {
+fn a_missing_runtime_is_reported() {
     let world = World::new();
     let output = world
         .zot_command(&["ext", "new", "x", "--lang", "bash"])
         .env("PATH", "")
         .output()
-        .expect("zot starts");
-    let ran = Ran::of(output);
+        .expect("failed to start zot");
+    let ran = RunOutput::of(output);
     assert_eq!(ran.code, Some(0));
     assert!(
         ran.err

@@ -1,4 +1,4 @@
-//! What a repository that means harm gains by being the working directory: nothing.
+//! A malicious repository gains nothing by being the working directory.
 
 use std::{
     fs::{self, File},
@@ -11,53 +11,55 @@ use serde_json::{Value, json};
 use zot_host::extension::discover;
 
 use crate::{
-    support::{Ran, World, memory, text, wait_until},
+    support::{RunOutput, World, memory, text, wait_until},
     tui::screen::Screen,
 };
 
-/// What zot may take of memory here; a build for debugging takes more than one for use.
+/// Maximum memory of zot. A debug build needs more than a release build.
 const MEMORY: u64 = 128 << 20;
-/// What it may address, so that a failure does not take the machine along.
+/// Limit of its address space, so that a failure does not take down the machine.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-/// An extension of the project, with a manifest and nothing else.
+/// Creates a project extension that has only a manifest.
 fn extension(world: &World, name: &str, manifest: &Value) -> std::path::PathBuf {
     let dir = world.work().join(".zot/extensions").join(name);
-    fs::create_dir_all(&dir).expect("made");
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::create_dir_all(&dir).expect("failed to create directory");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     dir
 }
 
-/// The user agrees to an extension as it is.
+/// Marks the current state of an extension as trusted.
 fn trust(world: &World, dir: &Path) {
-    let digest = discover::digest(dir).expect("a digest");
-    let real = dir.canonicalize().expect("there");
+    let digest = discover::digest(dir).expect("failed to compute digest");
+    let real = dir.canonicalize().expect("failed to canonicalize");
     let config = json!({"trusted": {text(&real): {"digest": digest, "allowed": true}}});
-    fs::create_dir_all(world.path("zot")).expect("made");
-    fs::write(world.path("zot/config.json"), config.to_string()).expect("written");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    fs::write(world.path("zot/config.json"), config.to_string()).expect("failed to write");
 }
 
 fn script(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-    fs::write(path, text).expect("written");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
+    fs::create_dir_all(path.parent().expect("path has no parent"))
+        .expect("failed to create directory");
+    fs::write(path, text).expect("failed to write");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .expect("failed to set permissions");
 }
 
-fn hello(world: &World) -> Ran {
+fn hello(world: &World) -> RunOutput {
     let ran = world.zot(&["--provider", "demo", "-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     ran
 }
 
-/// A script of the project, from the directory of an extension.
+/// A script of the project, relative to the directory of an extension.
 const OUTSIDE: &str = "../../../scripts/run.sh";
 
-/// What is started, with which arguments, and what else is in the directory.
+/// The program, its arguments, and a change to the extension's directory.
 type Case = (&'static str, &'static [&'static str], fn(&Path));
 
-/// Item 10: the user agreed to the directory, and what changes elsewhere is not run.
+/// Trust covers the extension's directory only, so files elsewhere must not run.
 #[test]
-fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
+fn trust_does_not_cover_files_outside_the_extension_directory() {
     let absolute = |world: &World| text(&world.work().join("scripts/run.sh")).to_owned();
     let cases: [Case; 8] = [
         (OUTSIDE, &[], |_| {}),
@@ -65,10 +67,12 @@ fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
         ("sh", &["ABSOLUTE"], |_| {}),
         ("ABSOLUTE", &[], |_| {}),
         ("./link.sh", &[], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+            symlink("../../../scripts/run.sh", dir.join("link.sh"))
+                .expect("failed to create symlink");
         }),
         ("sh", &["link.sh"], |dir| {
-            symlink("../../../scripts/run.sh", dir.join("link.sh")).expect("linked");
+            symlink("../../../scripts/run.sh", dir.join("link.sh"))
+                .expect("failed to create symlink");
         }),
         ("./first.sh", &[], |dir| {
             script(&dir.join("first.sh"), "#!../../../scripts/run.sh\n");
@@ -97,17 +101,17 @@ fn trusted_once_what_changed_outside_of_the_directory_does_not_run() {
 }
 
 #[test]
-fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
+fn a_project_cannot_add_programs_to_path() {
     let world = World::new();
     let ran = world.path("ran");
     let touch = format!("#!/bin/sh\ntouch {}\n", ran.display());
     let dir = extension(&world, "lint", &json!({"name": "lint", "exec": "tool"}));
     script(&world.work().join("bin/tool"), &touch);
     trust(&world, &dir);
-    let path = std::env::var("PATH").expect("a path");
+    let path = std::env::var("PATH").expect("PATH is not set");
     let mut command = world.zot_command(&["--provider", "demo", "-p", "hello"]);
     command.env("PATH", format!("{}/bin:{path}", world.work().display()));
-    let said = Ran::of(command.output().expect("zot starts"));
+    let said = RunOutput::of(command.output().expect("failed to start zot"));
     assert!(!ran.exists(), "{said:#?}");
     assert!(said.err.contains("`tool` is in none of"), "{said:#?}");
 
@@ -122,14 +126,13 @@ fn a_project_puts_no_program_on_path_and_its_own_directory_runs() {
     assert!(ran.exists());
 }
 
-/// Item 14.
 #[test]
 fn a_journal_that_is_a_device_or_a_link_is_not_read() {
     for target in ["/dev/zero", "/proc/self/environ"] {
         let world = World::new();
         let staging = world.work().join(".zot/extensions/.staging");
-        fs::create_dir_all(&staging).expect("made");
-        symlink(target, staging.join("journal.json")).expect("linked");
+        fs::create_dir_all(&staging).expect("failed to create directory");
+        symlink(target, staging.join("journal.json")).expect("failed to create symlink");
         for args in [
             &["ext", "list"][..],
             &["ext", "doctor"],
@@ -145,27 +148,27 @@ fn a_journal_that_is_a_device_or_a_link_is_not_read() {
 #[test]
 fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
     let world = World::new();
-    fs::create_dir_all(world.work().join(".zot/extensions")).expect("made");
+    fs::create_dir_all(world.work().join(".zot/extensions")).expect("failed to create directory");
     let lock = world.work().join(".zot/extensions.lock");
-    symlink("/dev/zero", &lock).expect("linked");
+    symlink("/dev/zero", &lock).expect("failed to create symlink");
     let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &["ext", "list"]);
     assert!(ran.err.contains("it is a symlink"), "{ran:#?}");
     assert!(peak < MEMORY, "{peak}");
-    fs::remove_file(&lock).expect("removed");
+    fs::remove_file(&lock).expect("failed to remove");
     let made = world.command("mkfifo").arg(&lock).status();
-    assert!(made.expect("mkfifo starts").success());
+    assert!(made.expect("failed to start mkfifo").success());
     let ran = world.zot(&["ext", "list"]);
     assert!(ran.err.contains("not a regular file"), "{ran:#?}");
 }
 
 #[test]
-fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
+fn an_ignore_file_that_is_a_device_does_not_exhaust_memory() {
     let world = World::new();
-    fs::create_dir(world.work().join("sub")).expect("made");
+    fs::create_dir(world.work().join("sub")).expect("failed to create directory");
     for name in [".gitignore", ".ignore", "sub/.gitignore"] {
-        symlink("/dev/zero", world.work().join(name)).expect("linked");
+        symlink("/dev/zero", world.work().join(name)).expect("failed to create symlink");
     }
-    fs::write(world.work().join("sub/notes.txt"), "").expect("written");
+    fs::write(world.work().join("sub/notes.txt"), "").expect("failed to write");
     let zot = format!(
         "ulimit -v {}; exec {} --provider demo",
         ADDRESS_SPACE >> 10,
@@ -175,67 +178,68 @@ fn an_ignore_file_that_is_a_device_does_not_fill_the_memory() {
     screen.wait_idle();
     screen.keys("@notes");
     screen.wait_for("sub/notes.txt");
-    let peak = memory::most_resident(screen.pid().try_into().expect("a pid"));
+    let peak = memory::most_resident(screen.pid().try_into().expect("invalid pid"));
     assert!(peak < MEMORY, "{peak}");
     screen.leave_by_force();
 }
 
 #[test]
-fn nothing_in_the_projects_extensions_leads_out_of_the_project() {
+fn symlinks_out_of_the_project_are_refused() {
     let world = World::new();
     let elsewhere = world.path("elsewhere");
-    fs::create_dir_all(elsewhere.join("lint")).expect("made");
+    fs::create_dir_all(elsewhere.join("lint")).expect("failed to create directory");
     let manifest = json!({"name": "lint", "exec": "true"}).to_string();
-    fs::write(elsewhere.join("lint/extension.json"), manifest).expect("written");
+    fs::write(elsewhere.join("lint/extension.json"), manifest).expect("failed to write");
     let extensions = world.work().join(".zot/extensions");
-    fs::create_dir_all(&extensions).expect("made");
-    symlink(elsewhere.join("lint"), extensions.join("lint")).expect("linked");
-    symlink("/dev", extensions.join("devices")).expect("linked");
+    fs::create_dir_all(&extensions).expect("failed to create directory");
+    symlink(elsewhere.join("lint"), extensions.join("lint")).expect("failed to create symlink");
+    symlink("/dev", extensions.join("devices")).expect("failed to create symlink");
     let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
     for name in ["lint", "devices"] {
         let refused = format!("extensions/{name}`: leads out of the project");
         assert!(ran.err.contains(&refused), "{ran:#?}");
     }
-    // Nor does the folder as a whole.
-    fs::remove_dir_all(world.work().join(".zot")).expect("removed");
-    fs::create_dir(world.work().join(".zot")).expect("made");
-    symlink(&elsewhere, &extensions).expect("linked");
+    // The same applies to the folder itself.
+    fs::remove_dir_all(world.work().join(".zot")).expect("failed to remove");
+    fs::create_dir(world.work().join(".zot")).expect("failed to create directory");
+    symlink(&elsewhere, &extensions).expect("failed to create symlink");
     let ran = world.zot(&["--provider", "demo", "--trust-project", "-p", "hello"]);
     assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
 }
 
-/// Sixty times 255 MB: at the documented 3 s for a start, with a factor of 10 for a build for debugging on a busy machine.
+/// 60 × 255 MB. The documented limit for a start is 3 s; allow ten times that for a debug build on
+/// a busy machine.
 #[test]
-fn many_large_extensions_do_not_stall_the_start() {
+fn many_large_project_extensions_do_not_stall_the_start() {
     let world = World::new();
     for number in 0..60 {
         let name = format!("big{number:02}");
         let dir = extension(&world, &name, &json!({"name": name, "exec": "true"}));
-        let file = File::create(dir.join("data")).expect("made");
-        file.set_len(255_000_000).expect("grown");
+        let file = File::create(dir.join("data")).expect("failed to create file");
+        file.set_len(255_000_000).expect("failed to set file size");
     }
     let start = Instant::now();
     let mut child = world
         .zot_command(&["--provider", "demo", "-p", "hello"])
         .stdout(std::process::Stdio::null())
-        .stderr(File::create(world.path("said")).expect("made"))
+        .stderr(File::create(world.path("said")).expect("failed to create file"))
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     wait_until("zot has ended", || {
-        let ended = child.try_wait().expect("waited").is_some();
+        let ended = child.try_wait().expect("failed to wait").is_some();
         if !ended && start.elapsed() > Duration::from_secs(30) {
-            child.kill().expect("killed");
+            child.kill().expect("failed to kill");
             panic!("still starting after {:?}", start.elapsed());
         }
         ended
     });
-    let said = fs::read_to_string(world.path("said")).expect("read");
+    let said = fs::read_to_string(world.path("said")).expect("failed to read");
     let together = "the project's extensions together have more than 20000 files or 256 MiB";
     assert!(said.contains(together), "{said}");
 }
 
 #[test]
-fn of_very_many_extensions_only_so_many_are_looked_at() {
+fn project_extensions_beyond_the_limit_are_ignored() {
     let world = World::new();
     for number in 0..70 {
         let name = format!("x{number:02}");

@@ -1,5 +1,6 @@
-//! `zot rpc`, as a program drives it: over pipes.
+//! `zot rpc`, driven over pipes as another program does it.
 
+mod all_commands;
 mod authentication;
 mod backpressure;
 mod bad_input;
@@ -7,33 +8,28 @@ mod clients;
 mod daemons;
 mod documents;
 pub(crate) mod driver;
-mod ending;
-mod everything;
 mod extensions;
 mod memory;
 mod random;
+mod shutdown;
 mod turns;
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{World, demo_script};
 
-/// Writes the turns that the demo model plays, and gives the flags that make it do so.
+/// Writes the turns of the demo model to a file, and returns the flags that select it.
 fn script(world: &World, turns: &[Value]) -> Vec<String> {
-    let path = world.path("script.jsonl");
-    let lines: Vec<String> = turns.iter().map(ToString::to_string).collect();
-    std::fs::write(&path, lines.join("\n")).expect("written");
-    let path = path.to_str().expect("a text").to_owned();
-    vec!["--script".to_owned(), path]
+    vec!["--script".to_owned(), demo_script(world, turns)]
 }
 
 /// The `type` of each line.
 fn types(lines: &[Value]) -> Vec<&str> {
     let types = lines.iter().map(|line| line["type"].as_str());
-    types.map(|it| it.expect("a type")).collect()
+    types.map(|it| it.expect("missing `type`")).collect()
 }
 
-/// The pieces of text among the lines, joined.
+/// The text deltas among the lines, joined.
 fn text(lines: &[Value]) -> String {
     let pieces = lines.iter().filter(|line| line["type"] == "text_delta");
     pieces.filter_map(|line| line["delta"].as_str()).collect()

@@ -8,17 +8,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World, terminal, text, wait_until};
+use crate::support::{RunOutput, World, process, terminal, text, wait_until};
 
-/// An extension that answers in every way there is.
+/// Writes an extension whose commands and tools cover every kind of answer.
 fn kit(dir: &Path) -> PathBuf {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let manifest = json!({"name": "kit", "exec": "sh", "args": ["kit.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join("kit.sh"), include_str!("../fixtures/kit.sh")).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join("kit.sh"), include_str!("../fixtures/kit.sh")).expect("failed to write");
     dir.to_owned()
 }
 
@@ -28,21 +28,21 @@ fn world() -> World {
     world
 }
 
-fn run(world: &World, args: &[&str]) -> Ran {
+fn run(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["ext", "run", "kit"], args].concat())
 }
 
-fn call(world: &World, args: &[&str]) -> Ran {
+fn call(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["ext", "call", "kit"], args].concat())
 }
 
-/// What was said beside the answer, but for the note that the extension makes of every session.
-fn aside(ran: &Ran) -> String {
+/// stderr without the notification that the extension sends at the start of every session.
+fn notices(ran: &RunOutput) -> String {
     ran.err.replace("[kit] a session began\n", "")
 }
 
 #[test]
-fn every_action_is_printed() {
+fn every_command_action_is_printed() {
     let world = world();
     for (args, out, err) in [
         (&["show", "a  b", "-c"][..], "a  b -c\n", ""),
@@ -62,20 +62,20 @@ fn every_action_is_printed() {
     ] {
         let ran = run(&world, args);
         assert_eq!(
-            (ran.code, &*ran.out, &*aside(&ran)),
+            (ran.code, &*ran.out, &*notices(&ran)),
             (Some(0), out, err),
             "{args:?}"
         );
     }
     let ran = run(&world, &["fail"]);
     assert_eq!(
-        (ran.code, &*ran.out, &*aside(&ran)),
+        (ran.code, &*ran.out, &*notices(&ran)),
         (Some(1), "", "✗ no such city\n")
     );
 }
 
 #[test]
-fn every_content_is_printed() {
+fn every_kind_of_tool_content_is_printed() {
     let world = world();
     let ran = call(&world, &["echo", r#"{"city": "Köln", "n": [1]}"#]);
     assert_eq!(
@@ -89,49 +89,53 @@ fn every_content_is_printed() {
     );
     let ran = call(&world, &["wrong"]);
     assert_eq!(
-        (ran.code, &*ran.out, &*aside(&ran)),
+        (ran.code, &*ran.out, &*notices(&ran)),
         (Some(1), "", "✗ no such city\n")
     );
     let ran = call(&world, &["strict", r#"{"town": 1}"#]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        aside(&ran).contains("do not fit the schema of `strict`"),
+        notices(&ran).contains("do not fit the schema of `strict`"),
         "{ran:?}"
     );
 }
 
 #[test]
-fn json_is_the_frame_as_it_came() {
+fn json_prints_the_frame_unchanged() {
     let world = world();
     let ran = call(&world, &["echo", "{}", "--json"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(
         (&frame["type"], &frame["extra"]),
         (&json!("tool_result"), &json!(7))
     );
     let ran = world.zot(&["ext", "run", "--json", "kit", "prompt"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["prompt"], "Greet \u{1b}[31mAda\u{1b}[0m.");
     let ran = call(&world, &["wrong", "{}", "--json"]);
-    assert_eq!(ran.code, Some(1), "an error is one in JSON too");
+    assert_eq!(
+        ran.code,
+        Some(1),
+        "--json reports errors in the exit code too"
+    );
     let ran = call(&world, &["strict", "{}", "--json"]);
-    let frame: Value = serde_json::from_str(&ran.out).expect("JSON, though nothing was sent");
+    let frame: Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(frame["is_error"], true);
 }
 
 #[test]
-fn arguments_come_from_standard_input_too() {
+fn arguments_can_come_from_stdin() {
     let world = world();
     let mut child = world
         .zot_command(&["ext", "call", "kit", "echo", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(b"{\"a\": 1}").expect("written");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
+    stdin.write_all(b"{\"a\": 1}").expect("failed to write");
     drop(stdin);
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!(ran.out, "{\"a\":1}\n");
     for (wrong, why) in [("{", "are not valid JSON"), ("[]", "must be a JSON object")] {
         let ran = call(&world, &["echo", wrong]);
@@ -145,17 +149,17 @@ fn arguments_come_from_standard_input_too() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_is() {
+fn unknown_names_are_errors_that_list_the_known_ones() {
     let world = world();
     let ran = run(&world, &["shwo"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(
-        aside(&ran),
+        notices(&ran),
         "error: kit has no command `/shwo`\nhint: available commands: /show, /prompt, /insert, /panel, /quiet, /fail\n"
     );
     let ran = call(&world, &["eco"]);
     assert_eq!(
-        aside(&ran),
+        notices(&ran),
         "error: kit has no tool `eco`\nhint: available tools: echo, picture, wrong, slow, crash, daemon, steps, strict\n"
     );
     let ran = call(&world, &["show"]);
@@ -179,9 +183,9 @@ fn what_is_not_there_is_said_with_what_is() {
     );
 }
 
-/// A name is what zot would start; a path is whatever is there.
+/// A name selects the installed extension, a path the one in that directory.
 #[test]
-fn names_and_directories() {
+fn extensions_are_selected_by_name_or_directory() {
     let world = world();
     let here = kit(&world.work().join("here"));
     for dir in [
@@ -220,9 +224,9 @@ fn names_and_directories() {
     );
 }
 
-/// A repository does not get to run its code by carrying a name that somebody types.
+/// A repository must not get its code run because the user types a name that it uses too.
 #[test]
-fn what_came_with_the_project_is_run_by_its_path_alone() {
+fn a_project_extension_runs_only_by_its_path() {
     let world = World::new();
     let dir = kit(&world.work().join(".zot/extensions/kit"));
     let ran = run(&world, &["show"]);
@@ -239,16 +243,16 @@ fn what_came_with_the_project_is_run_by_its_path_alone() {
 }
 
 #[test]
-fn who_does_not_start_or_ends_is_told_with_its_last_words() {
+fn a_crash_is_reported_with_the_last_stderr_lines() {
     let world = world();
     let ran = call(&world, &["crash"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(
-        aside(&ran),
+        notices(&ran),
         "error: kit: ended: exit status 3\nhint: zot ext logs kit\n"
     );
     let dir = world.installed("kit");
-    fs::write(dir.join("kit.sh"), "echo one >&2; echo two >&2; exit 4").expect("written");
+    fs::write(dir.join("kit.sh"), "echo one >&2; echo two >&2; exit 4").expect("failed to write");
     let ran = run(&world, &["show"]);
     assert_eq!(ran.code, Some(1));
     let log = world.path("zot/logs/ext-kit.log");
@@ -262,49 +266,50 @@ fn who_does_not_start_or_ends_is_told_with_its_last_words() {
 }
 
 #[test]
-fn ctrl_c_cancels_and_nothing_stays() {
+fn ctrl_c_cancels_the_call_and_leaves_no_process() {
     let world = world();
     let child = world
         .zot_command(&["ext", "call", "kit", "slow"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let log = world.path("zot/logs/ext-kit.log");
     let log = || fs::read_to_string(&log).unwrap_or_default();
     wait_until("the call is under way", || {
         log().contains("slow in process")
     });
-    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
-    kill_process(pid, Signal::INT).expect("signalled");
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    process::signal(&child, Signal::INT);
+    let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
     let log = log();
     assert!(log.lines().any(|line| line == "cancelled"), "{log}");
     let extension = log
         .lines()
         .find_map(|line| line.strip_prefix("slow in process "));
-    let extension = Path::new("/proc").join(extension.expect("said"));
+    let extension = Path::new("/proc").join(extension.expect("not printed"));
     assert!(!extension.exists(), "{}", extension.display());
 }
 
-/// One that has left its parents, its session and its environment behind is ended too.
+/// Even a process that left its parent, session and environment is killed.
 #[test]
-fn a_daemon_does_not_stay() {
+fn daemons_are_killed_when_the_call_ends() {
     let world = world();
     let ran = call(&world, &["daemon"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     let time = log
         .lines()
         .find_map(|line| line.strip_prefix("a daemon sleeps "));
-    let wanted = format!("sleep\0{}\0", time.expect("said"));
-    let all = fs::read_dir("/proc").expect("a folder").flatten();
+    let wanted = format!("sleep\0{}\0", time.expect("not printed"));
+    let all = fs::read_dir("/proc")
+        .expect("failed to read directory")
+        .flatten();
     let mut lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     assert!(!lines.any(|line| line == wanted.as_bytes()));
 }
 
-/// Progress is for people who wait, not for a file.
+/// Progress is for a user at a terminal, not for a file.
 #[test]
 fn progress_is_shown_on_a_terminal() {
     let world = world();
@@ -312,12 +317,12 @@ fn progress_is_shown_on_a_terminal() {
     assert!(ran.out.contains("… half way"), "{ran:?}");
     assert!(ran.out.contains("\nthere\n"), "{ran:?}");
     let ran = call(&world, &["steps"]);
-    assert_eq!((&*ran.out, &*aside(&ran)), ("there\n", ""));
+    assert_eq!((&*ran.out, &*notices(&ran)), ("there\n", ""));
 }
 
-/// Printed as a figure; a busy machine may take its time.
+/// Prints the overhead. The assertion is lenient because the machine may be busy.
 #[test]
-fn the_answer_comes_soon_after_the_extension_s_own() {
+fn the_overhead_of_zot_is_small() {
     let world = world();
     let dir = world.installed("kit");
     let bare = || {
@@ -329,18 +334,21 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("sh starts");
-        let mut stdin = child.stdin.take().expect("piped");
+            .expect("failed to start sh");
+        let mut stdin = child.stdin.take().expect("should be piped");
         let request = r#"{"type":"tool_call","id":"1","name":"picture","args":{}}"#;
-        writeln!(stdin, "{request}").expect("written");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        writeln!(stdin, "{request}").expect("failed to write");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
         let answered = |line: &std::io::Result<String>| {
             line.as_ref().is_ok_and(|line| line.contains("tool_result"))
         };
-        lines.find(answered).expect("an answer").expect("a text");
+        lines
+            .find(answered)
+            .expect("no answer")
+            .expect("not valid UTF-8");
         let took = start.elapsed();
         drop(stdin);
-        child.wait().expect("it ends");
+        child.wait().expect("failed to wait");
         took
     };
     let through_zot = |args: &[&str]| {
@@ -350,15 +358,15 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("zot starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        lines.next().expect("an answer").expect("a text");
+            .expect("failed to start zot");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
+        lines.next().expect("no answer").expect("not valid UTF-8");
         let took = start.elapsed();
         lines.for_each(drop);
-        assert!(child.wait().expect("it ends").success());
+        assert!(child.wait().expect("failed to wait").success());
         took
     };
-    // The best of several: the others show what else the machine does.
+    // The best of several runs, because other load only makes runs slower.
     let best = |take: &dyn Fn() -> Duration| (0..10).map(|_| take()).min().unwrap_or_default();
     let bare = best(&bare);
     for args in [
@@ -368,7 +376,7 @@ fn the_answer_comes_soon_after_the_extension_s_own() {
         let through_zot = best(&|| through_zot(&args));
         let more = through_zot.saturating_sub(bare);
         eprintln!(
-            "zot {}: {through_zot:?}, the bare process: {bare:?}, zot's part: {more:?} (100 ms at the most)",
+            "zot {}: {through_zot:?}, the bare process: {bare:?}, overhead: {more:?} (goal: at most 100 ms)",
             args.join(" ")
         );
         assert!(more < Duration::from_secs(2), "{more:?}");

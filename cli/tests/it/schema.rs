@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::{stderr, stdout, zot};
+use crate::support::World;
 
 #[test]
-fn without_a_name_it_lists_the_names() {
-    let output = zot(&["schema"]);
-    assert!(output.status.success());
-    let names = stdout(&output);
+fn without_a_name_all_schemas_are_listed() {
+    let ran = World::new().zot(&["schema"]);
+    assert_eq!(ran.code, Some(0));
+    let names = ran.out;
     for name in [
         "manifest",
         "config",
@@ -24,33 +24,36 @@ fn without_a_name_it_lists_the_names() {
 }
 
 #[test]
-fn with_a_name_it_prints_that_schema() {
-    let output = zot(&["schema", "from-extension/hello"]);
-    assert!(output.status.success());
-    let schema: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+fn with_a_name_that_schema_is_printed() {
+    let ran = World::new().zot(&["schema", "from-extension/hello"]);
+    assert_eq!(ran.code, Some(0));
+    let schema: serde_json::Value = serde_json::from_str(&ran.out).expect("invalid JSON");
     assert_eq!(schema["$id"], "urn:zot:v1:from-extension:hello");
 }
 
 #[test]
 fn an_unknown_name_is_an_error_with_a_hint() {
-    let output = zot(&["schema", "hello"]);
-    assert_eq!(output.status.code(), Some(1));
+    let ran = World::new().zot(&["schema", "hello"]);
+    assert_eq!(ran.code, Some(1));
     assert_eq!(
-        stderr(&output),
+        ran.err,
         "error: no schema named `hello`\nhint: did you mean from-extension/hello or rpc/command/hello or rpc/response/hello?\n",
     );
 }
 
 #[test]
-fn all_of_them_into_a_directory() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = zot(&["schema", "--out", folder.path().to_str().expect("a text")]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let there =
-        fs::read_to_string(folder.path().join("from-host/tool_call.json")).expect("written");
+fn out_writes_every_schema_to_a_directory() {
+    let world = World::new();
+    let ran = world.zot(&["schema", "--out", "schemas"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let written = fs::read_to_string(world.work().join("schemas/from-host/tool_call.json"))
+        .expect("schema was not written");
     let published = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../protocol/schema/v1/from-host/tool_call.json"
     );
-    assert_eq!(there, fs::read_to_string(published).expect("published"));
+    assert_eq!(
+        written,
+        fs::read_to_string(published).expect("failed to read published schema")
+    );
 }

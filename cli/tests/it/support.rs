@@ -1,7 +1,7 @@
-//! A home of its own for each test, and what is around it.
+//! Shared test support: an isolated home per test, and helpers to run programs in it.
 
-pub(crate) mod daemon;
 pub(crate) mod examples;
+pub(crate) mod git_daemon;
 pub(crate) mod http;
 pub(crate) mod memory;
 pub(crate) mod model;
@@ -24,20 +24,20 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+/// Reports that a test was skipped. On CI, only the reasons listed here are allowed.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
-    // A container may forbid the first two to everybody; Go is one language of many.
+    // Containers may forbid mounting and tracing, and Go is only one of several example languages.
     let expected = ["no mounts here", "no tracing here", "go not found"];
     if std::env::var_os("ZOT_CI").is_some() {
         assert!(
             expected.iter().any(|known| why.starts_with(known)),
-            "not to be skipped on CI: {why}"
+            "must not be skipped on CI: {why}"
         );
     }
 }
 
-/// Whether there is a program; said aloud where there is none.
+/// Reports whether a program is installed, and that the test is skipped if it is not.
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -46,8 +46,8 @@ pub(crate) fn has(program: &str) -> bool {
     found
 }
 
-/// `PATH`, with Python itself before the script of a version manager that may stand for it: that takes many times as long,
-/// and on a busy machine longer than zot waits for an extension.
+/// `PATH` with the directory of the real Python interpreter first. A version manager's shim is many
+/// times slower, and on a busy machine slower than zot's start-up timeout.
 fn search_path() -> &'static OsStr {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
@@ -61,11 +61,11 @@ fn search_path() -> &'static OsStr {
         let own = asked.ok().and_then(|it| String::from_utf8(it.stdout).ok());
         let own = own.map(|it| PathBuf::from(it.trim()));
         let all = own.into_iter().chain(std::env::split_paths(&path));
-        std::env::join_paths(all).expect("a path")
+        std::env::join_paths(all).expect("invalid path")
     })
 }
 
-/// A user with a home, a working directory, and nothing else.
+/// An isolated environment for one test: a home, a working directory and a temporary directory.
 pub(crate) struct World {
     folder: TempDir,
 }
@@ -75,7 +75,7 @@ impl World {
         Self::within(&std::env::temp_dir())
     }
 
-    /// In memory where there is a place for that: hundreds of them are made, and each waits for the disk many times.
+    /// Creates the environment in memory where possible, for tests that create hundreds of them.
     pub(crate) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() {
@@ -89,9 +89,9 @@ impl World {
         let folder = tempfile::Builder::new()
             .prefix("zot-it-")
             .tempdir_in(place)
-            .expect("a temporary folder");
+            .expect("failed to create temporary directory");
         for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).expect("made");
+            std::fs::create_dir(folder.path().join(name)).expect("failed to create directory");
         }
         Self { folder }
     }
@@ -104,17 +104,17 @@ impl World {
         self.root().join(name)
     }
 
-    /// Where the user works.
+    /// The working directory.
     pub(crate) fn work(&self) -> PathBuf {
         self.path("work")
     }
 
-    /// A global extension's place.
+    /// The directory of a globally installed extension.
     pub(crate) fn installed(&self, name: &str) -> PathBuf {
         self.path("zot/extensions").join(name)
     }
 
-    /// A program in this world: nothing of the tester's own environment reaches it.
+    /// A command that runs in this environment and inherits none of the tester's variables.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -126,8 +126,8 @@ impl World {
             .env("TERM", "xterm")
             .current_dir(self.work())
             .stdin(Stdio::null());
-        // Tests that run in the background of a shell inherit that Ctrl-C means nothing, and a shell cannot take that back.
-        // SAFETY: between fork and exec, it touches nothing but a signal.
+        // A background job of a shell inherits an ignored SIGINT, and a shell cannot reset that.
+        // SAFETY: between fork and exec, this only resets a signal handler.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);
@@ -143,19 +143,23 @@ impl World {
         command
     }
 
-    pub(crate) fn zot(&self, args: &[&str]) -> Ran {
-        Ran::of(self.zot_command(args).output().expect("zot starts"))
+    pub(crate) fn zot(&self, args: &[&str]) -> RunOutput {
+        RunOutput::of(
+            self.zot_command(args)
+                .output()
+                .expect("failed to start zot"),
+        )
     }
 
-    /// `zot ext …`, which must work.
-    pub(crate) fn ext(&self, args: &[&str]) -> Ran {
+    /// Runs `zot ext …`, which must succeed.
+    pub(crate) fn ext(&self, args: &[&str]) -> RunOutput {
         let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
         let ran = self.zot(&args);
         assert_eq!(ran.code, Some(0), "{args:?}\n{ran:#?}");
         ran
     }
 
-    /// `zot ext …`, which must fail and leave everything as it is.
+    /// Runs `zot ext …`, which must fail and change nothing. Returns its stderr.
     pub(crate) fn refused(&self, args: &[&str]) -> String {
         let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
         let before = snapshot::of(self.root());
@@ -170,67 +174,79 @@ impl World {
         ran.err
     }
 
-    /// `zot ext list --json`, of one extension.
+    /// The entry for one extension in `zot ext list --json`.
     pub(crate) fn listed(&self, name: &str) -> Value {
-        let all: Value = serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("JSON");
-        let all = all["extensions"].as_array().expect("a list");
+        let all: Value =
+            serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("invalid JSON");
+        let all = all["extensions"].as_array().expect("should be an array");
         let mut named = all.iter().filter(|it| it["name"] == name);
         let listed = named.next().cloned().unwrap_or_default();
-        assert_eq!(named.next(), None, "only one");
+        assert_eq!(named.next(), None, "listed twice");
         listed
     }
 }
 
-/// What a program did.
+/// The exit code and output of a program.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Ran {
+impl RunOutput {
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("a text"),
-            err: String::from_utf8(output.stderr).expect("a text"),
+            out: String::from_utf8(output.stdout).expect("not valid UTF-8"),
+            err: String::from_utf8(output.stderr).expect("not valid UTF-8"),
         }
     }
 }
 
-/// Waits for something to become true.
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Polls until the condition holds, and fails after a minute.
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
+    while !condition() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "timed out waiting until {what}"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// How much longer than usual what is random goes on: `.ci/full` sets it.
+/// Factor by which randomised tests run longer. Set by `.ci/full`.
 pub(crate) fn soak() -> usize {
-    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"))
+    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("should be a number"))
 }
 
-/// Numbers from a seed.
-pub(crate) struct Dice(u64);
+/// A seeded random number generator.
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// One of `0..sides`.
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+    /// Returns a number in `0..bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 16) % sides
+        (self.0 >> 16) % bound
     }
 }
 
-/// Path as text, for arguments.
+/// Writes a script of turns for the demo model, and returns its path.
+pub(crate) fn demo_script(world: &World, turns: &[Value]) -> String {
+    let path = world.path("script.jsonl");
+    let lines: Vec<String> = turns.iter().map(Value::to_string).collect();
+    std::fs::write(&path, lines.join("\n")).expect("failed to write");
+    text(&path).to_owned()
+}
+
+/// The path as UTF-8, for command-line arguments.
 pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a text")
+    path.to_str().expect("not valid UTF-8")
 }

@@ -1,18 +1,18 @@
-//! The interactive agent on a real terminal, as a user has it.
+//! The interactive mode on a real terminal.
 
 mod commands;
-mod first;
 mod flood;
 mod hostile;
 mod notes;
 mod panel;
 mod pictures;
 mod puppet;
-mod restored;
 mod scenes;
 pub(crate) mod screen;
 mod sessions;
 mod size;
+mod startup;
+mod terminal_restore;
 mod tools;
 mod tour;
 mod trust;

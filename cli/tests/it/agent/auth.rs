@@ -3,30 +3,34 @@
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, process::Stdio};
 
 use crate::support::{
-    Ran, World,
-    model::{Model, Says},
+    RunOutput, World,
+    model::{Model, Reply},
 };
 
 const KEY: &str = "sk-mine-77aa10";
 
-/// `zot auth set` with a key on standard input.
-fn set(world: &World, args: &[&str], key: &str) -> Ran {
+/// Runs `zot auth set` with a key on stdin.
+fn set(world: &World, args: &[&str], key: &str) -> RunOutput {
     let mut child = world
         .zot_command(&[&["auth", "set"], args].concat())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    // It may have refused the provider before it reads.
-    let _ = child.stdin.take().expect("piped").write_all(key.as_bytes());
-    Ran::of(child.wait_with_output().expect("waited"))
+        .expect("failed to start zot");
+    // zot may reject the provider before it reads stdin.
+    let _ = child
+        .stdin
+        .take()
+        .expect("should be piped")
+        .write_all(key.as_bytes());
+    RunOutput::of(child.wait_with_output().expect("failed to wait"))
 }
 
 #[test]
-fn a_key_is_tried_kept_used_and_forgotten() {
+fn a_key_is_checked_stored_used_and_removed() {
     let world = World::new();
-    let model = Model::start(vec![Says::Text("yes".into())]);
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let url = model.url();
     let ran = set(&world, &["openai", "--base-url", &url], &format!("{KEY}\n"));
     assert_eq!(
@@ -34,10 +38,13 @@ fn a_key_is_tried_kept_used_and_forgotten() {
         (Some(0), "saved API key for openai\n"),
         "{ran:#?}"
     );
-    assert_eq!(model.asked().len(), 1, "it was tried once");
-    assert!(model.asked()[0].head.contains(KEY));
+    assert_eq!(model.requests().len(), 1, "the key is checked exactly once");
+    assert!(model.requests()[0].head.contains(KEY));
     let file = world.path("zot/auth.json");
-    let mode = fs::metadata(&file).expect("kept").permissions().mode();
+    let mode = fs::metadata(&file)
+        .expect("not stored")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 
     let ran = world.zot(&["auth", "list"]);
@@ -46,10 +53,10 @@ fn a_key_is_tried_kept_used_and_forgotten() {
         (Some(0), "openai  saved\n"),
         "{ran:#?}"
     );
-    // Without a provider named, it is the one there is a key for.
+    // Without `--provider`, zot uses the provider that has a key.
     let ran = world.zot(&["--base-url", &url, "--model", "small", "-p", "hello"]);
     assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");
-    assert!(model.asked()[1].head.contains(KEY));
+    assert!(model.requests()[1].head.contains(KEY));
 
     let ran = world.zot(&["auth", "remove", "openai"]);
     assert_eq!(
@@ -64,9 +71,9 @@ fn a_key_is_tried_kept_used_and_forgotten() {
 }
 
 #[test]
-fn a_key_that_is_not_accepted_is_not_kept() {
+fn a_rejected_key_is_not_stored() {
     let world = World::new();
-    let model = Model::start(vec![Says::Status(401, "no such key")]);
+    let model = Model::start(vec![Reply::Status(401, "no such key")]);
     let url = model.url();
     let ran = set(&world, &["openai", "--base-url", &url], KEY);
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));
@@ -80,11 +87,11 @@ fn a_key_that_is_not_accepted_is_not_kept() {
     assert!(!world.path("zot/auth.json").exists());
     let ran = set(&world, &["openai", "--no-check"], KEY);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert_eq!(model.asked().len(), 1, "not tried");
+    assert_eq!(model.requests().len(), 1, "--no-check made a request");
 }
 
 #[test]
-fn what_is_no_provider_or_no_key_is_refused() {
+fn unknown_providers_and_empty_keys_are_refused() {
     let world = World::new();
     let ran = set(&world, &["nosuch"], KEY);
     assert_eq!(ran.code, Some(2));

@@ -1,17 +1,17 @@
-//! Extensions in the modes without a screen: each interception in a chain of three, as somebody who writes a guard tries it.
+//! Extensions without a terminal: each kind of interception with a chain of three.
 
 use std::fs;
 
 use serde_json::Value;
 use zot_conform::transcript;
 
-use super::{demo, json, marking, scripted};
+use super::{demo, json, marking_extension, scripted};
 use crate::support::{World, text};
 
-/// Three that mark, or of which the second refuses.
+/// Three marking extensions, of which the second behaves as given.
 fn chain(world: &World, events: &str, second: &str) -> Vec<String> {
     let dirs = [("1", "mark"), ("2", second), ("3", "mark")]
-        .map(|(name, manner)| marking(world, name, events, manner));
+        .map(|(name, mode)| marking_extension(world, name, events, mode));
     dirs.iter()
         .flat_map(|dir| ["-e".to_owned(), text(dir).to_owned()])
         .collect()
@@ -26,7 +26,7 @@ fn with<'a>(chain: &'a [String], args: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn arguments_are_rewritten_for_the_tool_alone() {
+fn rewritten_args_reach_only_the_tool() {
     let world = World::new();
     let chain = chain(&world, "tool_call", "mark");
     let ran = demo(
@@ -35,7 +35,12 @@ fn arguments_are_rewritten_for_the_tool_alone() {
     );
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let events = json::events(&ran.out);
-    let of = |name: &str| events.iter().find(|it| it["type"] == name).expect("one");
+    let of = |name: &str| {
+        events
+            .iter()
+            .find(|it| it["type"] == name)
+            .expect("no such event")
+    };
     assert_eq!(of("tool_call")["args"]["text"], "x");
     assert_eq!(
         of("tool_result")["content"][0]["text"],
@@ -45,7 +50,7 @@ fn arguments_are_rewritten_for_the_tool_alone() {
 }
 
 #[test]
-fn a_guard_blocks_and_the_model_gets_the_reason() {
+fn a_guard_blocks_a_call_and_the_model_gets_the_reason() {
     let world = World::new();
     let chain = chain(&world, "tool_call", "block");
     let ran = demo(
@@ -58,7 +63,7 @@ fn a_guard_blocks_and_the_model_gets_the_reason() {
 }
 
 #[test]
-fn a_turn_is_refused_with_the_reason() {
+fn a_blocked_turn_prints_the_reason() {
     let world = World::new();
     let chain = chain(&world, "turn_start", "block");
     let ran = demo(&world, &with(&chain, &["-p", "hello"]));
@@ -69,7 +74,7 @@ fn a_turn_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_users_message_is_rewritten_or_refused() {
+fn a_user_message_is_rewritten_or_blocked() {
     let world = World::new();
     let marks = chain(&world, "user_message", "mark");
     let ran = demo(
@@ -87,7 +92,7 @@ fn a_users_message_is_rewritten_or_refused() {
 }
 
 #[test]
-fn a_result_is_replaced() {
+fn a_tool_result_is_replaced() {
     let world = World::new();
     let chain = chain(&world, "tool_result", "mark");
     let ran = demo(
@@ -98,7 +103,7 @@ fn a_result_is_replaced() {
 }
 
 #[test]
-fn a_message_is_blocked_for_the_user_and_its_tools_run() {
+fn a_blocked_message_is_hidden_but_its_tools_run() {
     let world = World::new();
     let chain = chain(&world, "assistant_message", "block");
     let turns = [
@@ -111,13 +116,13 @@ fn a_message_is_blocked_for_the_user_and_its_tools_run() {
 }
 
 #[test]
-fn a_crashed_guard_that_is_to_block_refuses() {
+fn a_crashed_guard_with_on_failure_block_blocks_calls() {
     let world = World::new();
-    let dir = marking(&world, "guard", "tool_call", "crash");
-    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
-    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let dir = marking_extension(&world, "guard", "tool_call", "crash");
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("failed to read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("invalid JSON");
     manifest["intercept"] = serde_json::json!({"tool_call": {"on_failure": "block"}});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let touch = "/call bash {\"command\": \"touch ran\"}";
     let ran = demo(
         &world,
@@ -127,24 +132,28 @@ fn a_crashed_guard_that_is_to_block_refuses() {
     assert!(ran.out.contains("guard"), "{ran:#?}");
     assert!(
         ran.err.contains("[guard] "),
-        "the user is told: {}",
+        "the crash was not reported: {}",
         ran.err
     );
 }
 
 #[test]
-fn a_project_s_extensions_wait_for_trust() {
+fn project_extensions_need_trust() {
     let world = World::new();
     let dir = world.work().join(".zot/extensions/local");
-    fs::create_dir_all(dir.parent().expect("one")).expect("made");
-    fs::rename(marking(&world, "local", "", "mark"), &dir).expect("moved");
-    // What a project's extension runs lies in its directory.
-    let manifest = fs::read_to_string(dir.join("extension.json")).expect("read");
-    let mut manifest: Value = serde_json::from_str(&manifest).expect("JSON");
-    let script = manifest["args"][0].as_str().expect("a path").to_owned();
-    fs::copy(script, dir.join("mark.py")).expect("copied");
+    fs::create_dir_all(dir.parent().expect("path has no parent"))
+        .expect("failed to create directory");
+    fs::rename(marking_extension(&world, "local", "", "mark"), &dir).expect("failed to rename");
+    // A project extension can only run files in its own directory.
+    let manifest = fs::read_to_string(dir.join("extension.json")).expect("failed to read");
+    let mut manifest: Value = serde_json::from_str(&manifest).expect("invalid JSON");
+    let script = manifest["args"][0]
+        .as_str()
+        .expect("missing path")
+        .to_owned();
+    fs::copy(script, dir.join("mark.py")).expect("failed to copy");
     manifest["args"][0] = "mark.py".into();
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let call = "/call say-local {\"text\": \"x\"}";
     let ran = demo(&world, &["-p", call]);
     assert!(ran.out.contains("there is no tool `say-local`"), "{ran:#?}");
@@ -161,9 +170,9 @@ fn a_project_s_extensions_wait_for_trust() {
 }
 
 #[test]
-fn what_passes_is_recorded_as_a_transcript() {
+fn record_writes_a_transcript() {
     let world = World::new();
-    let dir = marking(&world, "a", "tool_call", "mark");
+    let dir = marking_extension(&world, "a", "tool_call", "mark");
     let record = world.path("a.zt.ndjson");
     let args = [
         "-e",
@@ -176,12 +185,12 @@ fn what_passes_is_recorded_as_a_transcript() {
     let ran = demo(&world, &args);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.err.contains("recorded `"), "{}", ran.err);
-    let written = fs::read_to_string(&record).expect("a transcript");
-    transcript::parse(&written).expect("one that can be played");
+    let written = fs::read_to_string(&record).expect("failed to read transcript");
+    transcript::parse(&written).expect("invalid transcript");
     for part in ["event_intercept_response", "\"tool_call\"", "say-a"] {
         assert!(written.contains(part), "{part}: {written}");
     }
-    // It does not write over what is there.
+    // An existing file is not overwritten.
     let again = demo(&world, &args);
     assert_eq!(again.code, Some(2));
     assert!(
@@ -192,15 +201,15 @@ fn what_passes_is_recorded_as_a_transcript() {
 }
 
 #[test]
-fn a_broken_extension_is_told_of_and_holds_up_nobody() {
+fn a_broken_extension_is_reported_and_does_not_block_others() {
     let world = World::new();
     let dir = world.path("broken");
-    fs::create_dir(&dir).expect("made");
+    fs::create_dir(&dir).expect("failed to create directory");
     fs::write(
         dir.join("extension.json"),
         r#"{"name": "broken", "exec": "./none"}"#,
     )
-    .expect("written");
+    .expect("failed to write");
     let ran = demo(&world, &["-e", text(&dir), "-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.out.contains("demo model"));

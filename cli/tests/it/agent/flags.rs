@@ -1,19 +1,19 @@
-//! What each flag does, seen from the model's side: a real HTTP server that keeps what it was asked.
+//! The effect of each flag on the request that reaches the model.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{demo, marking};
+use super::{demo, marking_extension};
 use crate::support::{
-    Ran, World,
-    model::{Model, Says},
+    RunOutput, World,
+    model::{Model, Reply},
     text,
 };
 
-/// One prompt to a model that answers in a word, and what it was asked.
-fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
-    let model = Model::start(vec![Says::Text("yes".into())]);
+/// Sends one prompt to a fake model, and returns the output and the request body.
+fn request_with(world: &World, args: &[&str]) -> (RunOutput, Value) {
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "hello"]].concat());
@@ -22,41 +22,47 @@ fn asked(world: &World, args: &[&str]) -> (Ran, Value) {
         (Some(0), "yes\n"),
         "{args:?}: {ran:#?}"
     );
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!(asked.len(), 1);
     (ran, asked[0].body.clone())
 }
 
 fn system(body: &Value) -> &str {
     assert!(
-        ["system", "developer"].contains(&body["messages"][0]["role"].as_str().expect("a role"))
+        ["system", "developer"].contains(
+            &body["messages"][0]["role"]
+                .as_str()
+                .expect("missing `role`")
+        )
     );
-    body["messages"][0]["content"].as_str().expect("a text")
+    body["messages"][0]["content"]
+        .as_str()
+        .expect("should be a string")
 }
 
 fn tools(body: &Value) -> Vec<&str> {
     let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let names = tools
         .iter()
-        .map(|tool| tool["function"]["name"].as_str().expect("a name"));
+        .map(|tool| tool["function"]["name"].as_str().expect("no name"));
     names.collect()
 }
 
 #[test]
-fn which_tools_the_model_is_offered() {
+fn flags_select_the_tools_offered_to_the_model() {
     let world = World::new();
-    let dir = marking(&world, "a", "", "mark");
+    let dir = marking_extension(&world, "a", "", "mark");
     let ext = ["-e", text(&dir)];
-    let (_, body) = asked(&world, &ext);
+    let (_, body) = request_with(&world, &ext);
     assert_eq!(
         tools(&body),
         ["read", "write", "edit", "bash", "skill", "say-a"]
     );
-    let (_, body) = asked(&world, &[&ext[..], &["--no-tools"]].concat());
+    let (_, body) = request_with(&world, &[&ext[..], &["--no-tools"]].concat());
     assert_eq!(tools(&body), [""; 0]);
-    let (_, body) = asked(&world, &[&ext[..], &["--tools", "bash, say-a"]].concat());
+    let (_, body) = request_with(&world, &[&ext[..], &["--tools", "bash, say-a"]].concat());
     assert_eq!(tools(&body), ["bash", "say-a"]);
-    let (ran, body) = asked(&world, &["--tools", "bash,nosuch"]);
+    let (ran, body) = request_with(&world, &["--tools", "bash,nosuch"]);
     assert_eq!(tools(&body), ["bash"]);
     assert!(ran.err.contains("there is no tool `nosuch`"), "{}", ran.err);
 }
@@ -78,24 +84,24 @@ fn a_tool_that_is_not_offered_does_not_run() {
 }
 
 #[test]
-fn what_the_model_is_told_first() {
+fn flags_change_the_system_prompt() {
     let world = World::new();
-    fs::create_dir(world.work().join(".git")).expect("made");
-    fs::create_dir_all(world.work().join("sub")).expect("made");
-    fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("written");
-    fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("written");
-    let (_, body) = asked(&world, &["--cwd", "sub"]);
+    fs::create_dir(world.work().join(".git")).expect("failed to create directory");
+    fs::create_dir_all(world.work().join("sub")).expect("failed to create directory");
+    fs::write(world.work().join("AGENTS.md"), "Use tabs.").expect("failed to write");
+    fs::write(world.work().join("sub/AGENTS.md"), "Use spaces.").expect("failed to write");
+    let (_, body) = request_with(&world, &["--cwd", "sub"]);
     let told = system(&body);
     assert!(told.starts_with("You are zot"), "{told}");
     let places = ["Use tabs.", "Use spaces."].map(|part| told.find(part));
     assert!(
         places[0].is_some() && places[0] < places[1],
-        "the closest last: {told}"
+        "the closest file must come last: {told}"
     );
     assert!(told.contains("/work/sub. Today is 2"), "{told}");
     assert!(told.contains("write-zot-extension"), "{told}");
 
-    let (_, body) = asked(&world, &["--no-context-files", "--no-skill"]);
+    let (_, body) = request_with(&world, &["--no-context-files", "--no-skill"]);
     let told = system(&body);
     assert!(
         !told.contains("Use tabs.") && !told.contains("write-zot-extension"),
@@ -110,7 +116,7 @@ fn what_the_model_is_told_first() {
         "--append-system-prompt",
         "Be kind.",
     ];
-    let (_, body) = asked(&world, &given);
+    let (_, body) = request_with(&world, &given);
     let told = system(&body);
     assert!(
         told.starts_with("You are a test.") && told.ends_with("Be brief.\n\nBe kind."),
@@ -119,19 +125,19 @@ fn what_the_model_is_told_first() {
 }
 
 #[test]
-fn skills_of_project_and_user_are_offered_on_request() {
+fn with_skills_offers_project_and_user_skills() {
     let world = World::new();
     for (place, name) in [
         (world.work().join(".zot/skills/own"), "own"),
         (world.path("zot/skills/mine"), "mine"),
     ] {
-        fs::create_dir_all(&place).expect("made");
+        fs::create_dir_all(&place).expect("failed to create directory");
         let body = format!("---\nname: {name}\ndescription: about {name}\n---\nDo it so.\n");
-        fs::write(place.join("SKILL.md"), body).expect("written");
+        fs::write(place.join("SKILL.md"), body).expect("failed to write");
     }
-    let (_, body) = asked(&world, &[]);
+    let (_, body) = request_with(&world, &[]);
     assert!(!system(&body).contains("about own"));
-    let (_, body) = asked(&world, &["--with-skills"]);
+    let (_, body) = request_with(&world, &["--with-skills"]);
     let told = system(&body);
     assert!(
         told.contains("- own: about own") && told.contains("- mine: about mine"),
@@ -145,23 +151,23 @@ fn skills_of_project_and_user_are_offered_on_request() {
 }
 
 #[test]
-fn configuration_counts_and_flags_win_over_it() {
+fn flags_override_the_configuration() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     fs::write(
         world.path("zot/config.json"),
         json!({"provider": "demo"}).to_string(),
     )
-    .expect("written");
+    .expect("failed to write");
     assert!(world.zot(&["-p", "hello"]).out.contains("demo model"));
-    let (_, body) = asked(&world, &[]);
+    let (_, body) = request_with(&world, &[]);
     assert_eq!(body["model"], "small");
 }
 
 #[test]
-fn the_jail_holds_files_and_commands() {
+fn the_jail_confines_files_and_commands() {
     let world = World::new();
-    fs::write(world.path("outside"), "hidden").expect("written");
+    fs::write(world.path("outside"), "hidden").expect("failed to write");
     let outside = world.path("outside");
     let calls = format!(
         "/call read {{\"path\": \"../outside\"}}\n/call read {{\"path\": \"{}\"}}\n/call bash {{\"command\": \"cat ../outside\"}}",
@@ -174,7 +180,7 @@ fn the_jail_holds_files_and_commands() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn conflicting_flags_are_a_usage_error() {
     let world = World::new();
     for (args, why) in [
         (
@@ -207,12 +213,12 @@ fn what_cannot_be_meant_is_a_usage_error() {
 }
 
 #[test]
-fn the_models_that_are_known() {
+fn list_models_includes_models_json() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
     let models =
         json!({"models": [{"provider": "ollama", "id": "llama9", "context_window": 8000}]});
-    fs::write(world.path("zot/models.json"), models.to_string()).expect("written");
+    fs::write(world.path("zot/models.json"), models.to_string()).expect("failed to write");
     let ran = world.zot(&["--list-models"]);
     assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{ran:#?}");
     for part in ["PROVIDER", "anthropic", "openai", "demo", "llama9"] {

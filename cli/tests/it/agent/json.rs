@@ -9,10 +9,10 @@ use std::{
 use serde_json::Value;
 use zot_protocol::{rpc, validate};
 
-use super::{demo, marking};
+use super::{demo, marking_extension};
 use crate::support::{World, process, text, wait_until};
 
-/// The events, each held to its published schema.
+/// Parses the events and validates each against its published schema.
 pub(super) fn events(out: &str) -> Vec<Value> {
     out.lines().map(event).collect()
 }
@@ -21,37 +21,40 @@ pub(super) fn event(line: &str) -> Value {
     let read = validate::frame::<rpc::Event>(line.as_bytes());
     let known = read.unwrap_or_else(|why| panic!("{why}: {line}"));
     assert!(!matches!(known, rpc::Event::Unknown(_)), "{line}");
-    serde_json::from_str(line).expect("read before")
+    serde_json::from_str(line).expect("invalid JSON")
 }
 
 fn types(events: &[Value]) -> Vec<&str> {
     let mut types: Vec<&str> = events
         .iter()
-        .map(|it| it["type"].as_str().expect("a type"))
+        .map(|it| it["type"].as_str().expect("missing `type`"))
         .collect();
     types.dedup();
     types
 }
 
 #[test]
-fn what_a_terminal_would_act_upon_is_escaped_in_json() {
+fn terminal_control_characters_are_escaped_in_json() {
     let world = World::new();
     let evil = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{e0041} ü 👩";
-    fs::write(world.work().join("evil.txt"), evil).expect("written");
-    // In an event that is written at once, and in one that is large.
+    fs::write(world.work().join("evil.txt"), evil).expect("failed to write");
+    // One event below and one above the size that is written at once.
     fs::write(
         world.work().join("large.txt"),
         format!("{evil}\n").repeat(20_000),
     )
-    .expect("written");
+    .expect("failed to write");
     for file in ["evil.txt", "large.txt"] {
         let call = format!("{evil}\n/call bash {{\"command\":\"cat {file}\"}}");
         let ran = demo(&world, &["--json", &call]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let told = events(&ran.out);
         let result = told.iter().find(|it| it["type"] == "tool_result");
-        let text = result.expect("a result")["content"][0]["text"].as_str();
-        assert!(text.expect("a text").contains(evil), "it means the same");
+        let text = result.expect("no result")["content"][0]["text"].as_str();
+        assert!(
+            text.expect("should be a string").contains(evil),
+            "escaping changed the text"
+        );
         let raw = |char: char| {
             let is_bidi = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             is_bidi
@@ -59,12 +62,15 @@ fn what_a_terminal_would_act_upon_is_escaped_in_json() {
                 || matches!(char, '\u{2028}' | '\u{e0041}')
         };
         assert_eq!(ran.out.chars().find(|char| raw(*char)), None);
-        assert!(ran.out.contains("ü 👩"), "what is read is left alone");
+        assert!(
+            ran.out.contains("ü 👩"),
+            "printable characters must not be escaped"
+        );
     }
 }
 
 #[test]
-fn one_event_per_line_in_the_documented_order() {
+fn json_prints_events_in_the_documented_order() {
     let world = World::new();
     let ran = demo(&world, &["--json", "/call bash {\"command\": \"echo hi\"}"]);
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
@@ -102,7 +108,7 @@ fn one_event_per_line_in_the_documented_order() {
 }
 
 #[test]
-fn a_failed_run_is_told_once_and_exits_1() {
+fn a_failed_run_reports_one_error_and_exits_1() {
     let world = World::new();
     let ran = super::scripted(&world, &[r#"{"error": "overloaded"}"#], &["--json", "hi"]);
     assert_eq!(ran.code, Some(1));
@@ -113,17 +119,17 @@ fn a_failed_run_is_told_once_and_exits_1() {
         .collect();
     assert_eq!(told.len(), 1, "{events:#?}");
     assert_eq!(told[0]["stop"], "error");
-    assert_eq!(events.last().expect("one")["type"], "done");
+    assert_eq!(events.last().expect("no such event")["type"], "done");
 }
 
 #[test]
-fn an_extensions_notes_are_events() {
+fn notifications_of_extensions_are_events() {
     let world = World::new();
     let kit = world.path("kit");
-    std::fs::create_dir(&kit).expect("made");
+    std::fs::create_dir(&kit).expect("failed to create directory");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kit.sh");
     let manifest = serde_json::json!({"name": "kit", "exec": "bash", "args": [script]});
-    std::fs::write(kit.join("extension.json"), manifest.to_string()).expect("written");
+    std::fs::write(kit.join("extension.json"), manifest.to_string()).expect("failed to write");
     let ran = demo(&world, &["--json", "-e", text(&kit), "/call steps {}"]);
     let events = events(&ran.out);
     let note = events.iter().find(|it| it["type"] == "ext_notify");
@@ -137,11 +143,12 @@ fn an_extensions_notes_are_events() {
     assert_eq!(ran.code, Some(0));
 }
 
-/// What a redactor takes out is in no event, and before its answer there is no text at all.
+/// The redacted text appears in no event, and no text appears before the redactor answers.
 #[test]
-fn a_secret_that_is_redacted_is_in_no_line() {
+fn redacted_text_is_in_no_event() {
     let world = World::new();
-    let chain = ["1", "2", "3"].map(|name| marking(&world, name, "assistant_message", "mark"));
+    let chain =
+        ["1", "2", "3"].map(|name| marking_extension(&world, name, "assistant_message", "mark"));
     let chain: Vec<&str> = chain.iter().flat_map(|dir| ["-e", text(dir)]).collect();
     let turns = [r#"{"text": ["the password is hun", "ter2, ", "really"]}"#];
     let ran = super::scripted(&world, &turns, &[&["--json"], &*chain, &["tell"]].concat());
@@ -150,13 +157,13 @@ fn a_secret_that_is_redacted_is_in_no_line() {
     let deltas: String = events(&ran.out)
         .iter()
         .filter(|it| it["type"] == "text_delta")
-        .map(|it| it["delta"].as_str().expect("a text").to_owned())
+        .map(|it| it["delta"].as_str().expect("should be a string").to_owned())
         .collect();
     assert_eq!(deltas, "the password is , really123");
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_and_leaves_nothing() {
+fn a_closed_pipe_ends_zot_and_leaves_no_process() {
     let world = World::new();
     let endless = "/call bash {\"command\": \"while echo x; do sleep 0.01; done\"}";
     let mut child = world
@@ -164,15 +171,15 @@ fn a_reader_that_goes_away_ends_it_and_leaves_nothing() {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped"))
+    BufReader::new(child.stdout.take().expect("should be piped"))
         .read_line(&mut line)
-        .expect("a line");
+        .expect("failed to read a line");
     assert!(line.contains("user_message"), "{line}");
-    // The pipe is closed by now, and the command's next line is what finds out.
-    assert_eq!(child.wait().expect("waited").code(), Some(141));
-    wait_until("nobody works there", || {
+    // The pipe is closed now, and zot notices when it writes the command's next line.
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
+    wait_until("no process is left", || {
         process::working_in(&world.work()).is_empty()
     });
 }

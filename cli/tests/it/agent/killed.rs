@@ -1,4 +1,4 @@
-//! Killed with -9 at any point of a turn: what was shown is there again.
+//! After `kill -9` at any point of a turn, the session contains everything that was shown.
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,16 +10,12 @@ use serde_json::{Value, json};
 
 use super::json::event;
 use crate::support::{
-    World,
-    model::{Model, Says},
+    Rng, World,
+    model::{Model, Reply},
+    soak,
 };
 
-/// How much longer this runs than in `.ci/run`.
-fn soak() -> u64 {
-    std::env::var("ZOT_SOAK").map_or(1, |value| value.parse().expect("a number"))
-}
-
-/// What of an event must not be lost: a line of the transcript, as a later request has it.
+/// The texts of an event that the session must contain.
 fn shown(event: &Value) -> Vec<String> {
     let blocks = event["content"].as_array().cloned().unwrap_or_default();
     let texts = blocks
@@ -33,15 +29,15 @@ fn shown(event: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_was_shown_is_continued_with() {
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+fn continue_after_kill_has_everything_that_was_shown() {
+    let mut rng = Rng::new(1);
     let mut cut = 0;
     for round in 0..24 * soak() {
         let world = World::in_memory();
         let call =
-            |number: u32| Says::Call("bash", json!({"command": format!("echo result {number}")}));
-        let slowly = Says::Slowly(vec!["the ", "end ", "of ", "it"], Duration::from_millis(2));
-        let model = Model::start(vec![call(1), call(2), slowly, Says::Text("yes".into())]);
+            |number: u32| Reply::Call("bash", json!({"command": format!("echo result {number}")}));
+        let slowly = Reply::Slowly(vec!["the ", "end ", "of ", "it"], Duration::from_millis(2));
+        let model = Model::start(vec![call(1), call(2), slowly, Reply::Text("yes".into())]);
         let flags = model.flags();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let mut child = world
@@ -49,17 +45,16 @@ fn what_was_shown_is_continued_with() {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("zot starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let first = lines.next().expect("one").expect("a line");
-        // Xorshift: any point will do.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        std::thread::sleep(Duration::from_micros(random % 60_000));
-        child.kill().expect("killed");
-        child.wait().expect("waited");
-        // What is in the pipe was shown too; a line that was cut was not.
+            .expect("failed to start zot");
+        let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).lines();
+        let first = lines
+            .next()
+            .expect("no line")
+            .expect("failed to read a line");
+        std::thread::sleep(Duration::from_micros(rng.below(60_000)));
+        child.kill().expect("failed to kill");
+        child.wait().expect("failed to wait");
+        // Complete lines left in the pipe count as shown, a partial line does not.
         let mut all = first + "\n";
         let mut rest = lines.map_while(Result::ok).peekable();
         let mut ended = false;
@@ -71,27 +66,30 @@ fn what_was_shown_is_continued_with() {
             all.push_str(&line);
             all.push('\n');
         }
-        cut += u64::from(!ended);
+        cut += usize::from(!ended);
         let shown: Vec<String> = all.lines().map(event).flat_map(|it| shown(&it)).collect();
 
         let ran = world.zot(&[&flags, &["--continue", "-p", "more"][..]].concat());
         assert_eq!(ran.code, Some(0), "round {round}: {ran:#?}");
-        let asked = model.asked();
+        let asked = model.requests();
         let sent = asked
             .iter()
             .rev()
             .find(|it| it.body["messages"].to_string().contains("\"more\""))
-            .expect("it was asked");
+            .expect("no such request");
         let sent = sent.body["messages"].to_string();
         for text in &shown {
-            let text = serde_json::to_string(text).expect("JSON");
+            let text = serde_json::to_string(text).expect("invalid JSON");
             let text = text.trim_matches('"');
             assert!(
                 sent.contains(text),
-                "round {round}: {text} was shown, and of it is left: {sent}"
+                "round {round}: {text} was shown but is missing in: {sent}"
             );
         }
     }
-    assert!(cut > 0, "it was never killed in the middle");
-    println!("{cut} of {} runs were cut", 24 * soak());
+    assert!(cut > 0, "no run was killed before it finished");
+    println!(
+        "{cut} of {} runs were killed before they finished",
+        24 * soak()
+    );
 }

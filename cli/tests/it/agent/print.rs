@@ -4,13 +4,13 @@ use std::{fs, io::Write, process::Stdio};
 
 use super::demo;
 use crate::support::{
-    Ran, World,
-    model::{Model, Says},
+    RunOutput, World,
+    model::{Model, Reply},
     text,
 };
 
 #[test]
-fn the_final_text_and_nothing_else() {
+fn print_shows_only_the_final_text() {
     let world = World::new();
     let script = world.path("turns");
     fs::write(
@@ -29,9 +29,9 @@ fn the_final_text_and_nothing_else() {
 }
 
 #[test]
-fn what_is_piped_in_is_added() {
+fn stdin_is_appended_to_the_prompt() {
     let world = World::new();
-    let model = Model::start(vec![Says::Text("ok".into())]);
+    let model = Model::start(vec![Reply::Text("ok".into())]);
     let flags = model.flags();
     let mut child = world
         .zot_command(&["-p", "explain"])
@@ -47,15 +47,15 @@ fn what_is_piped_in_is_added() {
         .unwrap()
         .write_all("the diff\n".as_bytes())
         .unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
+    let ran = RunOutput::of(child.wait_with_output().unwrap());
     assert_eq!((ran.code, &*ran.out), (Some(0), "ok\n"), "{ran:?}");
-    let asked = &model.asked()[0].body;
+    let asked = &model.requests()[0].body;
     let messages = asked["messages"].as_array().unwrap();
     assert_eq!(messages.last().unwrap()["content"], "explain\n\nthe diff");
 }
 
 #[test]
-fn no_prompt_is_a_usage_error() {
+fn a_missing_prompt_is_a_usage_error() {
     let world = World::new();
     let ran = demo(&world, &["-p"]);
     assert_eq!(ran.code, Some(2));
@@ -67,7 +67,7 @@ fn no_prompt_is_a_usage_error() {
 }
 
 #[test]
-fn without_a_key_it_does_not_guess() {
+fn without_a_key_zot_fails_with_a_hint() {
     let world = World::new();
     for mode in ["-p", "--json"] {
         let ran = world.zot(&[mode, "hello"]);
@@ -81,9 +81,9 @@ fn without_a_key_it_does_not_guess() {
 }
 
 #[test]
-fn a_providers_failure_is_one_error_and_exit_1() {
+fn a_provider_failure_is_one_error_and_exit_1() {
     let world = World::new();
-    let model = Model::start(vec![Says::Status(401, "who are you")]);
+    let model = Model::start(vec![Reply::Status(401, "who are you")]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&["-p", "x", "--api-key", "sk-wrong"], &*flags].concat());
@@ -95,7 +95,7 @@ fn a_providers_failure_is_one_error_and_exit_1() {
 }
 
 #[test]
-fn what_controls_a_terminal_is_not_printed() {
+fn terminal_control_characters_are_not_printed() {
     let world = World::new();
     let script = world.path("turns");
     fs::write(
@@ -108,7 +108,7 @@ fn what_controls_a_terminal_is_not_printed() {
 }
 
 #[test]
-fn the_limit_of_steps_is_a_failure() {
+fn reaching_max_steps_is_a_failure() {
     let world = World::new();
     let ran = demo(
         &world,
@@ -124,7 +124,7 @@ fn the_limit_of_steps_is_a_failure() {
 }
 
 #[test]
-fn a_missing_or_read_only_home_keeps_nobody_from_working() {
+fn zot_works_without_a_writable_home() {
     let world = World::new();
     fs::write(world.path("file"), "").unwrap();
     let output = world
@@ -132,7 +132,7 @@ fn a_missing_or_read_only_home_keeps_nobody_from_working() {
         .env("ZOT_HOME", world.path("file/home"))
         .output()
         .unwrap();
-    let ran = Ran::of(output);
+    let ran = RunOutput::of(output);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("demo model"));
     assert!(
@@ -143,7 +143,7 @@ fn a_missing_or_read_only_home_keeps_nobody_from_working() {
 }
 
 #[test]
-fn a_broken_configuration_is_named_and_the_rest_counts() {
+fn an_invalid_setting_is_reported_and_the_rest_is_used() {
     let world = World::new();
     fs::create_dir_all(world.path("zot")).unwrap();
     fs::write(
@@ -154,7 +154,7 @@ fn a_broken_configuration_is_named_and_the_rest_counts() {
     let ran = world.zot(&["-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("/reasoning"), "{}", ran.err);
-    // One that is no configuration at all is kept aside, and the program starts.
+    // A file that is not JSON is moved aside, and zot starts.
     fs::write(world.path("zot/config.json"), "\0\0\0\0").unwrap();
     let ran = demo(&world, &["-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,4 +1,4 @@
-//! What commands leave in `$ZOT_HOME/scratch`, and who can read it.
+//! Command output stored in `$ZOT_HOME/scratch`, and who can read it.
 
 use std::{
     fs::{self, File},
@@ -16,8 +16,8 @@ fn outputs(world: &World) -> Vec<PathBuf> {
     files(&world.path("zot/scratch"))
 }
 
-/// What a jailed run says about a file of another.
-fn tries(world: &World, path: &std::path::Path, more: &[&str]) -> String {
+/// Tries to read a file from a jailed run, and returns the output.
+fn read_jailed(world: &World, path: &std::path::Path, more: &[&str]) -> String {
     let path = path.display();
     let read = format!(r#"/call read {{"path": "{path}", "limit": 2}}"#);
     let cat = format!(r#"/call bash {{"command": "head -n 2 {path}"}}"#);
@@ -27,28 +27,30 @@ fn tries(world: &World, path: &std::path::Path, more: &[&str]) -> String {
     ran.out
 }
 
-/// Item 12.
 #[test]
-fn a_jailed_session_reads_its_own_outputs_and_no_others() {
+fn a_jailed_session_reads_only_its_own_outputs() {
     let world = World::new();
     demo(&world, &["-p", LONG]);
     let [kept] = &outputs(&world)[..] else {
-        panic!("one output: {:?}", outputs(&world));
+        panic!("expected one output: {:?}", outputs(&world));
     };
     for folder in kept.ancestors().skip(1).take(2) {
-        let mode = fs::metadata(folder).expect("there").permissions().mode();
+        let mode = fs::metadata(folder)
+            .expect("failed to read metadata")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
     }
-    // Resumed, it finds what its transcript refers to.
-    let said = tries(&world, kept, &["--continue"]);
+    // A resumed session can read the output that its transcript refers to.
+    let said = read_jailed(&world, kept, &["--continue"]);
     assert_eq!(said.matches("1\n").count(), 2, "{said}");
-    let said = tries(&world, kept, &[]);
+    let said = read_jailed(&world, kept, &[]);
     assert!(said.contains("is outside of"), "{said}");
     assert!(said.contains("Permission denied"), "{said}");
 }
 
 #[test]
-fn the_outputs_of_a_session_are_bounded_and_that_is_said() {
+fn stored_outputs_of_a_session_are_limited() {
     let world = World::new();
     let call = r#"/call bash {"command": "yes 0123456789abcdef | head -c 30000000"}"#;
     let calls = [call; 6].join("\n");
@@ -56,14 +58,14 @@ fn the_outputs_of_a_session_are_bounded_and_that_is_said() {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let size: u64 = outputs(&world)
         .iter()
-        .map(|path| fs::metadata(path).expect("there").len())
+        .map(|path| fs::metadata(path).expect("failed to read metadata").len())
         .sum();
     assert!(size <= 64 << 20, "{size}");
     assert!(ran.out.contains("deleted to make room"), "{}", ran.out);
 }
 
 #[test]
-fn temporary_files_of_a_jailed_command_go_with_it() {
+fn temporary_files_of_a_jailed_command_are_removed() {
     let world = World::new();
     let call = r#"/call bash {"command": "head -c 1000000 /dev/zero > $TMPDIR/x && mkdir $TMPDIR/y && echo made"}"#;
     let ran = demo(&world, &["--jail", "-p", call]);
@@ -72,17 +74,23 @@ fn temporary_files_of_a_jailed_command_go_with_it() {
 }
 
 #[test]
-fn what_is_older_than_a_week_is_removed_at_the_next_start() {
+fn outputs_older_than_a_week_are_removed_at_the_next_start() {
     let world = World::new();
     demo(&world, &["-p", LONG]);
     let [kept] = &outputs(&world)[..] else {
-        panic!("one output: {:?}", outputs(&world));
+        panic!("expected one output: {:?}", outputs(&world));
     };
-    let session = kept.ancestors().nth(2).expect("a folder").to_owned();
+    let session = kept
+        .ancestors()
+        .nth(2)
+        .expect("path has no parent")
+        .to_owned();
     let age = |days: u64| {
         let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-        let folder = File::open(&session).expect("opened");
-        folder.set_modified(then).expect("set");
+        let folder = File::open(&session).expect("failed to open");
+        folder
+            .set_modified(then)
+            .expect("failed to set modification time");
     };
     age(6);
     demo(&world, &["-p", "hello"]);
@@ -92,8 +100,8 @@ fn what_is_older_than_a_week_is_removed_at_the_next_start() {
         .zot_command(&["rpc", "--provider", "demo"])
         .stdin(std::process::Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     wait_until("it is removed", || !session.exists());
     drop(child.stdin.take());
-    child.wait().expect("it ends");
+    child.wait().expect("failed to wait");
 }

@@ -1,4 +1,4 @@
-//! Sessions, from one run of the program to the next.
+//! Sessions across several runs of zot.
 
 use std::{fs, path::PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{demo, files};
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
     text,
 };
 
@@ -17,19 +17,20 @@ fn sessions(world: &World) -> Vec<PathBuf> {
     all
 }
 
-/// What a model is sent by `zot … -p more`: the texts of all messages but the system's.
-fn sent(world: &World, args: &[&str]) -> Vec<String> {
-    let model = Model::start(vec![Says::Text("yes".into())]);
+/// Runs `zot … -p more` and returns the texts of all messages sent to the model but the system
+/// prompt.
+fn messages_sent(world: &World, args: &[&str]) -> Vec<String> {
+    let model = Model::start(vec![Reply::Text("yes".into())]);
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    let body = model.asked()[0].body.clone();
-    let messages = body["messages"].as_array().expect("a list")[1..].iter();
-    messages.map(said).collect()
+    let body = model.requests()[0].body.clone();
+    let messages = body["messages"].as_array().expect("should be an array")[1..].iter();
+    messages.map(message_text).collect()
 }
 
-fn said(message: &Value) -> String {
+fn message_text(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|it| it["text"].as_str()).collect(),
@@ -38,30 +39,31 @@ fn said(message: &Value) -> String {
 }
 
 #[test]
-fn a_run_is_kept_and_continued() {
+fn a_session_is_stored_and_continued() {
     let world = World::new();
     assert_eq!(demo(&world, &["-p", "one"]).code, Some(0));
     assert_eq!(demo(&world, &["-p", "two"]).code, Some(0));
     assert_eq!(sessions(&world).len(), 2);
-    let sent = sent(&world, &["-c"]);
+    let sent = messages_sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
-    // Begun elsewhere, it is not this directory's.
-    fs::create_dir(world.work().join("other")).expect("made");
+    // A session of another directory is not continued here.
+    fs::create_dir(world.work().join("other")).expect("failed to create directory");
     let ran = demo(&world, &["--cwd", "other", "--continue", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert_eq!(sessions(&world).len(), 3);
 }
 
 #[test]
-fn one_is_resumed_by_the_beginning_of_its_id() {
+fn a_session_is_resumed_by_an_id_prefix() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let first = sessions(&world)[0].clone();
-    let head = fs::read_to_string(&first).expect("read");
-    let head: Value = serde_json::from_str(head.lines().next().expect("a head")).expect("JSON");
-    let id = head["id"].as_str().expect("an id");
+    let head = fs::read_to_string(&first).expect("failed to read");
+    let head: Value = serde_json::from_str(head.lines().next().expect("session file is empty"))
+        .expect("invalid JSON");
+    let id = head["id"].as_str().expect("missing `id`");
     demo(&world, &["-p", "two"]);
-    let sent = sent(&world, &[&format!("--resume={id}")]);
+    let sent = messages_sent(&world, &[&format!("--resume={id}")]);
     assert_eq!(sent[0], "one");
     let ran = demo(&world, &["--resume=nosuch", "-p", "x"]);
     assert_eq!(ran.code, Some(1));
@@ -69,24 +71,24 @@ fn one_is_resumed_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn in_a_file_of_ones_own_or_nowhere() {
+fn a_session_in_a_given_file_or_not_stored() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     demo(&world, &["--session", text(&file), "-p", "one"]);
-    let sent = sent(&world, &["--session", text(&file)]);
+    let sent = messages_sent(&world, &["--session", text(&file)]);
     assert_eq!(sent[0], "one");
     assert_eq!(demo(&world, &["--no-session", "-p", "x"]).code, Some(0));
     assert!(sessions(&world).is_empty());
 }
 
 #[test]
-fn a_torn_one_is_repaired_and_said() {
+fn a_truncated_session_is_repaired_and_reported() {
     let world = World::new();
     demo(&world, &["-p", "one"]);
     let path = sessions(&world)[0].clone();
-    let mut bytes = fs::read(&path).expect("read");
+    let mut bytes = fs::read(&path).expect("failed to read");
     bytes.truncate(bytes.len() - 9);
-    fs::write(&path, bytes).expect("written");
+    fs::write(&path, bytes).expect("failed to write");
     let ran = demo(&world, &["--continue", "-p", "two"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(
@@ -98,9 +100,9 @@ fn a_torn_one_is_repaired_and_said() {
     assert_eq!((ran.code, &*ran.err), (Some(0), ""));
 }
 
-/// Only one process writes a file; the second is told who the first is.
+/// Only one process can write a session file. The second reports the first one's process id.
 #[test]
-fn two_at_once_never_write_one_file() {
+fn a_session_file_in_use_is_refused() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     let slow = super::script(&world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
@@ -117,13 +119,13 @@ fn two_at_once_never_write_one_file() {
         ])
         .stdout(std::process::Stdio::piped())
         .spawn()
-        .expect("zot starts");
+        .expect("failed to start zot");
     let mut line = String::new();
-    let mut out = std::io::BufReader::new(first.stdout.take().expect("piped"));
-    std::io::BufRead::read_line(&mut out, &mut line).expect("a line");
+    let mut out = std::io::BufReader::new(first.stdout.take().expect("should be piped"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("failed to read a line");
     let ran = demo(&world, &["--session", text(&file), "-p", "two"]);
-    first.kill().expect("killed");
-    first.wait().expect("waited");
+    first.kill().expect("failed to kill");
+    first.wait().expect("failed to wait");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(ran.err.contains(&first.id().to_string()), "{}", ran.err);
 }

@@ -1,4 +1,4 @@
-//! Every JSON in a document is what it seems to be: a frame, a message, a manifest, a configuration or a transcript.
+//! Every JSON block in a document is a valid frame, message, manifest, configuration or transcript.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,21 @@ struct Schemas(BTreeMap<String, ToolSchema>);
 impl Schemas {
     fn new() -> Self {
         let compiled = schema::documents().into_iter().map(|document| {
-            let schema = document.schema.as_object().expect("an object");
+            let schema = document.schema.as_object().expect("should be an object");
             (
                 document.name,
-                ToolSchema::compile(schema).expect("compiles"),
+                ToolSchema::compile(schema).expect("invalid schema"),
             )
         });
         Self(compiled.collect())
     }
 
     fn check(&self, name: &str, value: &Value) -> Result<(), String> {
-        let schema = self.0.get(name).ok_or("there is no such frame")?;
+        let schema = self.0.get(name).ok_or("no such frame")?;
         schema.check(value).map_err(|mismatch| mismatch.to_string())
     }
 
-    /// What an object is, is seen from what it has.
+    /// Picks the schema from the fields of the object.
     fn accept(&self, value: &Value) -> Result<(), String> {
         match value["type"].as_str() {
             Some("text" | "image") if value.get("id").is_none() => {
@@ -49,9 +49,9 @@ impl Schemas {
         }
     }
 
-    /// A frame of whichever set.
+    /// Accepts a frame from any of the sets.
     fn frame(&self, name: &str, value: &Value) -> Result<(), String> {
-        let mut why = String::from("nobody knows such a frame");
+        let mut why = String::from("unknown frame");
         for set in SETS {
             match self.check(set, value) {
                 Ok(()) => return Ok(()),
@@ -67,14 +67,16 @@ impl Schemas {
         Err(why)
     }
 
-    /// A configuration may have anything; what a page shows is known.
+    /// The schema allows unknown fields, but a page must only show known ones.
     fn config(&self, value: &Value) -> Result<(), String> {
         let document = schema::of_type::<zot_protocol::Config>("config");
-        let known = document.schema["properties"].as_object().expect("fields");
-        let object = value.as_object().ok_or("it is no object")?;
+        let known = document.schema["properties"]
+            .as_object()
+            .expect("should be an object");
+        let object = value.as_object().ok_or("not an object")?;
         if let Some(field) = object.keys().find(|field| !known.contains_key(*field)) {
             return Err(format!(
-                "`{field}` is not in a configuration; is this a frame without `type`?"
+                "`{field}` is not a configuration field; is this a frame without `type`?"
             ));
         }
         self.check("config", value)
@@ -82,7 +84,7 @@ impl Schemas {
 }
 
 #[test]
-fn every_block_validates() {
+fn every_json_block_validates() {
     let schemas = Schemas::new();
     let mut checked = 0;
     for block in Page::all().iter().flat_map(Page::blocks) {
@@ -104,12 +106,12 @@ fn every_block_validates() {
             checked += 1;
         }
     }
-    assert!(checked > 60, "they are found: {checked}");
+    assert!(checked > 60, "too few found: {checked}");
 }
 
-/// Frames in the middle of a sentence, too.
+/// Also checks frames quoted inline.
 #[test]
-fn every_frame_in_a_sentence_validates() {
+fn every_inline_frame_validates() {
     let schemas = Schemas::new();
     let mut checked = 0;
     for page in Page::all() {
@@ -125,5 +127,5 @@ fn every_frame_in_a_sentence_validates() {
             }
         }
     }
-    assert!(checked > 5, "they are found: {checked}");
+    assert!(checked > 5, "too few found: {checked}");
 }

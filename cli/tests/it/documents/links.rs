@@ -1,4 +1,4 @@
-//! Links within the repository lead somewhere.
+//! Links within the repository resolve.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
 
 use super::{Page, root};
 
-/// The name that a heading gets on the page.
+/// The anchor that GitHub generates for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()
@@ -24,12 +24,12 @@ fn anchors(page: &Page) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_resolves() {
     let mut followed = 0;
     let mut broken = Vec::new();
     for page in Page::all() {
         let here = root().join(&page.name);
-        let folder = here.parent().expect("a folder");
+        let folder = here.parent().expect("path has no parent");
         for (index, line) in page.text.lines().enumerate() {
             let targets = line.split("](").skip(1);
             for target in targets.filter_map(|rest| rest.split(')').next()) {
@@ -43,25 +43,25 @@ fn every_link_leads_somewhere() {
                 } else {
                     folder.join(path)
                 };
-                let leads = there.exists()
+                let resolves = there.exists()
                     && (heading.is_empty() || {
                         let text = fs::read_to_string(&there).unwrap_or_default();
                         let name = target.to_owned();
                         anchors(&Page { name, text }).contains(heading)
                     });
-                if !leads {
+                if !resolves {
                     broken.push(format!("{}:{}: {target}", page.name, index + 1));
                 }
             }
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
-    assert!(followed > 30, "they are found: {followed}");
+    assert!(followed > 30, "too few found: {followed}");
 }
 
 /// Every page is in the table of contents.
 #[test]
-fn every_page_can_be_found() {
+fn every_page_is_in_the_table_of_contents() {
     let contents = Page::read("docs/README.md").text;
     for page in Page::all() {
         let Some(name) = page.name.strip_prefix("docs/") else {
@@ -75,9 +75,9 @@ fn every_page_can_be_found() {
     }
 }
 
-/// Every file that the page on the architecture names is there, from wherever it is named.
+/// Every file named in `docs/architecture.md` exists. Names may be relative to any folder.
 #[test]
-fn every_file_of_the_code_map_is_there() {
+fn every_file_in_the_code_map_exists() {
     let mut files = Vec::new();
     for folder in ["protocol", "host", "sdk", "conformance", "cli"] {
         files_below(&root().join(folder), &mut files);
@@ -88,16 +88,16 @@ fn every_file_of_the_code_map_is_there() {
     let named: Vec<&str> = spans
         .filter(|span| is_file(span) && !span.contains('<'))
         .collect();
-    assert!(named.len() > 40, "they are found: {named:?}");
+    assert!(named.len() > 40, "too few found: {named:?}");
     for name in named {
-        let is_there = files.iter().any(|file| file.ends_with(name));
-        assert!(is_there, "there is no {name}");
+        let exists = files.iter().any(|file| file.ends_with(name));
+        assert!(exists, "{name} does not exist");
     }
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
+    for entry in fs::read_dir(folder).expect("failed to read directory") {
+        let path = entry.expect("failed to read directory entry").path();
         if path.is_dir() && path.file_name() != Some("node_modules".as_ref()) {
             files_below(&path, files);
         } else {

@@ -1,5 +1,5 @@
-//! Every block of commands runs, in the order of its page, by a real shell in an empty home; and a block `text` right after one is
-//! what it prints.
+//! Runs every block of commands in page order, in a real shell with an empty home. A `text` block
+//! that follows one must match its output.
 
 use std::{
     fs,
@@ -10,12 +10,12 @@ use std::{
 
 use super::{Block, Page, root};
 use crate::support::{
-    Ran, World,
+    RunOutput, World,
     package::{self, Repository},
     skipped,
 };
 
-/// What is not run: its page, its first line, and why. Each says so itself, in a comment before it.
+/// The blocks that are not run: page, first line and reason. Each also has a comment in the page.
 const NOT_RUN: &[(&str, &str, &str)] = &[
     (
         "README.md",
@@ -43,11 +43,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What separates the output of one block from that of the next.
+/// Separates the output of the blocks.
 const SEPARATOR: char = '\x1e';
 
 #[test]
-fn what_is_not_run_is_listed() {
+fn blocks_that_are_not_run_are_listed() {
     let mut not_run = Vec::new();
     for block in Page::all().iter().flat_map(Page::blocks) {
         let Block { language, page, .. } = &block;
@@ -61,7 +61,10 @@ fn what_is_not_run_is_listed() {
                     .unwrap_or((block.first_line(), ""));
                 not_run.push((page.clone(), line.trim().to_owned(), why.clone()));
             }
-            Some(_) => panic!("{}: is not run anyway", block.place()),
+            Some(_) => panic!(
+                "{}: only `sh` blocks are run, so it needs no comment",
+                block.place()
+            ),
             None => {}
         }
     }
@@ -75,7 +78,7 @@ fn what_is_not_run_is_listed() {
 }
 
 #[test]
-fn every_block_runs() {
+fn every_shell_block_runs() {
     let conform = conform();
     let mut ran = 0;
     for page in Page::all() {
@@ -86,20 +89,22 @@ fn every_block_runs() {
         if commands.is_empty() || (asks_conform && conform.is_none()) {
             continue;
         }
-        // An agent waits three seconds for its extensions, as it should; beside a hundred other tests that may be too short.
+        // The agent waits three seconds for its extensions, which can be too short while other
+        // tests run.
         let tries = (0..3).map(|_| run(&blocks, &commands, conform.as_deref()));
         let failed: Vec<String> = tries.map_while(Result::err).collect();
-        assert!(failed.len() < 3, "{}", failed.join("\n\nand again:\n"));
+        assert!(failed.len() < 3, "{}", failed.join("\n\nnext attempt:\n"));
         ran += commands.len();
     }
-    assert!(ran > 5 || conform.is_none(), "they are found: {ran}");
+    assert!(ran > 5 || conform.is_none(), "too few found: {ran}");
 }
 
 fn is_run(block: &Block) -> bool {
     block.language == "sh" && block.not_run.is_none()
 }
 
-/// `zot-conform`, which is another package's: `cargo test --workspace` builds it, `cargo test -p zot-cli` does not.
+/// `zot-conform` belongs to another package: `cargo test --workspace` builds it, `cargo test -p
+/// zot-cli` does not.
 fn conform() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_zot")).with_file_name("zot-conform");
     let built = fs::metadata(&program).and_then(|it| it.modified()).ok();
@@ -111,34 +116,32 @@ fn conform() -> Option<PathBuf> {
     if built >= changed {
         return Some(program);
     }
-    skipped(
-        "zot-conform is not built, or older than its source; `cargo test --workspace` builds it",
-    );
+    skipped("zot-conform is missing or older than its source; `cargo test --workspace` builds it");
     None
 }
 
-/// When something below a folder was last changed.
+/// The latest modification time of a file below a folder.
 fn newest(folder: &Path) -> SystemTime {
-    let entries = fs::read_dir(folder).expect("a folder");
+    let entries = fs::read_dir(folder).expect("failed to read directory");
     let times = entries.map(|entry| {
-        let entry = entry.expect("an entry");
-        let metadata = entry.metadata().expect("metadata");
+        let entry = entry.expect("failed to read directory entry");
+        let metadata = entry.metadata().expect("failed to read metadata");
         if metadata.is_dir() {
             newest(&entry.path())
         } else {
-            metadata.modified().expect("a time")
+            metadata.modified().expect("no modification time")
         }
     });
     times.max().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// What the pages take for granted: both programs, the repository's examples, and a package called `guard`.
-fn stage(world: &World, conform: Option<&Path>) {
+/// Sets up what the pages assume: both programs, the examples, and a package named `guard`.
+fn set_up(world: &World, conform: Option<&Path>) {
     let bin = world.path("bin");
-    fs::create_dir(&bin).expect("made");
-    symlink(env!("CARGO_BIN_EXE_zot"), bin.join("zot")).expect("linked");
+    fs::create_dir(&bin).expect("failed to create directory");
+    symlink(env!("CARGO_BIN_EXE_zot"), bin.join("zot")).expect("failed to create symlink");
     if let Some(conform) = conform {
-        symlink(conform, bin.join("zot-conform")).expect("linked");
+        symlink(conform, bin.join("zot-conform")).expect("failed to create symlink");
     }
     copy(&root().join("examples"), &world.work().join("examples"));
     package::write(&world.work().join("guard"), "guard", "1.1");
@@ -147,11 +150,11 @@ fn stage(world: &World, conform: Option<&Path>) {
     repository.git(&["tag", "v1.2"]);
 }
 
-/// Copies what an author wrote, and nothing that was built or installed.
+/// Copies sources only, without build output and installed dependencies.
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).expect("made");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
+    fs::create_dir(to).expect("failed to create directory");
+    for entry in fs::read_dir(from).expect("failed to read directory") {
+        let entry = entry.expect("failed to read directory entry");
         let name = entry.file_name();
         if ["bin", "dist", "node_modules", "target"]
             .iter()
@@ -160,24 +163,29 @@ fn copy(from: &Path, to: &Path) {
             continue;
         }
         let to = to.join(&name);
-        if entry.file_type().expect("a type").is_dir() {
+        if entry
+            .file_type()
+            .expect("failed to read file type")
+            .is_dir()
+        {
             copy(&entry.path(), &to);
         } else {
-            fs::copy(entry.path(), to).expect("copied");
+            fs::copy(entry.path(), to).expect("failed to copy");
         }
     }
 }
 
-/// Runs blocks one after the other in one shell, in an empty home, and compares what each prints with what is shown after it.
+/// Runs the blocks in one shell in an empty home, and compares each output with the block shown
+/// after it.
 fn run(blocks: &[Block], commands: &[&Block], conform: Option<&Path>) -> Result<(), String> {
     let world = World::new();
-    stage(&world, conform);
+    set_up(&world, conform);
     let mut script = String::from("set -euo pipefail\ntrap 'echo \"failed: $block\" >&2' ERR\n");
     for block in commands {
         let place = block.place();
         script += &format!("printf '{SEPARATOR}'\nblock={place}\n{}", block.text);
     }
-    // The one address that the pages name and nobody has.
+    // The pages use this placeholder URL.
     let url = format!("file://{}", world.path("repositories/guard").display());
     let script = script.replace("https://github.com/someone/guard", &url);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -186,37 +194,37 @@ fn run(blocks: &[Block], commands: &[&Block], conform: Option<&Path>) -> Result<
         .chain(std::env::split_paths(&path));
     let output = world
         .command("bash")
-        .env("PATH", std::env::join_paths(paths).expect("a path"))
+        .env("PATH", std::env::join_paths(paths).expect("invalid path"))
         .args(["-c", &format!("exec 2>&1\n{script}")])
         .output()
-        .expect("bash starts");
-    let ran = Ran::of(output);
+        .expect("failed to start bash");
+    let ran = RunOutput::of(output);
     if ran.code != Some(0) {
         return Err(ran.out);
     }
-    let said: Vec<&str> = ran.out.split(SEPARATOR).skip(1).collect();
-    assert_eq!(said.len(), commands.len());
-    for (block, said) in commands.iter().zip(said) {
+    let printed: Vec<&str> = ran.out.split(SEPARATOR).skip(1).collect();
+    assert_eq!(printed.len(), commands.len());
+    for (block, printed) in commands.iter().zip(printed) {
         let after = blocks.iter().find(|it| it.line > block.line);
         if let Some(shown) = after.filter(|it| it.language == "text") {
-            prints(shown, said)?;
+            assert_prints(shown, printed)?;
         }
     }
     Ok(())
 }
 
-/// Each line that is shown was printed, in that order; `…` stands for whatever it was.
-fn prints(shown: &Block, said: &str) -> Result<(), String> {
-    let mut said_lines = said.lines();
+/// Checks that each shown line was printed, in order. `…` matches any text.
+fn assert_prints(shown: &Block, printed: &str) -> Result<(), String> {
+    let mut printed_lines = printed.lines();
     for line in shown.text.lines() {
-        let fits = |said: &str| {
+        let fits = |printed: &str| {
             let mut pieces = line.split('…').map(str::trim);
-            let rest = pieces.try_fold(said, |rest, piece| Some(rest.split_once(piece)?.1));
+            let rest = pieces.try_fold(printed, |rest, piece| Some(rest.split_once(piece)?.1));
             rest.is_some()
         };
-        if !said_lines.any(fits) {
+        if !printed_lines.any(fits) {
             let place = shown.place();
-            return Err(format!("{place}: not printed: {line}\n{said}"));
+            return Err(format!("{place}: not printed: {line}\n{printed}"));
         }
     }
     Ok(())

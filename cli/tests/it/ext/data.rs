@@ -1,4 +1,4 @@
-//! Whose data an extension gets to see.
+//! Which data directory an extension gets.
 
 use std::{
     fs,
@@ -7,14 +7,15 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Ran, World, package::Repository, terminal, text};
+use crate::support::{RunOutput, World, package::Repository, terminal, text};
 
-/// An extension that appends its version to a file in its `data_dir`, and says what is in it.
+/// An extension that appends its version to a file in its `data_dir`, and sends its content as a
+/// notification.
 fn write(dir: &Path, version: &str) {
-    fs::create_dir_all(dir).expect("made");
+    fs::create_dir_all(dir).expect("failed to create directory");
     let manifest =
         json!({"name": "notes", "version": version, "exec": "python3", "args": ["main.py"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let program = format!(
         r#"
 import json, sys
@@ -27,22 +28,25 @@ print(json.dumps({{"type": "ready"}}), flush=True)
 sys.stdin.read()
 "#
     );
-    fs::write(dir.join("main.py"), program).expect("written");
+    fs::write(dir.join("main.py"), program).expect("failed to write");
 }
 
-fn run(world: &World, more: &[&str]) -> Ran {
+fn run(world: &World, more: &[&str]) -> RunOutput {
     let ran = world.zot(&[&["--provider", "demo"], more, &["-p", "hello"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     ran
 }
 
-fn kept(world: &World) -> Vec<(String, String)> {
+fn stored_data(world: &World) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = fs::read_dir(world.path("zot/extension-data"))
-        .expect("there")
-        .map(|entry| entry.expect("an entry"))
+        .expect("failed to read directory")
+        .map(|entry| entry.expect("failed to read directory entry"))
         .map(|entry| {
             let text = fs::read_to_string(entry.path().join("kept")).unwrap_or_default();
-            (entry.file_name().into_string().expect("a text"), text)
+            (
+                entry.file_name().into_string().expect("not valid UTF-8"),
+                text,
+            )
         })
         .collect();
     all.sort();
@@ -56,9 +60,8 @@ fn repository(world: &World, name: &str, version: &str) -> (PathBuf, String) {
     (repository.dir.clone(), repository.file_url())
 }
 
-/// Item 11.
 #[test]
-fn another_extension_of_the_same_name_does_not_read_the_first_ones_data() {
+fn extensions_with_the_same_name_do_not_share_data() {
     let world = World::new();
     write(&world.path("a"), "a");
     write(&world.path("b"), "b");
@@ -71,7 +74,7 @@ fn another_extension_of_the_same_name_does_not_read_the_first_ones_data() {
         run(&world, &["--ext", "../b"]);
         run(&world, &["--trust-project"]);
     }
-    let kept = kept(&world);
+    let kept = stored_data(&world);
     assert_eq!(kept.len(), 4, "{kept:?}");
     assert_eq!(kept[0], ("notes".to_owned(), "i i ".to_owned()));
     let mut texts: Vec<&str> = kept[1..].iter().map(|(_, text)| &**text).collect();
@@ -81,7 +84,7 @@ fn another_extension_of_the_same_name_does_not_read_the_first_ones_data() {
 }
 
 #[test]
-fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
+fn data_of_another_extension_is_reported_with_how_to_adopt_it() {
     let world = World::new();
     write(&world.path("a"), "a");
     write(&world.path("b"), "b");
@@ -90,8 +93,8 @@ fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
     let ran = run(&world, &["--ext", "../b"]);
     let (a, b) = (world.path("a"), world.path("b"));
     let (a, b) = (
-        a.canonicalize().expect("there"),
-        b.canonicalize().expect("there"),
+        a.canonicalize().expect("failed to canonicalize"),
+        b.canonicalize().expect("failed to canonicalize"),
     );
     let whose = format!("belongs to {} (--ext)", a.display());
     let how = format!("`zot ext adopt {}`", b.display());
@@ -99,20 +102,20 @@ fn the_user_is_told_where_the_data_is_and_how_to_hand_it_over() {
         ran.err.contains(&whose) && ran.err.contains(&how),
         "{ran:#?}"
     );
-    // Once is enough.
+    // The notice is shown only once.
     let again = run(&world, &["--ext", "../b"]);
     assert!(!again.err.contains("zot ext adopt"), "{again:#?}");
 
     world.ext(&["adopt", text(&b)]);
     run(&world, &["--ext", "../b"]);
     run(&world, &["--ext", "../a"]);
-    let kept = kept(&world);
+    let kept = stored_data(&world);
     assert_eq!(kept[0], ("notes".to_owned(), "a b ".to_owned()), "{kept:?}");
     assert_eq!(kept.len(), 3, "{kept:?}");
 }
 
 #[test]
-fn an_update_keeps_the_data_and_another_source_asks() {
+fn an_update_keeps_the_data_and_a_new_source_asks() {
     let world = World::new();
     let (dir, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
@@ -122,26 +125,29 @@ fn an_update_keeps_the_data_and_another_source_asks() {
     repository.commit("2");
     world.ext(&["update", "--yes"]);
     run(&world, &[]);
-    assert_eq!(kept(&world), [("notes".to_owned(), "1 2 ".to_owned())]);
+    assert_eq!(
+        stored_data(&world),
+        [("notes".to_owned(), "1 2 ".to_owned())]
+    );
 
     let (_, other) = self::repository(&world, "second", "3");
     let out = world.ext(&["install", &other, "--yes", "--force"]).out;
     assert!(out.contains("`zot ext adopt notes --global`"), "{out}");
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 2 ");
-    assert_eq!(kept(&world)[1].1, "3 ");
-    let apart = &kept(&world)[1].0;
+    assert_eq!(stored_data(&world)[0].1, "1 2 ");
+    assert_eq!(stored_data(&world)[1].1, "3 ");
+    let apart = &stored_data(&world)[1].0;
     let listed = world.listed("notes");
     assert!(
         listed["data_dir"]
             .as_str()
-            .expect("a text")
+            .expect("should be a string")
             .ends_with(apart),
         "{listed}"
     );
     assert!(world.ext(&["list"]).out.contains(apart.as_str()));
 
-    // On a terminal it is asked, and a yes hands it over.
+    // On a terminal, zot asks, and "y" transfers the data.
     let (_, third) = self::repository(&world, "third", "4");
     let args = ["ext", "install", &third, "--force"];
     let ran = terminal::zot(&world, 200, &["y", "y"], &args);
@@ -150,24 +156,24 @@ fn an_update_keeps_the_data_and_another_source_asks() {
         "{ran:#?}"
     );
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 2 4 ");
+    assert_eq!(stored_data(&world)[0].1, "1 2 4 ");
 }
 
 #[test]
-fn removing_takes_the_record_along_with_the_data() {
+fn purge_removes_the_data_and_its_owner_record() {
     let world = World::new();
     let (_, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
     run(&world, &[]);
-    // What stays is still that one's.
+    // The remaining data still belongs to the removed extension.
     world.ext(&["remove", "notes"]);
     write(&world.path("a"), "a");
     run(&world, &["--ext", "../a"]);
-    assert_eq!(kept(&world)[0].1, "1 ");
+    assert_eq!(stored_data(&world)[0].1, "1 ");
     world.ext(&["install", &url, "--yes"]);
     run(&world, &[]);
-    assert_eq!(kept(&world)[0].1, "1 1 ");
+    assert_eq!(stored_data(&world)[0].1, "1 1 ");
     world.ext(&["remove", "notes", "--purge"]);
-    assert_eq!(kept(&world).len(), 1);
+    assert_eq!(stored_data(&world).len(), 1);
     assert!(!world.path("zot/data-owners/notes.json").exists());
 }

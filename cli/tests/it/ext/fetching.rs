@@ -1,4 +1,4 @@
-//! From where and at which ref.
+//! Installing from directories and from git: transports, branches, tags and commits.
 
 use std::fs;
 
@@ -6,19 +6,21 @@ use serde_json::{Value, json};
 
 use crate::support::{
     World,
-    daemon::Daemon,
-    http::{Manner, Server},
+    git_daemon::GitDaemon,
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text,
 };
 
 fn lock(world: &World) -> Value {
-    let text = fs::read_to_string(world.path("zot/extensions.lock")).expect("a lock file");
-    serde_json::from_str(&text).expect("JSON")
+    let text = fs::read_to_string(world.path("zot/extensions.lock"))
+        .expect("failed to read extensions.lock");
+    serde_json::from_str(&text).expect("invalid JSON")
 }
 
 fn version(world: &World, name: &str) -> String {
-    fs::read_to_string(world.installed(name).join("version.txt")).expect("a version")
+    fs::read_to_string(world.installed(name).join("version.txt"))
+        .expect("failed to read version.txt")
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn a_directory_is_copied_and_nothing_else_is_touched() {
     let mut given = snapshot::of(&source);
     given.retain(|path, _| !path.starts_with(".git"));
     snapshot::assert_same(&given, &there);
-    // Nothing is left of the work.
+    // No temporary files are left.
     let zot: Vec<_> = snapshot::of(&world.path("zot")).into_keys().collect();
     let own = zot
         .iter()
@@ -59,7 +61,7 @@ fn a_directory_is_copied_and_nothing_else_is_touched() {
 }
 
 #[test]
-fn a_project_has_its_own() {
+fn project_installs_go_to_the_project() {
     let world = World::new();
     package::write(&world.path("guard"), "guard", "1");
     world.ext(&["install", "../guard", "--project"]);
@@ -75,9 +77,9 @@ fn a_project_has_its_own() {
     assert_eq!(world.listed("guard")["state"], "untrusted");
 }
 
-/// Every ref over every transport, each with what it takes to get there.
+/// Every kind of ref over every transport, and how much history each needs.
 #[test]
-fn branches_tags_and_commits_come_over_every_transport() {
+fn branches_tags_and_commits_install_over_every_transport() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let first = repository.release("guard", "1");
@@ -88,8 +90,8 @@ fn branches_tags_and_commits_come_over_every_transport() {
     let third = repository.release("guard", "3");
     let fourth = repository.release("guard", "4");
     let root = world.path("repositories");
-    let http = Server::start(Manner::Serve(root.clone()));
-    let daemon = Daemon::start(&world, &root);
+    let http = Server::start(Behaviour::Serve(root.clone()));
+    let daemon = GitDaemon::start(&world, &root);
     for (url, is_local) in [
         (repository.file_url(), true),
         (http.url("guard/.git"), false),
@@ -122,7 +124,7 @@ fn branches_tags_and_commits_come_over_every_transport() {
                 },
             );
             let how = ran.out.lines().next().unwrap();
-            // One commit in the clone, counted there; or all of them, and why. Of a local one there is no clone.
+            // A clone is shallow, or complete with a reason. A local repository is not cloned.
             if is_local {
                 assert!(how.ends_with(", read in place"), "{how}");
             } else if is_at_ref {
@@ -137,26 +139,26 @@ fn branches_tags_and_commits_come_over_every_transport() {
 }
 
 #[test]
-fn a_server_that_gives_single_commits_is_asked_for_one() {
+fn a_single_commit_is_fetched_if_the_server_allows_it() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     let second = repository.release("guard", "2");
     repository.release("guard", "3");
     repository.git(&["config", "uploadpack.allowReachableSHA1InWant", "true"]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let ran = world.ext(&["install", &http.url("guard/.git"), "--ref", &second]);
     assert_eq!(version(&world, "guard"), "2");
     assert!(ran.out.contains(", shallow: 1 commit\n"), "{}", ran.out);
 }
 
 #[test]
-fn a_server_that_gives_no_part_is_asked_for_all_and_that_is_said() {
+fn without_shallow_support_everything_is_fetched_and_reported() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     repository.release("guard", "2");
-    let http = Server::start(Manner::ServeWhole(world.path("repositories")));
+    let http = Server::start(Behaviour::ServeWhole(world.path("repositories")));
     let ran = world.ext(&["install", &http.url("guard/.git")]);
     let said = ", full history: 2 commits, because the server does not support shallow fetches\n";
     assert!(ran.out.contains(said), "{}", ran.out);
@@ -164,7 +166,7 @@ fn a_server_that_gives_no_part_is_asked_for_all_and_that_is_said() {
 }
 
 #[test]
-fn a_ref_that_is_not_there_is_said_with_those_that_are() {
+fn an_unknown_ref_is_an_error_that_lists_the_known_ones() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
@@ -185,9 +187,9 @@ fn a_ref_that_is_not_there_is_said_with_those_that_are() {
     assert!(error.contains("cannot fetch `file://"), "{error}");
 }
 
-/// Hooks, filters, templates, helpers and aliases of the user's and of the package: none of them runs.
+/// Hooks, filters, templates, helpers and aliases of the user and of the package must not run.
 #[test]
-fn nothing_of_the_package_or_of_git_s_configuration_runs() {
+fn hooks_and_git_configuration_do_not_run() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     fs::write(
@@ -215,8 +217,8 @@ fn nothing_of_the_package_or_of_git_s_configuration_runs() {
     let hooks = world.path("home/hooks");
     fs::create_dir(&hooks).unwrap();
     for hook in ["post-checkout", "post-merge", "reference-transaction"] {
-        package_script(&hooks.join(hook), &touch);
-        package_script(&repository.dir.join(".git/hooks").join(hook), &touch);
+        write_script(&hooks.join(hook), &touch);
+        write_script(&repository.dir.join(".git/hooks").join(hook), &touch);
     }
     fs::write(
         world.path("home/.gitconfig"),
@@ -232,8 +234,8 @@ fn nothing_of_the_package_or_of_git_s_configuration_runs() {
     )
     .unwrap();
     let daemon_root = world.path("repositories");
-    let http = Server::start(Manner::Serve(daemon_root));
-    let refusing = Server::start(Manner::Refuse);
+    let http = Server::start(Behaviour::Serve(daemon_root));
+    let refusing = Server::start(Behaviour::Refuse);
     for url in [repository.file_url(), http.url("guard/.git")] {
         let ran = world.ext(&["install", &url, "--force"]);
         assert!(ran.err.contains("skipped submodule `sub`"), "{}", ran.err);
@@ -245,14 +247,14 @@ fn nothing_of_the_package_or_of_git_s_configuration_runs() {
     assert!(!canary.exists());
 }
 
-fn package_script(path: &std::path::Path, command: &str) {
+fn write_script(path: &std::path::Path, command: &str) {
     use std::os::unix::fs::PermissionsExt;
     fs::write(path, format!("#!/bin/sh\n{command}\n")).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn a_program_that_is_not_there_yet_is_said() {
+fn a_missing_program_is_reported() {
     let world = World::new();
     let source = world.work().join("guard");
     package::write_with(&source, &json!({"name": "guard", "exec": "./bin/guard"}));

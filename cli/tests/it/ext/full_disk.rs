@@ -1,11 +1,12 @@
-//! Disks that are full or cannot be written to: a mount of the test's own, since root may write to everything else.
+//! Full and read-only disks. The tests mount their own file systems, because root ignores file
+//! permissions.
 
 use std::{fs, process::Command};
 
-use crate::support::{Ran, World, package, skipped, text};
+use crate::support::{RunOutput, World, package, skipped, text};
 
-/// Runs a script in which `$ZOT_HOME` can be mounted over, and nobody else sees it.
-fn with_mounts(world: &World, script: &str) -> Option<Ran> {
+/// Runs a script in a private mount namespace, so that it can mount over `$ZOT_HOME`.
+fn with_mounts(world: &World, script: &str) -> Option<RunOutput> {
     let is_root = rustix::process::geteuid().is_root();
     let kind = if is_root { "-m" } else { "-Urm" };
     let can = Command::new("unshare").args([kind, "true"]).output();
@@ -18,17 +19,17 @@ fn with_mounts(world: &World, script: &str) -> Option<Ran> {
         .args([kind, "sh", "-euc", script])
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .output()
-        .expect("unshare starts");
-    Some(Ran::of(output))
+        .expect("failed to start unshare");
+    Some(RunOutput::of(output))
 }
 
-/// What is in the home, in words, from within the mount.
+/// A shell function that prints the structure and content of the home.
 const LOOK: &str = r#"
 look() { (cd "$ZOT_HOME" && find . -printf '%p %y %m %l\n' | sort && find . -type f | sort | xargs -r cat); }
 "#;
 
 #[test]
-fn a_full_disk_leaves_the_old_version() {
+fn a_full_disk_keeps_the_old_version() {
     let world = World::new();
     let source = world.work().join("guard");
     package::write(&source, "guard", "1");
@@ -39,7 +40,7 @@ fn a_full_disk_leaves_the_old_version() {
         fs::write(new.join(format!("lib/{index}")), vec![b'x'; 3000]).unwrap();
     }
     let (mut refused, mut installed) = (0, 0);
-    // From hardly enough for the old one to enough for both.
+    // From barely enough for the old version to enough for both.
     for size in (64..288).step_by(12) {
         let script = format!(
             r#"
@@ -76,7 +77,7 @@ fn a_full_disk_leaves_the_old_version() {
 }
 
 #[test]
-fn a_read_only_home_is_said() {
+fn a_read_only_home_is_reported() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);

@@ -1,4 +1,4 @@
-//! Ctrl-C, and the questions that are asked on a terminal.
+//! Ctrl-C, and the questions that zot asks on a terminal.
 
 use std::{
     fs,
@@ -11,35 +11,31 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Ran, World,
-    http::{Manner, Server},
+    RunOutput, World,
+    http::{Behaviour, Server},
     package::{self, Repository},
+    process::signal,
     snapshot, terminal, wait_until,
 };
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a pid"), signal).expect("signalled");
-}
 
 fn spawn(world: &World, args: &[&str]) -> Child {
     let mut command = world.zot_command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("zot starts")
+    command.spawn().expect("failed to start zot")
 }
 
 #[test]
-fn while_a_server_is_silent_it_ends_at_once() {
+fn a_signal_while_a_server_is_silent_ends_zot_at_once() {
     for number in [Signal::INT, Signal::TERM] {
         let world = World::new();
-        let server = Server::start(Manner::Silent);
+        let server = Server::start(Behaviour::Silent);
         let before = snapshot::of(world.root());
         let child = spawn(&world, &["ext", "install", &server.url("guard")]);
-        wait_until("it asks", || !server.requests().is_empty());
+        wait_until("zot sends a request", || !server.requests().is_empty());
         let start = Instant::now();
         signal(&child, number);
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
-        // Long before a silent server is given up, which would be no interruption either.
+        let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
+        // Long before the timeout for a silent server.
         assert!(
             start.elapsed() < Duration::from_secs(20),
             "{:?}",
@@ -56,12 +52,12 @@ fn while_a_server_is_silent_it_ends_at_once() {
 }
 
 #[test]
-fn while_a_server_is_only_asked_nothing_is_left_either() {
+fn ctrl_c_during_outdated_and_update_changes_nothing() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     world.ext(&["install", &repository.file_url()]);
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let lock = world.path("zot/extensions.lock");
     let text = fs::read_to_string(&lock).unwrap();
     fs::write(
@@ -72,17 +68,18 @@ fn while_a_server_is_only_asked_nothing_is_left_either() {
     let before = snapshot::of(world.root());
     for (verb, asked) in [("outdated", 1), ("update", 2)] {
         let child = spawn(&world, &["ext", verb]);
-        wait_until("it asks", || server.requests().len() == asked);
+        wait_until("zot sends a request", || server.requests().len() == asked);
         signal(&child, Signal::INT);
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
         assert_eq!(ran.code, Some(130), "{ran:?}");
         snapshot::assert_same(&before, &snapshot::of(world.root()));
     }
 }
 
-/// At many moments of a longer installation: what was there before and 130, or the new version and 0.
+/// Interrupts a longer update at many moments: either nothing changed and the exit code is 130, or
+/// it completed with 0.
 #[test]
-fn at_any_moment_everything_is_as_before_or_done() {
+fn an_interrupted_update_changes_nothing_or_completes() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     package::write(&repository.dir, "guard", "1");
@@ -96,34 +93,33 @@ fn at_any_moment_everything_is_as_before_or_done() {
     repository.commit("one");
     world.ext(&["install", &repository.file_url()]);
     repository.release("guard", "2");
-    let outside = |world: &World| snapshot::of(&world.path("zot"));
-    let old = outside(&world);
+    let home = |world: &World| snapshot::of(&world.path("zot"));
+    let old = home(&world);
     let start = Instant::now();
     world.ext(&["update"]);
     let whole = start.elapsed();
-    let new = outside(&world);
+    let new = home(&world);
     let (mut before, mut after) = (0, 0);
-    // Later each time until one was done, then from the beginning: however busy the machine is, some are hit in the middle.
+    // Interrupt later each time until an update completes, then start over. That hits some points
+    // in between, however busy the machine is.
     let mut delay = Duration::ZERO;
     for _ in 0..20 {
-        // Back to the old one.
+        // Reinstall the old version.
         fs::remove_dir_all(world.path("zot")).unwrap();
         repository.git(&["checkout", "-q", "HEAD~1"]);
         world.ext(&["install", &repository.file_url(), "--ref", "HEAD"]);
         repository.git(&["checkout", "-q", "main"]);
-        let installed = outside(&world);
+        let installed = home(&world);
         let child = spawn(&world, &["ext", "update"]);
         thread::sleep(delay);
-        let _ = i32::try_from(child.id()).map(|pid| {
-            // It may have ended already.
-            Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT))
-        });
-        let output = child.wait_with_output().expect("it ends");
-        // Before it has set itself up, a signal is one like any other.
+        // It may have exited already.
+        let _ = kill_process(Pid::from_child(&child), Signal::INT);
+        let output = child.wait_with_output().expect("failed to wait");
+        // Before zot installs its handler, the signal kills it directly.
         if output.status.signal() == Some(2) || output.status.code() == Some(130) {
             before += 1;
             delay += whole / 18;
-            snapshot::assert_same(&installed, &outside(&world));
+            snapshot::assert_same(&installed, &home(&world));
         } else {
             assert_eq!(output.status.code(), Some(0), "{output:?}");
             after += 1;
@@ -132,13 +128,13 @@ fn at_any_moment_everything_is_as_before_or_done() {
             assert_eq!(world.listed("guard")["changed"], false);
         }
     }
-    println!("{before} interrupted, {after} done");
-    assert!(before >= 3, "{before} of 20 were interrupted");
+    println!("{before} interrupted, {after} completed");
+    assert!(before >= 3, "only {before} of 20 were interrupted");
     assert_ne!(old, new);
 }
 
 #[test]
-fn on_a_terminal_it_asks_first() {
+fn install_asks_on_a_terminal() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1.0");
     let before = snapshot::of(world.root());
@@ -157,7 +153,7 @@ fn on_a_terminal_it_asks_first() {
     }
     let ran = terminal::zot(&world, 80, &["y"], &["ext", "install", "guard"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The same once more needs no consent.
+    // Reinstalling the same version needs no consent.
     let ran = terminal::zot(&world, 80, &[], &["ext", "install", "guard"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     package::write(&world.work().join("guard"), "guard", "2.0");
@@ -167,7 +163,7 @@ fn on_a_terminal_it_asks_first() {
 }
 
 #[test]
-fn without_a_terminal_what_was_named_is_installed_and_its_rights_are_shown() {
+fn without_a_terminal_install_does_not_ask_and_shows_permissions() {
     let world = World::new();
     package::write_with(
         &world.work().join("guard"),
@@ -193,16 +189,16 @@ fn without_a_terminal_what_was_named_is_installed_and_its_rights_are_shown() {
 }
 
 #[test]
-fn progress_is_for_terminals() {
+fn progress_is_shown_on_a_terminal_and_cleared() {
     let world = World::new();
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let url = server.url("guard");
     let answers = ["waiting for the server=^C"];
     let ran = terminal::zot(&world, 80, &answers, &["ext", "install", &url]);
     assert_eq!(ran.code, Some(130), "{ran:?}");
     let said = format!("\r\x1b[Kfetching {url}: waiting for the server");
     assert!(ran.out.contains(&said), "{:?}", ran.out);
-    // The line is gone before anything else is said.
+    // The progress line is cleared before the error is printed.
     assert!(
         ran.out.contains("^C\r\x1b[K\x1b[31merror:"),
         "{:?}",
@@ -211,17 +207,17 @@ fn progress_is_for_terminals() {
 }
 
 #[test]
-fn progress_has_objects_and_bytes() {
+fn progress_shows_objects_and_bytes() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     package::write(&repository.dir, "guard", "1");
-    // What cannot be made smaller on the way.
+    // Random data, which does not compress.
     let mut noise = vec![0; 1024 * 1024];
     let mut random = fs::File::open("/dev/urandom").unwrap();
     std::io::Read::read_exact(&mut random, &mut noise).unwrap();
     fs::write(repository.dir.join("noise"), noise).unwrap();
     repository.commit("noise");
-    let server = Server::start(Manner::ServeSlowly(world.path("repositories")));
+    let server = Server::start(Behaviour::ServeSlowly(world.path("repositories")));
     let url = server.url("guard/.git");
     let ran = terminal::zot(&world, 80, &["y"], &["ext", "install", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -232,7 +228,7 @@ fn progress_has_objects_and_bytes() {
         .collect();
     assert!(shown.len() > 1, "{:?}", ran.out);
     assert!(shown.iter().all(|line| line.ends_with("iB")), "{shown:?}");
-    // Elsewhere nothing of it is said.
+    // Without a terminal there is no progress.
     let ran = world.ext(&["install", &url, "--force"]);
     assert_eq!(ran.err, "");
 }

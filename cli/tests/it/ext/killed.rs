@@ -1,4 +1,5 @@
-//! `kill -9` before and after every system call that changes a file: the old version or the new, never a mixture.
+//! `kill -9` before and after every system call that changes a file leaves the old or the new
+//! version, never a mixture.
 
 use std::{
     fs,
@@ -13,14 +14,14 @@ use serde_json::{Value, json};
 
 use crate::support::{
     World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package, skipped,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
     wait_until,
 };
 
-/// What may be at an extension's place.
+/// The valid contents of the extension's directory.
 struct Versions {
     old: Option<Snapshot>,
     new: Option<Snapshot>,
@@ -33,16 +34,16 @@ struct Tally {
     new: usize,
 }
 
-fn at(path: &Path) -> Option<Snapshot> {
+fn snapshot_if_exists(path: &Path) -> Option<Snapshot> {
     path.exists().then(|| snapshot::of(path))
 }
 
-/// Kills `act` at every point there is, each time from the same beginning.
+/// Runs `zot ext` once for every point at which it can be killed, each time in a fresh home.
 fn kill_everywhere(
     name: &str,
     prepare: impl Fn(&World),
     args: &[&str],
-    still_right: impl Fn(&World),
+    check: impl Fn(&World),
 ) -> Option<Tally> {
     let command_in = |world: &World| {
         let args: Vec<&str> = ["ext"].iter().chain(args).copied().collect();
@@ -55,7 +56,7 @@ fn kill_everywhere(
     };
     let world = fresh();
     let target = |world: &World| world.installed("guard");
-    let old = at(&target(&world));
+    let old = snapshot_if_exists(&target(&world));
     let calls = match kill_at(&mut command_in(&world), usize::MAX) {
         Ok(Traced::Ended { calls, code: 0 }) => calls,
         Ok(other) => panic!("{name}: {other:?}"),
@@ -66,15 +67,15 @@ fn kill_everywhere(
     };
     let versions = Versions {
         old,
-        new: at(&target(&world)),
+        new: snapshot_if_exists(&target(&world)),
     };
     let mut tally = Tally::default();
     for nth in 1..=calls {
         let world = fresh();
-        let killed = kill_at(&mut command_in(&world), nth).expect("traced as before");
+        let killed = kill_at(&mut command_in(&world), nth).expect("failed to trace");
         assert_eq!(killed, Traced::Killed, "{name} at {nth} of {calls}");
         tally.points += 1;
-        let there = at(&target(&world));
+        let there = snapshot_if_exists(&target(&world));
         let is_old = there == versions.old;
         assert!(
             is_old || there == versions.new,
@@ -85,8 +86,8 @@ fn kill_everywhere(
         } else {
             tally.new += 1;
         }
-        // What is told of it is right before anybody has cleaned up, and after.
-        let told = |world: &World| {
+        // The listing is right both before and after the next command cleans up.
+        let check_listing = |world: &World| {
             let listed = world.listed("guard");
             if there.is_some() {
                 assert_eq!(
@@ -95,15 +96,19 @@ fn kill_everywhere(
                 );
             }
         };
-        told(&world);
-        still_right(&world);
+        check_listing(&world);
+        check(&world);
         package::write(&world.work().join("other"), "other", "1");
         world.ext(&["install", "other"]);
-        assert_eq!(at(&target(&world)), there, "{name} at {nth} of {calls}");
-        told(&world);
+        assert_eq!(
+            snapshot_if_exists(&target(&world)),
+            there,
+            "{name} at {nth} of {calls}"
+        );
+        check_listing(&world);
         let mut left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
-            .expect("there")
-            .map(|entry| entry.expect("an entry").file_name())
+            .expect("failed to read directory")
+            .map(|entry| entry.expect("failed to read directory entry").file_name())
             .filter(|name| name != "guard" && name != "other")
             .collect();
         left.sort();
@@ -118,7 +123,7 @@ fn source(world: &World, version: &str) {
 }
 
 #[test]
-fn while_it_is_replaced() {
+fn a_killed_replacement_leaves_the_old_or_the_new_version() {
     let prepare = |world: &World| {
         source(world, "1");
         world.ext(&["install", "guard"]);
@@ -132,7 +137,7 @@ fn while_it_is_replaced() {
 }
 
 #[test]
-fn while_it_is_installed_for_the_first_time() {
+fn a_killed_first_install_leaves_nothing_or_the_new_version() {
     let prepare = |world: &World| source(world, "1");
     let Some(tally) = kill_everywhere("install", prepare, &["install", "guard"], |_| {}) else {
         return;
@@ -141,7 +146,7 @@ fn while_it_is_installed_for_the_first_time() {
 }
 
 #[test]
-fn while_it_is_removed() {
+fn a_killed_removal_keeps_the_data() {
     let prepare = |world: &World| {
         source(world, "1");
         world.ext(&["install", "guard"]);
@@ -154,7 +159,7 @@ fn while_it_is_removed() {
 }
 
 #[test]
-fn while_it_is_disabled() {
+fn a_killed_disable_leaves_a_valid_state() {
     let prepare = |world: &World| {
         source(world, "1");
         world.ext(&["install", "guard"]);
@@ -165,9 +170,10 @@ fn while_it_is_disabled() {
     });
 }
 
-/// With a server there are two threads, so it is killed by the clock: at fifty moments from when it begins to write.
+/// With a server zot has two threads and cannot be traced, so it is killed after fifty different
+/// delays.
 #[test]
-fn while_it_is_updated_from_a_server() {
+fn a_killed_update_leaves_the_old_or_the_new_version() {
     let world = World::in_memory();
     let repository = package::Repository::new(&world, "guard");
     for index in 0..100 {
@@ -175,7 +181,7 @@ fn while_it_is_updated_from_a_server() {
         fs::write(file, index.to_string().repeat(500)).unwrap();
     }
     repository.release("guard", "1");
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     world.ext(&["install", &http.url("guard/.git")]);
     repository.release("guard", "2");
     let target = world.installed("guard");
@@ -187,39 +193,40 @@ fn while_it_is_updated_from_a_server() {
         assert!(copied.unwrap().success());
     };
     copy(&home, &kept);
-    let old = at(&target);
+    let old = snapshot_if_exists(&target);
     let staging = home.join("extensions/.staging");
     let update = || {
         let mut command = world.zot_command(&["ext", "update"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().unwrap()
     };
-    // From when it begins to write to when it is done.
+    // Measure the time from the first write to the end.
     let mut child = update();
-    wait_until("it stages", || {
+    wait_until("zot starts staging", || {
         staging.exists() || child.try_wait().unwrap().is_some()
     });
     let start = Instant::now();
     assert!(child.wait().unwrap().success());
     let whole = start.elapsed();
-    let new = at(&target);
+    let new = snapshot_if_exists(&target);
     assert_ne!(old, new);
     let (mut before, mut within, mut after) = (0, 0, 0);
-    // Later each time until one was done, then from the beginning: however busy the machine is, many are hit within.
+    // Kill later each time until an update completes, then start over. That hits many points in
+    // between, however busy the machine is.
     let mut delay = Duration::ZERO;
     for step in 0..50 {
         copy(&kept, &home);
         let mut child = update();
-        // On a busy machine the clock alone would be wrong about where it is.
+        // Wait for the first write, because a busy machine makes the delay alone unreliable.
         if step >= 5 {
-            wait_until("it stages", || {
+            wait_until("zot starts staging", || {
                 staging.exists() || child.try_wait().unwrap().is_some()
             });
         }
         thread::sleep(delay);
         child.kill().unwrap();
         child.wait().unwrap();
-        let there = at(&target);
+        let there = snapshot_if_exists(&target);
         assert!(there == old || there == new, "{step}: {there:#?}");
         if there == old {
             delay += whole / 60;
@@ -238,24 +245,30 @@ fn while_it_is_updated_from_a_server() {
         assert!(!staging.exists());
         assert_eq!(world.listed("guard")["changed"], false);
     }
-    println!("update: {before} before, {within} within, {after} after, in {whole:?}");
-    assert!(within >= 10, "{within} of 50 were within");
+    println!(
+        "update: killed {before} before, {within} during, {after} after the swap, in {whole:?}"
+    );
+    assert!(
+        within >= 10,
+        "only {within} of 50 were killed during the update"
+    );
 }
 
-/// Where a file system cannot exchange two names it takes two renames. What was killed between them is finished.
+/// File systems that cannot exchange two names need two renames. The next command completes a swap
+/// that was killed between them.
 #[test]
-fn between_two_renames() {
+fn a_swap_killed_between_two_renames_is_completed() {
     let world = World::in_memory();
     source(&world, "2");
     world.ext(&["install", "guard"]);
-    let new = at(&world.installed("guard"));
+    let new = snapshot_if_exists(&world.installed("guard"));
     let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
     let lock: Value = serde_json::from_str(&lock).unwrap();
     for is_whole in [true, false] {
         let world = World::in_memory();
         source(&world, "1");
         world.ext(&["install", "guard"]);
-        let old = at(&world.installed("guard"));
+        let old = snapshot_if_exists(&world.installed("guard"));
         let staging = world.path("zot/extensions/.staging");
         fs::create_dir(&staging).unwrap();
         package::write(&staging.join("new"), "guard", "2");
@@ -266,7 +279,7 @@ fn between_two_renames() {
         fs::write(staging.join("journal.json"), journal.to_string()).unwrap();
         package::write(&world.work().join("other"), "other", "1");
         world.ext(&["install", "other"]);
-        let there = at(&world.installed("guard"));
+        let there = snapshot_if_exists(&world.installed("guard"));
         assert!(
             there == if is_whole { new.clone() } else { old },
             "{there:#?}"

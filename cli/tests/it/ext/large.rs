@@ -1,24 +1,23 @@
-//! A repository that unpacks to far more than it takes: refused before it is read, over every transport.
+//! Repositories that unpack to far more than they transfer are refused early, over every transport.
 
 use std::fs::File;
 
 use crate::support::{
     World,
-    daemon::Daemon,
-    http::{Manner, Server},
+    git_daemon::GitDaemon,
+    http::{Behaviour, Server},
     memory,
     package::{self, Repository},
 };
 
-/// More than a package may have, and little on the disk and on the wire.
+/// Larger than a package may be, but small on disk and on the wire.
 const BLOB: u64 = 300 << 20;
-/// Beyond what zot takes for a small package.
+/// Memory allowed on top of what zot needs for a small package.
 const GROWTH: u64 = 64 << 20;
 const ADDRESS_SPACE: u64 = 8 << 30;
 
-/// Item 17.
 #[test]
-fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_transport() {
+fn a_huge_file_is_refused_over_every_transport_without_using_much_memory() {
     let world = World::new();
     let small = Repository::new(&world, "small");
     small.release("small", "1");
@@ -29,23 +28,23 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
 
     let tip = Repository::new(&world, "tip");
     package::write(&tip.dir, "guard", "1");
-    let file = File::create(tip.dir.join("zeros")).expect("made");
-    file.set_len(BLOB).expect("grown");
+    let file = File::create(tip.dir.join("zeros")).expect("failed to create file");
+    file.set_len(BLOB).expect("failed to set file size");
     tip.commit("large");
-    // Only in the history, and behind a tag: neither is wanted.
+    // The large file is only in the history and behind a tag, so it must not be fetched.
     let past = Repository::new(&world, "past");
     package::write(&past.dir, "past", "1");
-    std::fs::rename(tip.dir.join("zeros"), past.dir.join("zeros")).expect("moved");
+    std::fs::rename(tip.dir.join("zeros"), past.dir.join("zeros")).expect("failed to rename");
     past.commit("large");
     let blob = past.git(&["rev-parse", "HEAD:zeros"]);
     past.git(&["tag", "blob", &blob]);
-    std::fs::remove_file(past.dir.join("zeros")).expect("removed");
+    std::fs::remove_file(past.dir.join("zeros")).expect("failed to remove");
     past.commit("small again");
 
     let root = world.path("repositories");
     let (http, daemon) = (
-        Server::start(Manner::Serve(root.clone())),
-        Daemon::start(&world, &root),
+        Server::start(Behaviour::Serve(root.clone())),
+        GitDaemon::start(&world, &root),
     );
     for url in [tip.file_url(), http.url("tip/.git"), daemon.url("tip/.git")] {
         let args = ["ext", "install", &url, "--yes"];
@@ -53,7 +52,7 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
         assert_eq!(ran.code, Some(1), "{url} {ran:#?}");
         let why = "package is larger than 256 MiB (`zeros` has 300 MiB)";
         assert!(ran.err.contains(why), "{url} {ran:#?}");
-        assert!(peak < base + GROWTH, "{url}: {peak}, usually {base}");
+        assert!(peak < base + GROWTH, "{url}: {peak}, baseline {base}");
     }
     for url in [
         past.file_url(),
@@ -63,7 +62,7 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
         let args = ["ext", "install", &url, "--yes", "--force"];
         let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &args);
         assert_eq!(ran.code, Some(0), "{url} {ran:#?}");
-        assert!(peak < base + GROWTH, "{url}: {peak}, usually {base}");
+        assert!(peak < base + GROWTH, "{url}: {peak}, baseline {base}");
     }
     let (ran, peak) = memory::peak(
         &world,
@@ -76,15 +75,15 @@ fn a_huge_file_in_a_small_repository_is_refused_in_little_memory_over_every_tran
         ],
     );
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    assert!(peak < base + GROWTH, "{peak}, usually {base}");
+    assert!(peak < base + GROWTH, "{peak}, baseline {base}");
 }
 
-/// Writes a repository by hand, in which a file is stored as its difference to a smaller one: copy that 64 times.
+/// Writes a repository in which a file is stored as a delta that copies a smaller one 64 times.
 const BOMB: &str = r#"
 import hashlib, os, struct, subprocess, sys, zlib
 os.chdir(sys.argv[1])
 subprocess.run(["git", "init", "-q", "-b", "main", "."], check=True)
-# Or a server would send the file itself.
+# Otherwise a server would send the whole file instead of the delta.
 subprocess.run(["git", "config", "core.bigFileThreshold", "10g"], check=True)
 SIZE, TIMES = 0xffffff, 64
 def oid(kind, data):
@@ -136,20 +135,20 @@ open(".git/refs/heads/main", "w").write(oid(b"commit", commit).hex() + "\n")
 "#;
 
 #[test]
-fn a_file_that_is_stored_as_a_difference_is_not_unpacked_to_gigabytes() {
+fn a_delta_bomb_is_refused_without_unpacking_it() {
     let world = World::new();
     let dir = world.path("repositories/bomb");
-    std::fs::create_dir_all(&dir).expect("made");
+    std::fs::create_dir_all(&dir).expect("failed to create directory");
     let made = world
         .command("python3")
         .args(["-c", BOMB, crate::support::text(&dir)])
         .output()
-        .expect("python3 starts");
+        .expect("failed to start python3");
     assert!(made.status.success(), "{made:?}");
     let root = world.path("repositories");
     let (http, daemon) = (
-        Server::start(Manner::Serve(root.clone())),
-        Daemon::start(&world, &root),
+        Server::start(Behaviour::Serve(root.clone())),
+        GitDaemon::start(&world, &root),
     );
     for url in [
         format!("file://{}", dir.display()),

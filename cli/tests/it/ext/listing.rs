@@ -1,4 +1,4 @@
-//! `list`, for people and for programs.
+//! `zot ext list`, as text and as JSON.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{World, package, terminal};
 
-/// One of each kind.
-fn world_of_all_kinds() -> World {
+/// A home with one extension of each kind.
+fn world_with_all_kinds() -> World {
     let world = World::new();
     let global = |name: &str| world.installed(name);
     package::write_with(
@@ -43,25 +43,27 @@ fn world_of_all_kinds() -> World {
     world
 }
 
-fn settled(world: &World, text: &str) -> String {
+fn normalised(world: &World, text: &str) -> String {
     let root = fs::canonicalize(world.root()).unwrap();
     let text = text.replace(root.to_str().unwrap(), "[ROOT]");
-    // What a kernel enforces is its own.
-    let (start, rest) = text.split_once("TCP to 443 (").expect("the weather's");
-    let (_, end) = rest.split_once(')').expect("the end of it");
+    // What the kernel enforces differs between machines.
+    let (start, rest) = text
+        .split_once("TCP to 443 (")
+        .expect("no network permission listed");
+    let (_, end) = rest.split_once(')').expect("missing closing parenthesis");
     format!("{start}TCP to 443 ([ENFORCED]){end}")
 }
 
 #[test]
-fn for_people() {
-    let world = world_of_all_kinds();
-    let out = settled(&world, &world.ext(&["list"]).out);
+fn list_as_text() {
+    let world = world_with_all_kinds();
+    let out = normalised(&world, &world.ext(&["list"]).out);
     insta::assert_snapshot!("list_piped", out);
 }
 
 #[test]
-fn on_a_terminal_no_line_is_longer_than_it() {
-    let world = world_of_all_kinds();
+fn lines_fit_the_width_of_the_terminal() {
+    let world = world_with_all_kinds();
     for columns in [80, 20] {
         let ran = terminal::zot(&world, columns, &[], &["ext", "list"]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -70,14 +72,14 @@ fn on_a_terminal_no_line_is_longer_than_it() {
             assert!(plain.chars().count() <= usize::from(columns), "{plain}");
         }
         assert!(ran.out.contains("\x1b[2m"), "{}", ran.out);
-        // The source, whose end is the commit, has a line of its own where it does not fit.
+        // The source gets its own line if it does not fit.
         assert_eq!(columns == 20, ran.out.contains("  from"), "{}", ran.out);
     }
 }
 
 #[test]
-fn for_programs() {
-    let world = world_of_all_kinds();
+fn list_as_json() {
+    let world = world_with_all_kinds();
     let all: Value = serde_json::from_str(&world.ext(&["list", "--json"]).out).unwrap();
     let brief: Vec<String> = all["extensions"]
         .as_array()
@@ -105,11 +107,11 @@ fn for_programs() {
     let mut weather = world.listed("weather");
     weather["source"]["digest"] = json!("[DIGEST]");
     let text = serde_json::to_string_pretty(&weather).unwrap();
-    insta::assert_snapshot!("list_json", settled(&world, &text));
+    insta::assert_snapshot!("list_json", normalised(&world, &text));
 }
 
 #[test]
-fn nothing_is_said_with_what_to_do() {
+fn an_empty_list_has_a_hint() {
     let world = World::new();
     let ran = world.ext(&["list"]);
     assert!(

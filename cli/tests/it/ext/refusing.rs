@@ -1,4 +1,4 @@
-//! What is not installed: every line of the list of faults, each with nothing changed.
+//! Packages and sources that `zot ext install` refuses without changing anything.
 
 use std::{
     fs,
@@ -11,14 +11,14 @@ use std::{
 use serde_json::json;
 
 use crate::support::{
-    Ran, World,
-    http::{Manner, Server},
+    RunOutput, World,
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text, wait_until,
 };
 
-/// A package that is fine but for what `spoil` does to it, refused as a directory and, where git can hold it, as a
-/// repository.
+/// Checks that a package altered by `spoil` is refused, as a directory and, if git can store it, as
+/// a repository.
 #[track_caller]
 fn refused_with(said: &str, in_git: bool, spoil: impl Fn(&Path)) {
     let world = World::new();
@@ -28,14 +28,14 @@ fn refused_with(said: &str, in_git: bool, spoil: impl Fn(&Path)) {
     let error = world.refused(&["install", text(&repository.dir)]);
     assert!(error.contains(said), "{error}");
     if in_git {
-        repository.commit("spoilt");
+        repository.commit("spoiled");
         let error = world.refused(&["install", &repository.file_url()]);
         assert!(error.contains(said), "{error}");
     }
 }
 
 #[test]
-fn names_that_are_no_directory_s() {
+fn invalid_names_are_refused() {
     for (name, said) in [
         (".", "an extension's name"),
         ("..", "an extension's name"),
@@ -64,7 +64,7 @@ fn names_that_are_no_directory_s() {
 }
 
 #[test]
-fn manifests_that_are_none() {
+fn invalid_manifests_are_refused() {
     let manifest =
         |text: &'static str| move |dir: &Path| fs::write(dir.join("extension.json"), text).unwrap();
     refused_with("extension.json not found", true, |dir| {
@@ -87,7 +87,7 @@ fn manifests_that_are_none() {
 }
 
 #[test]
-fn links_that_lead_out() {
+fn symlinks_out_of_the_package_are_refused() {
     let link = |target: &'static str| move |dir: &Path| symlink(target, dir.join("lib/l")).unwrap();
     refused_with(
         "`lib/l`: symlink leads out of the package",
@@ -108,7 +108,7 @@ fn links_that_lead_out() {
 }
 
 #[test]
-fn files_that_are_none() {
+fn special_files_are_refused() {
     refused_with("`lib/pipe` is a FIFO", false, |dir| {
         let path = dir.join("lib/pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o644.into()).unwrap();
@@ -133,7 +133,7 @@ fn files_that_are_none() {
 }
 
 #[test]
-fn names_that_are_one_where_case_does_not_count() {
+fn file_names_that_differ_only_in_case_are_refused() {
     refused_with("differ only in case", true, |dir| {
         fs::write(dir.join("README"), "").unwrap();
         fs::write(dir.join("readme"), "").unwrap();
@@ -148,7 +148,7 @@ fn names_that_are_one_where_case_does_not_count() {
 }
 
 #[test]
-fn bounds() {
+fn packages_that_are_too_deep_or_too_large_are_refused() {
     refused_with("more than 32 levels deep", true, |dir| {
         let deep = dir.join(vec!["d"; 32].join("/"));
         fs::create_dir_all(&deep).unwrap();
@@ -158,7 +158,7 @@ fn bounds() {
         "package is larger than 256 MiB (`big` has 300 MiB)",
         false,
         |dir| {
-            // It takes no room, but would where it is copied to.
+            // A sparse file: it takes no space here, but its copy would.
             let file = fs::File::create(dir.join("big")).unwrap();
             file.set_len(300 * 1024 * 1024).unwrap();
         },
@@ -171,9 +171,9 @@ fn bounds() {
     });
 }
 
-/// A million files that are one object each way: they are counted from the tree, before any of them is written.
+/// One blob under a million names: zot counts the tree entries before it writes any file.
 #[test]
-fn a_tree_of_a_million_files() {
+fn a_tree_of_a_million_files_is_refused() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
@@ -194,10 +194,10 @@ fn a_tree_of_a_million_files() {
     let tree = String::from_utf8(output.stdout).unwrap();
     let commit = repository.git(&["commit-tree", tree.trim(), "-m", "many"]);
     repository.git(&["update-ref", "refs/heads/many", &commit]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let before = snapshot::of(world.root());
     for url in [repository.file_url(), http.url("guard/.git")] {
-        // A minute of its own work at the most, however long the machine takes over it.
+        // Limits CPU time rather than wall time, because the machine may be busy.
         let output = world
             .command("sh")
             .args([
@@ -207,7 +207,7 @@ fn a_tree_of_a_million_files() {
             .env("zot", env!("CARGO_BIN_EXE_zot"))
             .env("url", &url)
             .output();
-        let ran = Ran::of(output.expect("sh starts"));
+        let ran = RunOutput::of(output.expect("failed to start sh"));
         assert_eq!(ran.code, Some(1), "{url}: {ran:?}");
         assert!(
             ran.err.contains("package has more than 20000 files"),
@@ -218,9 +218,9 @@ fn a_tree_of_a_million_files() {
     }
 }
 
-/// Where each is an object of its own the pack says at its beginning how many there are.
+/// With one object per file, the header of the pack gives the count.
 #[test]
-fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
+fn a_pack_with_too_many_objects_is_refused_by_its_header() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     package::write(&repository.dir, "guard", "1");
@@ -233,9 +233,9 @@ fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
         .unwrap();
     }
     repository.commit("many");
-    // Packed, so that a server on a busy machine is not silent for longer than it is waited for.
+    // Packed, so that the server does not exceed the timeout on a busy machine.
     repository.git(&["repack", "-a", "-d", "-q"]);
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let error = world.refused(&["install", &http.url("guard/.git")]);
     assert!(
         error.contains("repository has more than 20016 objects"),
@@ -244,7 +244,7 @@ fn a_pack_of_too_many_objects_is_given_up_at_its_head() {
 }
 
 #[test]
-fn urls_that_could_run_something() {
+fn urls_that_could_run_a_program_are_refused() {
     let world = World::new();
     for (args, said) in [
         (vec!["ext::sh -c touch% canary"], "run a helper program"),
@@ -267,7 +267,7 @@ fn urls_that_could_run_something() {
 }
 
 #[test]
-fn a_name_already_installed_from_elsewhere() {
+fn a_name_installed_from_another_source_needs_force() {
     let world = World::new();
     for (folder, version) in [("one", "1"), ("two", "2")] {
         package::write(&world.work().join(folder), "guard", version);
@@ -281,7 +281,7 @@ fn a_name_already_installed_from_elsewhere() {
     );
     world.ext(&["install", "two", "--force"]);
     assert_eq!(world.listed("guard")["version"], "2");
-    // From the same place it is replaced without more ado.
+    // Installing from the same source again replaces it without asking.
     package::write(&world.work().join("two"), "guard", "3");
     let out = world.ext(&["install", "two"]).out;
     assert!(out.contains("✓ replaced guard 3 in "), "{out}");
@@ -290,7 +290,7 @@ fn a_name_already_installed_from_elsewhere() {
 }
 
 #[test]
-fn what_somebody_put_there_by_hand() {
+fn a_manually_copied_extension_is_replaced_only_with_force() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "2");
     package::write(&world.installed("guard"), "guard", "1");
@@ -309,9 +309,9 @@ fn what_somebody_put_there_by_hand() {
     );
 }
 
-/// At every path of our own, somebody has put a link that leads to what must not be written to.
+/// Symlinks at every path that zot itself writes to must not be followed.
 #[test]
-fn links_at_the_paths_of_our_own_files() {
+fn symlinks_at_paths_zot_writes_to_are_not_followed() {
     let world = World::new();
     package::write(&world.path("guard"), "guard", "1");
     let victim = world.path("victim");
@@ -352,9 +352,10 @@ fn links_at_the_paths_of_our_own_files() {
     snapshot::assert_same(&before, &snapshot::of(&victim));
 }
 
-/// A repository may bring what looks like the remains of a killed run. It moves nothing to elsewhere.
+/// A repository may contain what looks like the leftovers of a killed run. They must not move
+/// files.
 #[test]
-fn remains_that_came_with_a_repository() {
+fn a_forged_staging_directory_is_discarded() {
     let world = World::new();
     package::write(&world.path("guard"), "guard", "1");
     let staging = world.work().join(".zot/extensions/.staging");
@@ -375,7 +376,7 @@ fn remains_that_came_with_a_repository() {
 }
 
 #[test]
-fn a_package_within_the_store_or_the_store_within_it() {
+fn installing_from_or_into_the_package_itself_is_refused() {
     let world = World::new();
     package::write(&world.work(), "guard", "1");
     let error = world.refused(&["install", ".", "--project"]);
@@ -392,9 +393,10 @@ fn a_package_within_the_store_or_the_store_within_it() {
     assert!(error.contains("file://"), "{error}");
 }
 
-/// The source is taken away, or written to, while it is copied; at whatever moment, it is installed whole or not at all.
+/// The source is removed or modified while zot copies it. It must be installed completely or not at
+/// all.
 #[test]
-fn a_source_that_vanishes_or_changes_half_way() {
+fn a_source_that_changes_while_copying_is_installed_completely_or_not_at_all() {
     let world = World::new();
     let (mut refused, mut installed) = (0, 0);
     for round in 0..12_u32 {
@@ -410,10 +412,10 @@ fn a_source_that_vanishes_or_changes_half_way() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        // Later each time, and from the third on not before it writes.
+        // Later in each round, and from the third on only after zot starts copying.
         let tree = world.path("zot/extensions/.staging/new/lib");
         if round > 2 {
-            wait_until("it copies", || {
+            wait_until("zot copies files", || {
                 tree.exists() || child.try_wait().unwrap().is_some()
             });
         }
@@ -447,12 +449,12 @@ fn a_source_that_vanishes_or_changes_half_way() {
         }
         let _ = fs::remove_dir_all(world.work().join("gone"));
     }
-    println!("{refused} refused, {installed} installed whole");
-    assert!(refused > 0, "none was hit while it was copied");
+    println!("{refused} refused, {installed} installed completely");
+    assert!(refused > 0, "no source changed while it was copied");
 }
 
 #[test]
-fn a_lock_file_that_is_none_is_said_and_kept() {
+fn an_invalid_lock_file_is_reported_and_kept() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);

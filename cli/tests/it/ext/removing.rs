@@ -1,4 +1,4 @@
-//! `remove`, and what stays.
+//! `zot ext remove`, and what it keeps.
 
 use std::fs;
 
@@ -42,13 +42,13 @@ fn data_survives_removal() {
     snapshot::assert_same(&before, &snapshot::without(world.root(), &outside));
     let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
     assert!(!lock.contains("guard"), "{lock}");
-    // It comes back to what it had.
+    // A new installation finds its data again.
     world.ext(&["install", "../guard"]);
     assert!(world.path("zot/extension-data/guard/kept").exists());
 }
 
 #[test]
-fn purge_takes_it() {
+fn purge_removes_data_and_logs() {
     let world = world_with_data();
     let out = world.ext(&["remove", "guard", "--purge"]).out;
     assert_eq!(out, "✓ removed guard (global)\n  removed its data\n");
@@ -59,7 +59,7 @@ fn purge_takes_it() {
 }
 
 #[test]
-fn what_was_never_used_is_not_kept() {
+fn empty_data_directories_are_removed() {
     let world = world_with_data();
     let data = world.path("zot/extension-data/guard");
     fs::remove_file(data.join("kept")).unwrap();
@@ -68,7 +68,7 @@ fn what_was_never_used_is_not_kept() {
         "✓ removed guard (global)\n"
     );
     assert!(!data.exists());
-    // Of one that has left nothing but a log, that is taken.
+    // `--purge` also removes logs when there is no other data.
     world.ext(&["install", "../guard"]);
     let out = world.ext(&["remove", "guard", "--purge"]).out;
     assert_eq!(out, "✓ removed guard (global)\n  removed its data\n");
@@ -76,7 +76,7 @@ fn what_was_never_used_is_not_kept() {
 }
 
 #[test]
-fn what_another_one_of_the_name_has_is_not_taken() {
+fn purge_keeps_data_of_another_extension_with_the_same_name() {
     let world = world_with_data();
     world.ext(&["install", "../guard", "--project"]);
     let out = world.ext(&["remove", "guard", "--purge", "--project"]).out;
@@ -85,7 +85,7 @@ fn what_another_one_of_the_name_has_is_not_taken() {
 }
 
 #[test]
-fn a_link_goes_and_what_it_leads_to_stays() {
+fn removing_a_linked_extension_keeps_the_link_target() {
     let world = world_with_data();
     let (dev, data) = (world.path("dev"), world.path("elsewhere"));
     package::write(&dev, "linked", "1");

@@ -1,4 +1,4 @@
-//! Servers that do not do what they should, and credentials.
+//! Misbehaving servers, and credentials.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,20 +8,20 @@ use std::{
 };
 
 use crate::support::{
-    Ran, World,
-    http::{Manner, Server},
+    RunOutput, World,
+    http::{Behaviour, Server},
     package::Repository,
     skipped, snapshot,
 };
 
 #[test]
-fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
+fn a_silent_server_times_out_after_30_seconds() {
     let world = World::new();
     let (silent, stops) = (
-        Server::start(Manner::Silent),
-        Server::start(Manner::StopsInAnswer),
+        Server::start(Behaviour::Silent),
+        Server::start(Behaviour::StopsInAnswer),
     );
-    let git = Server::start(Manner::Silent);
+    let git = Server::start(Behaviour::Silent);
     let urls = [
         silent.url("guard"),
         stops.url("guard"),
@@ -30,7 +30,7 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
     let before = snapshot::of(world.root());
     thread::scope(|scope| {
         for url in &urls {
-            // Each in a home of its own: they would wait for each other.
+            // Each in its own home, because installs into one home wait for each other.
             scope.spawn(move || {
                 let world = World::new();
                 let start = Instant::now();
@@ -49,11 +49,11 @@ fn a_server_that_stalls_is_given_up_after_thirty_seconds() {
 }
 
 #[test]
-fn a_server_that_is_gone_half_way_leaves_nothing() {
+fn a_dropped_connection_installs_nothing() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    let server = Server::start(Manner::BreaksOff(world.path("repositories")));
+    let server = Server::start(Behaviour::BreaksOff(world.path("repositories")));
     let url = server.url("guard/.git");
     let error = world.refused(&["install", &url]);
     assert!(
@@ -62,13 +62,13 @@ fn a_server_that_is_gone_half_way_leaves_nothing() {
     );
     let packs = server.requests();
     let packs = packs.iter().filter(|line| line.starts_with("POST "));
-    assert!(packs.count() > 0, "it came to the pack");
+    assert!(packs.count() > 0, "no pack was requested");
 }
 
 #[test]
-fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
+fn repeated_401_responses_end_in_an_error() {
     let world = World::new();
-    let server = Server::start(Manner::Refuse);
+    let server = Server::start(Behaviour::Refuse);
     let with_password = format!("http://me:s3cret-canary@127.0.0.1:{}/guard", server.port());
     for url in [server.url("guard"), with_password] {
         let error = world.refused(&["install", &url]);
@@ -79,13 +79,13 @@ fn a_server_that_refuses_for_ever_is_not_asked_for_ever() {
 }
 
 #[test]
-fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
+fn a_password_is_used_and_stored_nowhere() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    // me:s3cret@canary
+    // The base64 of `me:s3cret@canary`.
     let who = "bWU6czNjcmV0QGNhbmFyeQ==";
-    let server = Server::start(Manner::ServeTo(world.path("repositories"), who));
+    let server = Server::start(Behaviour::ServeTo(world.path("repositories"), who));
     let place = format!("127.0.0.1:{}/guard/.git", server.port());
     let ran = world.ext(&["install", &format!("http://me:s3cret%40canary@{place}")]);
     let listed = world.ext(&["list"]);
@@ -109,7 +109,7 @@ fn a_password_opens_the_door_and_is_found_nowhere_afterwards() {
     );
 }
 
-/// TLS in front of a server, with a certificate that was made for it just now.
+/// A TLS proxy in front of a server, with a new self-signed certificate.
 struct Tls {
     child: Child,
     port: String,
@@ -158,10 +158,12 @@ impl Tls {
             .args(["certificate.pem", "key.pem", &server.port().to_string()])
             .stdout(Stdio::piped())
             .spawn()
-            .expect("python3 starts");
+            .expect("failed to start python3");
         let mut port = String::new();
-        let stdout = child.stdout.as_mut().expect("piped");
-        BufReader::new(stdout).read_line(&mut port).expect("a port");
+        let stdout = child.stdout.as_mut().expect("should be piped");
+        BufReader::new(stdout)
+            .read_line(&mut port)
+            .expect("failed to read the port");
         let port = port.trim().to_owned();
         Some(Self { child, port })
     }
@@ -175,12 +177,12 @@ impl Drop for Tls {
 }
 
 #[test]
-fn https_works_where_the_certificate_is_trusted_and_only_there() {
+fn https_needs_a_trusted_certificate() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     repository.release("guard", "2");
-    let server = Server::start(Manner::Serve(world.path("repositories")));
+    let server = Server::start(Behaviour::Serve(world.path("repositories")));
     let Some(tls) = Tls::start(&world, &server) else {
         return;
     };
@@ -198,7 +200,7 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let trusting = |args: &[&str]| {
         let mut command = world.zot_command(args);
         command.env("SSL_CERT_FILE", world.path("certificate.pem"));
-        Ran::of(command.output().expect("zot starts"))
+        RunOutput::of(command.output().expect("failed to start zot"))
     };
     let ran = trusting(&["ext", "install", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -207,7 +209,7 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
     let ran = trusting(&["ext", "update"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(world.listed("guard")["version"], "3");
-    // Where no user's ssh is set up, ssh says so.
+    // Without an ssh configuration, ssh fails with its own error.
     let error = world.refused(&["install", "ssh://git@127.0.0.1:1/guard"]);
     assert!(
         error.contains("cannot fetch `ssh://git@127.0.0.1:1/guard`"),
@@ -216,20 +218,20 @@ fn https_works_where_the_certificate_is_trusted_and_only_there() {
 }
 
 #[test]
-fn nobody_is_sent_elsewhere_in_the_open() {
+fn insecure_redirects_to_another_host_are_not_followed() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    let other = Server::start(Manner::Serve(world.path("repositories")));
-    // Another name for this machine is another host.
+    let other = Server::start(Behaviour::Serve(world.path("repositories")));
+    // `localhost` counts as a different host than `127.0.0.1`.
     let elsewhere = format!("http://localhost:{}", other.port());
-    let server = Server::start(Manner::Redirect(elsewhere));
+    let server = Server::start(Behaviour::Redirect(elsewhere));
     world.refused(&["install", &server.url("guard/.git")]);
     assert_eq!(other.requests(), Vec::<String>::new());
 }
 
 #[test]
-fn what_is_reached_in_the_open_is_on_this_machine() {
+fn insecure_urls_to_other_hosts_need_allow_insecure() {
     let world = World::new();
     for url in ["http://192.0.2.1/guard", "git://example.invalid/guard"] {
         let error = world.refused(&["install", url]);
@@ -238,7 +240,7 @@ fn what_is_reached_in_the_open_is_on_this_machine() {
             "{error}"
         );
     }
-    // With consent it is tried; no such host is ever there.
+    // With `--allow-insecure` zot tries, and fails because the host does not exist.
     let error = world.refused(&["install", "git://example.invalid/guard", "--allow-insecure"]);
     assert!(
         error.contains("cannot fetch `git://example.invalid/guard`"),

@@ -1,4 +1,4 @@
-//! From one commit to the next.
+//! `zot ext update` and `zot ext outdated`.
 
 use std::fs;
 
@@ -6,17 +6,17 @@ use serde_json::json;
 
 use crate::support::{
     World,
-    http::{Manner, Server},
+    http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, terminal, text,
 };
 
 #[test]
-fn an_update_goes_to_the_newest_commit_and_shows_both() {
+fn an_update_installs_the_newest_commit_and_shows_both_commits() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let first = repository.release("guard", "1.0");
-    let http = Server::start(Manner::Serve(world.path("repositories")));
+    let http = Server::start(Behaviour::Serve(world.path("repositories")));
     world.ext(&["install", &http.url("guard/.git")]);
     assert_eq!(world.ext(&["outdated"]).out, "everything is up to date\n");
     let same = format!("✓ guard is up to date ({})\n", &first[..12]);
@@ -39,14 +39,14 @@ fn an_update_goes_to_the_newest_commit_and_shows_both() {
 }
 
 #[test]
-fn a_moved_tag_is_noticed() {
+fn a_moved_tag_is_reported() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let first = repository.release("guard", "1");
     repository.git(&["tag", "-a", "v1", "-m", "one"]);
     world.ext(&["install", &format!("{}#v1", repository.file_url())]);
     let second = repository.release("guard", "1");
-    // Another commit alone moves no tag.
+    // A new commit does not move the tag.
     assert_eq!(world.ext(&["outdated"]).out, "everything is up to date\n");
     repository.git(&["tag", "-f", "-a", "v1", "-m", "one again"]);
     let (first, second) = (&first[..12], &second[..12]);
@@ -63,7 +63,7 @@ fn a_moved_tag_is_noticed() {
 }
 
 #[test]
-fn what_follows_nothing_is_left_and_said() {
+fn extensions_without_an_update_source_are_skipped_and_listed() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let commit = repository.release("guard", "1");
@@ -87,7 +87,7 @@ fn what_follows_nothing_is_left_and_said() {
 }
 
 #[test]
-fn more_rights_need_consent() {
+fn additional_permissions_need_consent() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let release = |permissions: serde_json::Value| {
@@ -99,7 +99,7 @@ fn more_rights_need_consent() {
     };
     release(json!({"fs": {"read": ["$cwd"]}, "net": [443]}));
     world.ext(&["install", &repository.file_url()]);
-    // Fewer are fine, and said.
+    // Fewer permissions need no consent, but are shown.
     release(json!({"fs": {"read": ["$cwd"]}}));
     let out = world.ext(&["update"]).out;
     assert!(
@@ -113,7 +113,7 @@ fn more_rights_need_consent() {
         error,
         "error: the new version needs more permissions\nhint: use --yes to accept them\n"
     );
-    // On a terminal it is asked about, and a no is a no.
+    // On a terminal, zot asks, and "n" aborts.
     let before = snapshot::of(world.root());
     let ran = terminal::zot(&world, 80, &["n"], &["ext", "update", "guard"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -140,7 +140,7 @@ fn more_rights_need_consent() {
 }
 
 #[test]
-fn a_changed_copy_is_noticed_and_not_thrown_away() {
+fn a_changed_copy_is_overwritten_only_with_force() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
@@ -165,7 +165,7 @@ fn a_changed_copy_is_noticed_and_not_thrown_away() {
 }
 
 #[test]
-fn one_that_fails_does_not_keep_the_others() {
+fn a_failing_update_does_not_stop_the_others() {
     let world = World::new();
     let (gone, fine) = (
         Repository::new(&world, "gone"),
@@ -190,7 +190,7 @@ fn one_that_fails_does_not_keep_the_others() {
 }
 
 #[test]
-fn a_new_name_is_not_an_update() {
+fn an_update_cannot_rename_an_extension() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");

@@ -14,17 +14,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{GUARD, bash, drive, extension, left_behind, result, states};
+use super::{GUARD, bash, drive, extension, files_starting_with, result, states};
 use crate::{
     rpc::driver::Rpc,
-    support::{Dice, World, memory, process, soak, wait_until},
+    support::{Rng, World, memory, process, soak, wait_until},
 };
 
-/// How long it tries; `ZOT_SOAK` multiplies.
+/// How long it runs, multiplied by `ZOT_SOAK`.
 const TIME: Duration = Duration::from_secs(60);
-/// Resident memory that zot may have beside one extension that tries to fill it.
+/// Maximum resident memory of zot.
 const MEMORY: u64 = 64 << 20;
-/// What the redactor takes out. It is in a file, so that no command spells it.
+/// The text that the redactor removes. It is in a file, so that no command contains it.
 const SECRET: &str = "hunter2-canary";
 
 /// Replaces the secret in results and messages.
@@ -42,7 +42,7 @@ for frame in frames():
         break
 "#;
 
-/// Lets no message through that mentions the back door.
+/// Blocks messages that mention the back door.
 const GATE: &str = r#"
 begin(intercept=["user_message", "turn_start"])
 for frame in frames():
@@ -53,9 +53,9 @@ for frame in frames():
 "#;
 
 #[test]
-fn whatever_a_confined_extension_tries_the_promises_hold() {
+fn a_confined_extension_cannot_break_any_promise() {
     let tricks = std::env::var("ZOT_TRICKS").unwrap_or_else(|_| "all".to_owned());
-    let end = Instant::now() + TIME * u32::try_from(soak()).expect("not that long");
+    let end = Instant::now() + TIME * u32::try_from(soak()).expect("ZOT_SOAK is too large");
     for seed in 0.. {
         let mut trial = Trial::new(seed, &tricks);
         let steps = trial.run(end);
@@ -69,11 +69,11 @@ fn whatever_a_confined_extension_tries_the_promises_hold() {
     }
 }
 
-/// One zot with its extensions.
+/// One run of zot with its extensions.
 struct Trial {
     world: World,
     rpc: Option<Rpc>,
-    dice: Dice,
+    rng: Rng,
     seed: u64,
     most: u64,
 }
@@ -85,7 +85,7 @@ impl Trial {
             world.work().join("secret.txt"),
             format!("{SECRET}\n").repeat(3),
         )
-        .expect("written");
+        .expect("failed to write");
         let closed = |events: &[&str], rewrites: bool| {
             let policy = json!({"on_failure": "block", "final": true});
             let intercept: Value = events
@@ -124,13 +124,13 @@ impl Trial {
         Self {
             world,
             rpc: Some(rpc),
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             seed,
             most: 0,
         }
     }
 
-    /// Takes steps for some seconds, and gives their number.
+    /// Takes steps for up to 15 seconds, and returns how many.
     fn run(&mut self, end: Instant) -> usize {
         let end = end.min(Instant::now() + Duration::from_secs(15));
         let mut steps = 0;
@@ -143,7 +143,7 @@ impl Trial {
     }
 
     fn rpc(&mut self) -> &mut Rpc {
-        self.rpc.as_mut().expect("not ended")
+        self.rpc.as_mut().expect("zot has already ended")
     }
 
     fn prompt(&mut self, message: &str) -> Vec<Value> {
@@ -154,7 +154,7 @@ impl Trial {
 
     fn step(&mut self) {
         let slowly = "for i in 1 2 3; do cat secret.txt; sleep 0.05; done";
-        match self.dice.roll(8) {
+        match self.rng.below(8) {
             0 => drop(self.prompt(&bash(slowly))),
             1 => {
                 self.rpc()
@@ -201,7 +201,7 @@ impl Trial {
         let (said, status) = result(&lines);
         assert_eq!(status, "blocked", "seed {seed}: {said}");
         self.assert_nothing_ran();
-        let said = &mut self.rpc().said;
+        let said = &mut self.rpc().received;
         let leaked: Vec<Value> = said
             .drain(..)
             .filter(|it| it.to_string().contains(SECRET))
@@ -215,16 +215,16 @@ impl Trial {
     }
 
     fn assert_nothing_ran(&self) {
-        let mut ran = left_behind(&self.world, "forbidden");
+        let mut ran = files_starting_with(&self.world, "forbidden");
         if !is_granted(self.seed) {
-            ran.extend(left_behind(&self.world, "taken"));
+            ran.extend(files_starting_with(&self.world, "taken"));
         }
         assert_eq!(ran, [""; 0], "seed {}", self.seed);
     }
 
-    /// Ends zot, and gives the most memory that it had.
+    /// Ends zot and returns its peak memory.
     fn finish(mut self) -> u64 {
-        let ended = self.rpc.take().expect("not ended").end();
+        let ended = self.rpc.take().expect("zot has already ended").end();
         assert_eq!(ended.code, Some(0), "seed {}: {}", self.seed, ended.err);
         assert!(
             !ended.err.contains(SECRET),
@@ -245,10 +245,10 @@ fn is_granted(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// What the adversary may have done: nothing, or everything.
+/// The adversary's permissions: none or all.
 fn granted(seed: u64) -> Value {
     if is_granted(seed) {
-        // With `user_message` it would rewrite the prompts that this test checks with.
+        // Without `user_message`, which would let it rewrite the prompts of this test.
         let events = ["tool_call", "tool_result", "assistant_message"];
         json!({"tools": ["bash", "read"], "intercept": events, "submit": true})
     } else {
@@ -257,6 +257,8 @@ fn granted(seed: u64) -> Value {
 }
 
 fn flags(dirs: &[PathBuf]) -> Vec<&str> {
-    let dirs = dirs.iter().map(|dir| dir.to_str().expect("a text"));
+    let dirs = dirs
+        .iter()
+        .map(|dir| dir.to_str().expect("not valid UTF-8"));
     dirs.flat_map(|dir| ["-e", dir]).collect()
 }

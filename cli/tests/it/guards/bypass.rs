@@ -1,11 +1,15 @@
-//! Ways around a guard: while it shuts down, behind its back, by flooding it, and through a compaction.
+//! Attempts to bypass a guard: during shutdown, after its decision, by flooding it, and by
+//! compaction.
 
 use serde_json::json;
 
-use super::{GUARD, bash, drive, extension, left_behind, prompt, result, settled, states};
+use super::{
+    GUARD, REWRITER, bash, drive, extension, files_starting_with, prompt, result, states,
+    wait_until_ready,
+};
 use crate::support::World;
 
-/// Answers `shutdown` with calls of bash for as long as it is let live.
+/// Answers `shutdown` with calls of bash until it is killed.
 const LATE_CALLER: &str = r#"
 begin(capabilities=["call_tool"])
 def attack():
@@ -18,9 +22,8 @@ for frame in frames():
         threading.Thread(target=attack).start()
 "#;
 
-/// Item 1.
 #[test]
-fn no_tool_runs_once_extensions_begin_to_stop() {
+fn no_tool_runs_once_extensions_start_shutting_down() {
     let world = World::new();
     let guard = json!({"intercept": {"tool_call": {"on_failure": "block"}}, "permissions": {}});
     let caller = json!({"permissions": {"tools": ["bash"]}});
@@ -31,28 +34,25 @@ fn no_tool_runs_once_extensions_begin_to_stop() {
     let mut rpc = drive(&world, &dirs, &[]);
     let reloaded = rpc.data(&json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["stopped"], 2);
-    settled(&mut rpc, 2);
-    assert_eq!(left_behind(&world, "ran-"), [""; 0], "after the reload");
+    wait_until_ready(&mut rpc, 2);
+    assert_eq!(
+        files_starting_with(&world, "ran-"),
+        [""; 0],
+        "after the reload"
+    );
     let (said, status) = result(&prompt(&mut rpc, &bash("echo forbidden")));
     assert_eq!((&*said, &*status), ("the guard forbids it", "blocked"));
     let ended = rpc.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert_eq!(left_behind(&world, "ran-"), [""; 0], "after the end");
+    assert_eq!(
+        files_starting_with(&world, "ran-"),
+        [""; 0],
+        "after the end"
+    );
 }
 
-/// Turns every command into one that is forbidden.
-const REWRITER: &str = r#"
-begin(intercept=["tool_call"])
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        decide(frame, modified_args={"command": "touch forbidden"})
-    elif frame["type"] == "shutdown":
-        break
-"#;
-
-/// Item 2.
 #[test]
-fn a_final_guard_sees_what_later_interceptors_made_of_a_call() {
+fn a_final_guard_sees_the_rewritten_args() {
     for (is_final, status, left) in [(true, "blocked", 0), (false, "completed", 1)] {
         let world = World::new();
         let guard = json!({"intercept": {"tool_call": {"on_failure": "block", "final": is_final}}});
@@ -64,7 +64,7 @@ fn a_final_guard_sees_what_later_interceptors_made_of_a_call() {
         let (_, ended) = result(&prompt(&mut rpc, &bash("true")));
         assert_eq!(ended, status, "final: {is_final}");
         assert_eq!(
-            left_behind(&world, "forbidden").len(),
+            files_starting_with(&world, "forbidden").len(),
             left,
             "final: {is_final}"
         );
@@ -72,12 +72,12 @@ fn a_final_guard_sees_what_later_interceptors_made_of_a_call() {
     }
 }
 
-/// Calls and cancels, three thousand times, when its command is run.
+/// Calls a tool and cancels it, three thousand times, when its command runs.
 const FLOOD: &str = r#"
 begin(capabilities=["call_tool"], commands=["flood"])
 for frame in frames():
     if frame["type"] == "command_invoked":
-        # As many as may run at once, then long enough for each to reach the guard's queue.
+        # As many as can run at once, then a pause so that each reaches the guard's queue.
         for batch in range(0, 3200, 16):
             for number in range(batch, batch + 16):
                 say("call_tool", id=str(number), name="bash", args={"command": "true"})
@@ -89,13 +89,13 @@ for frame in frames():
         break
 "#;
 
-/// Item 3. The guard takes 10 ms for a question, and passes what it cannot be asked about.
+/// The guard takes 10 ms per decision, and its policy allows calls it cannot decide on.
 #[test]
-fn a_guard_is_not_flooded_out_by_calls_of_others() {
+fn a_flood_of_calls_does_not_bypass_a_guard() {
     let world = World::new();
     let guard = json!({"args": ["main.py", "guard", "0.01"]});
     let flood = json!({"permissions": {"tools": ["bash"]}});
-    // It also observes, and reads what it observes no faster.
+    // The guard also observes events, which it reads no faster.
     let watching = GUARD.replace("begin(", "begin(events=[\"tool_call\", \"tool_result\"], ");
     let dirs = [
         extension(&world, "guard", &guard, &watching),
@@ -112,16 +112,16 @@ fn a_guard_is_not_flooded_out_by_calls_of_others() {
             "{round}"
         );
     }
-    assert_eq!(left_behind(&world, "forbidden"), [""; 0]);
+    assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
     assert_eq!(
         states(&mut rpc),
         ["ready", "ready"],
-        "nobody is disconnected"
+        "an extension was disconnected"
     );
     rpc.end();
 }
 
-/// Refuses every turn, and says what for.
+/// Blocks every turn, and gives its purpose as the reason.
 const CLOSED: &str = r#"
 begin(intercept=["turn_start"])
 for frame in frames():
@@ -131,23 +131,25 @@ for frame in frames():
         break
 "#;
 
-/// Item 4.
 #[test]
-fn a_compaction_is_a_model_call_that_a_guard_can_refuse() {
+fn a_guard_can_block_a_compaction() {
     let world = World::new();
     let dirs = [extension(&world, "closed", &json!({}), CLOSED)];
     let mut rpc = drive(&world, &dirs, &[]);
     let lines = prompt(&mut rpc, "hello");
     let end = lines.iter().find(|it| it["type"] == "turn_end");
-    assert_eq!(end.expect("an end")["error"], "closed for prompt at step 1");
+    assert_eq!(
+        end.expect("no turn_end event")["error"],
+        "closed for prompt at step 1"
+    );
     rpc.send(&json!({"id": "c", "type": "compact"}));
     let lines = rpc.until_event("done");
     let error = lines.iter().find(|it| it["type"] == "error");
     assert_eq!(
-        error.expect("refused")["message"],
+        error.expect("no error event")["message"],
         "closed for compact at step 0"
     );
     let ended = rpc.end();
-    let compacted = ended.said.iter().any(|it| it["type"] == "compact_done");
-    assert!(!compacted, "the model was not called");
+    let compacted = ended.received.iter().any(|it| it["type"] == "compact_done");
+    assert!(!compacted, "the model was called");
 }

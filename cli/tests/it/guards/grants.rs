@@ -1,13 +1,13 @@
-//! Item 6: what acts with the user's rights is granted by name, and carries the name of the extension that does it.
+//! Actions with the user's rights need a named permission, and carry the extension's name.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{bash, drive, extension, left_behind, prompt, result};
+use super::{REWRITER, bash, drive, extension, files_starting_with, prompt, result};
 use crate::support::{World, text};
 
-/// Calls bash when its command is run, and shows what came of it.
+/// Calls bash when its command runs, and shows the result.
 const CALLER: &str = r#"
 begin(capabilities=["call_tool", "errors"], commands=["go", "ask"])
 waiting = None
@@ -28,7 +28,7 @@ fn run(rpc: &mut crate::rpc::driver::Rpc, name: &str) -> Value {
 }
 
 #[test]
-fn a_confined_extension_calls_no_tool_that_it_was_not_granted() {
+fn a_confined_extension_cannot_call_a_tool_without_permission() {
     let world = World::new();
     let confined = json!({"permissions": {"tools": ["read"]}});
     let dirs = [extension(&world, "caller", &confined, CALLER)];
@@ -38,12 +38,12 @@ fn a_confined_extension_calls_no_tool_that_it_was_not_granted() {
         said,
         "it may not call `bash`: add \"tools\": [\"bash\"] to \"permissions\" in its extension.json"
     );
-    assert_eq!(left_behind(&world, "forbidden"), [""; 0]);
+    assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
     rpc.end();
 }
 
 #[test]
-fn a_call_that_was_granted_carries_the_name_of_its_extension_everywhere() {
+fn a_permitted_call_carries_its_extensions_name_everywhere() {
     let world = World::new();
     let watcher = r#"
 begin(events=["tool_call", "tool_result"], intercept=["tool_call", "tool_result"])
@@ -67,7 +67,7 @@ for frame in frames():
     prompt(&mut rpc, "hello");
     let ended = rpc.end();
     let of = |name: &str| {
-        let found = ended.said.iter().find(|it| it["type"] == name);
+        let found = ended.received.iter().find(|it| it["type"] == name);
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let call = of("ext_tool_call");
@@ -78,7 +78,7 @@ for frame in frames():
     assert_eq!(call["args"]["command"], "echo called && touch forbidden");
     assert_eq!(of("ext_tool_result")["status"], "completed");
     let notes: Vec<&str> = ended
-        .said
+        .received
         .iter()
         .filter(|it| it["type"] == "ext_notify")
         .filter_map(|it| it["message"].as_str())
@@ -92,15 +92,15 @@ for frame in frames():
             "event tool_result caller",
         ]
     );
-    let kept = fs::read_to_string(&session).expect("a session");
+    let kept = fs::read_to_string(&session).expect("failed to read session");
     let kept = kept.lines().find(|line| line.contains("extension_call"));
-    let kept: Value = serde_json::from_str(kept.expect("kept")).expect("JSON");
+    let kept: Value = serde_json::from_str(kept.expect("not stored")).expect("invalid JSON");
     assert_eq!(kept["call"]["extension"], "caller");
     assert_eq!(kept["call"]["status"], "completed");
 }
 
 #[test]
-fn a_command_answers_with_a_prompt_only_where_it_may_submit() {
+fn a_command_can_answer_with_a_prompt_only_with_submit_permission() {
     let world = World::new();
     let confined = json!({"permissions": {}});
     let granted = json!({"permissions": {"submit": true}});
@@ -119,18 +119,8 @@ fn a_command_answers_with_a_prompt_only_where_it_may_submit() {
     }
 }
 
-/// Rewrites every call.
-const REWRITER: &str = r#"
-begin(intercept=["tool_call"])
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        decide(frame, modified_args={"command": "touch forbidden"})
-    elif frame["type"] == "shutdown":
-        break
-"#;
-
 #[test]
-fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
+fn a_rewrite_without_permission_is_a_reported_failure() {
     let lacks = "it may not rewrite tool_call: its permissions lack \"intercept\": [\"tool_call\"]";
     for (policy, status) in [("allow", "completed"), ("block", "blocked")] {
         let world = World::new();
@@ -147,9 +137,12 @@ fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
             _ => format!("rewriter failed: {lacks}"),
         };
         assert_eq!(said, expected);
-        assert_eq!(left_behind(&world, "forbidden"), [""; 0]);
+        assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
         let ended = rpc.end();
-        let notes = ended.said.iter().filter(|it| it["type"] == "ext_notify");
+        let notes = ended
+            .received
+            .iter()
+            .filter(|it| it["type"] == "ext_notify");
         let notes: Vec<&str> = notes.filter_map(|it| it["message"].as_str()).collect();
         assert!(notes.iter().any(|it| it.contains(lacks)), "{notes:?}");
     }
@@ -158,12 +151,16 @@ fn a_rewrite_without_the_grant_is_a_failure_and_never_passes_silently() {
     let dirs = [extension(&world, "rewriter", &manifest, REWRITER)];
     let mut rpc = drive(&world, &dirs, &[]);
     prompt(&mut rpc, &bash("echo untouched"));
-    assert_eq!(left_behind(&world, "forbidden").len(), 1, "granted");
+    assert_eq!(
+        files_starting_with(&world, "forbidden").len(),
+        1,
+        "rewrite was allowed"
+    );
     rpc.end();
 }
 
 #[test]
-fn install_list_and_doctor_say_what_it_may_have_done() {
+fn install_list_and_doctor_show_permissions_in_words() {
     let world = World::new();
     let manifest = json!({
         "permissions": {"tools": ["bash"], "intercept": ["tool_result"], "submit": true}

@@ -1,4 +1,4 @@
-//! What a user sees of extensions that act.
+//! What a user sees when an extension acts.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
     tui::screen::Screen,
 };
 
-/// `/go` calls bash and shows the result; at its start it submits a prompt.
+/// `/go` calls bash and shows the result. Submits a prompt when it starts.
 const ACTOR: &str = r#"
 begin(capabilities=["call_tool"], commands=["go"])
 say("submit", text="do as I say")
@@ -30,15 +30,14 @@ fn screen(world: &World, permissions: &serde_json::Value, flags: &[&str]) -> Scr
     screen
 }
 
-/// Item 6.
 #[test]
-fn an_extensions_call_leaves_a_line_and_is_asked_about_by_its_name() {
+fn an_extensions_tool_call_is_shown_and_confirmed_by_extension_name() {
     let world = World::new();
     let mut screen = screen(&world, &json!({"tools": ["bash"]}), &["--no-yolo"]);
     screen.send("/go");
     screen.wait_for("Let actor run bash?");
     screen.wait_for("› y");
-    // "Always this tool" is about calls of this extension.
+    // "Always this tool" applies to calls by this extension only.
     screen.keys("t");
     screen.wait_for("actor runs bash  echo from-an-extension");
     screen.wait_for("got from-an-extension");
@@ -51,9 +50,8 @@ fn an_extensions_call_leaves_a_line_and_is_asked_about_by_its_name() {
     screen.wait_idle();
 }
 
-/// Item 6.
 #[test]
-fn a_submit_without_the_grant_starts_nothing_and_says_which_line_to_add() {
+fn a_submit_without_permission_is_refused_and_reported() {
     let world = World::new();
     let screen = screen(&world, &json!({}), &[]);
     screen.wait_for(

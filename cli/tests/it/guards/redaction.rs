@@ -1,4 +1,4 @@
-//! Nothing that an interceptor could have changed reaches a user or a driver before it was asked.
+//! Nothing that an interceptor could change reaches a user or driver before it has answered.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{bash, drive, extension, prompt};
 use crate::support::{World, text};
 
-/// What must not be seen. The commands and scripts here spell it in two parts.
+/// The text to redact. Commands and scripts here split it in two.
 const SECRET: &str = "hunter2";
 
-/// Takes the secret out of whatever it is asked about, slowly enough for what leaks to leak.
+/// Removes the secret from each event, slowly enough for a leak to show.
 const REDACTOR: &str = r#"
 begin(intercept=sys.argv[2].split(","))
 for frame in frames():
@@ -28,7 +28,7 @@ for frame in frames():
         break
 "#;
 
-/// A world with a redactor of `events`, and the demo with a script of turns.
+/// Starts zot with a redactor for `events`, and the demo model with a script of turns.
 fn redacted(world: &World, events: &str, turns: &[&str]) -> crate::rpc::driver::Rpc {
     let manifest = json!({
         "args": ["main.py", "redactor", events],
@@ -36,33 +36,32 @@ fn redacted(world: &World, events: &str, turns: &[&str]) -> crate::rpc::driver::
     });
     let dirs = [extension(world, "redactor", &manifest, REDACTOR)];
     let script = world.path("turns.jsonl");
-    fs::write(&script, turns.join("\n")).expect("written");
+    fs::write(&script, turns.join("\n")).expect("failed to write");
     let flags = ["--script", text(&script)];
     drive(world, &dirs, if turns.is_empty() { &[] } else { &flags })
 }
 
-fn assert_unseen(lines: &[Value]) {
+fn assert_no_secret(lines: &[Value]) {
     let seen: Vec<&Value> = lines
         .iter()
         .filter(|line| line.to_string().contains(SECRET))
         .collect();
-    assert!(seen.is_empty(), "seen in {seen:#?}");
+    assert!(seen.is_empty(), "secret leaked in {seen:#?}");
 }
 
-/// Item 5: progress.
 #[test]
-fn the_output_of_a_command_is_counted_until_its_result_was_redacted() {
+fn progress_shows_only_a_byte_count_until_the_result_is_redacted() {
     let world = World::new();
     let mut rpc = redacted(&world, "tool_result", &[]);
     let command = "for i in 1 2 3 4 5; do printf 'hunter%s\\n' 2; sleep 0.15; done";
     let lines = prompt(&mut rpc, &bash(command));
-    assert_unseen(&lines);
+    assert_no_secret(&lines);
     let progress: Vec<&str> = lines
         .iter()
         .filter(|it| it["type"] == "tool_progress")
-        .map(|it| it["text"].as_str().expect("a text"))
+        .map(|it| it["text"].as_str().expect("should be a string"))
         .collect();
-    assert!(!progress.is_empty(), "the user sees that something happens");
+    assert!(!progress.is_empty(), "no progress was shown");
     assert!(
         progress.iter().all(|it| it.ends_with("of output so far")),
         "{progress:?}"
@@ -71,9 +70,8 @@ fn the_output_of_a_command_is_counted_until_its_result_was_redacted() {
     rpc.end();
 }
 
-/// Item 5: summaries and a provider's words.
 #[test]
-fn summaries_and_provider_errors_pass_the_interceptors_of_messages() {
+fn summaries_and_provider_errors_are_intercepted() {
     let world = World::new();
     let turns = [
         r#"{"text": "fine"}"#,
@@ -85,24 +83,25 @@ fn summaries_and_provider_errors_pass_the_interceptors_of_messages() {
     prompt(&mut rpc, "hello");
     rpc.send(&json!({"id": "c", "type": "compact"}));
     let lines = rpc.until_event("compact_done");
-    let done = lines.last().expect("a line");
+    let done = lines.last().expect("failed to read a line");
     assert_eq!(done["summary"], "in summary: [redacted]");
     let messages = rpc.data(&json!({"id": "m", "type": "get_messages"}));
-    assert_unseen(&[messages]);
+    assert_no_secret(&[messages]);
     let lines = prompt(&mut rpc, "again");
     let end = lines.iter().find(|it| it["type"] == "turn_end");
-    let error = end.expect("an end")["error"].as_str().expect("an error");
+    let error = end.expect("no turn_end event")["error"]
+        .as_str()
+        .expect("missing `error`");
     assert!(error.contains("bad key [redacted]"), "{error}");
     rpc.send(&json!({"id": "c", "type": "compact"}));
     rpc.until_event("done");
     let ended = rpc.end();
-    assert_unseen(&ended.said);
+    assert_no_secret(&ended.received);
     assert!(!ended.err.contains(SECRET), "{}", ended.err);
 }
 
-/// Item 5: what the model thinks, and what it writes on the way to a call.
 #[test]
-fn thoughts_and_arguments_are_held_back_while_somebody_may_change_what_follows() {
+fn thinking_and_args_are_held_back_until_interceptors_answer() {
     let world = World::new();
     let turns = [
         r#"{"thinking": "hunter2", "text": "hunter2", "tool_call": {"name": "bash", "args": {"command": "true"}}}"#,
@@ -110,18 +109,24 @@ fn thoughts_and_arguments_are_held_back_while_somebody_may_change_what_follows()
     ];
     let mut rpc = redacted(&world, "assistant_message,tool_call", &turns);
     let lines = prompt(&mut rpc, "go");
-    assert_unseen(&lines);
+    assert_no_secret(&lines);
     let types: Vec<&str> = lines.iter().filter_map(|it| it["type"].as_str()).collect();
     assert!(!types.contains(&"tool_use_args"), "{types:?}");
     let message = lines.iter().find(|it| it["type"] == "assistant_message");
-    let message = message.expect("a message");
-    let call = message["content"].as_array().expect("blocks").last();
+    let message = message.expect("no message");
+    let call = message["content"]
+        .as_array()
+        .expect("missing `content`")
+        .last();
     assert_eq!(
-        call.expect("a call")["args"],
+        call.expect("no tool call")["args"],
         json!({}),
-        "not asked about yet"
+        "args are shown before interception"
     );
     let call = lines.iter().find(|it| it["type"] == "tool_call");
-    assert_eq!(call.expect("a call")["args"], json!({"command": "true"}));
+    assert_eq!(
+        call.expect("no tool call")["args"],
+        json!({"command": "true"})
+    );
     rpc.end();
 }

@@ -1,4 +1,4 @@
-//! Who may drive.
+//! Authentication of drivers with a token.
 
 use std::{fs, process::Command};
 
@@ -16,7 +16,7 @@ fn with_token(world: &World, args: &[&str]) -> Command {
 }
 
 #[test]
-fn the_right_token_opens() {
+fn the_right_token_is_accepted() {
     let world = World::new();
     let mut zot = Rpc::spawn(&mut with_token(&world, &[]));
     zot.data(&json!({"id": "0", "type": "hello", "token": TOKEN}));
@@ -27,7 +27,7 @@ fn the_right_token_opens() {
 }
 
 #[test]
-fn anything_else_is_one_refusal_and_the_end() {
+fn anything_but_the_right_token_is_refused_and_ends_zot() {
     let huge = "x".repeat(17 * 1024 * 1024);
     for (lines, command, id) in [
         (
@@ -70,7 +70,7 @@ fn anything_else_is_one_refusal_and_the_end() {
             "",
             None,
         ),
-        // Late.
+        // A valid `hello` that is not the first command.
         (
             format!(
                 "{}\n{}",
@@ -97,11 +97,11 @@ fn anything_else_is_one_refusal_and_the_end() {
         let shown: String = lines.chars().take(80).collect();
         let mut zot = Rpc::spawn(&mut with_token(&world, &[]));
         zot.raw(format!("{lines}\n").as_bytes());
-        // Its input stays open: it ends by itself.
+        // stdin stays open: zot ends by itself.
         let ended = zot.ended();
         assert_eq!(ended.code, Some(1), "{shown}");
-        let [response] = &ended.said[..] else {
-            panic!("{shown}: {:?}", ended.said);
+        let [response] = &ended.received[..] else {
+            panic!("{shown}: {:?}", ended.received);
         };
         assert_eq!(response["success"], false);
         assert_eq!(
@@ -109,39 +109,39 @@ fn anything_else_is_one_refusal_and_the_end() {
             (&json!(command), id),
             "{shown}"
         );
-        let error = response["error"].as_str().expect("a reason");
+        let error = response["error"].as_str().expect("should be a string");
         assert!(error.starts_with("not authenticated: "), "{error}");
         assert!(
             !format!("{response}{}", ended.err).contains(TOKEN),
             "{response}"
         );
-        // Nothing was started for somebody who may not drive.
+        // No extension was started for an unauthenticated driver.
         assert!(!world.path("zot/logs").exists());
     }
 }
 
 #[test]
-fn without_a_token_nobody_is_asked() {
+fn without_a_token_no_authentication_is_needed() {
     let world = World::new();
     let mut command = world.zot_command(&["rpc", "--provider", "demo", "--no-ext"]);
     let mut zot = Rpc::spawn(command.env("ZOTCORE_RPC_TOKEN", ""));
     zot.data(&json!({"id": "1", "type": "ping"}));
     zot.data(&json!({"id": "0", "type": "hello", "token": "whatever"}));
     assert_eq!(zot.end().code, Some(0));
-    // Nobody came.
+    // No command was sent at all.
     let ended = Rpc::spawn(&mut with_token(&world, &[])).end();
-    assert_eq!((ended.code, ended.said.len()), (Some(0), 0));
+    assert_eq!((ended.code, ended.received.len()), (Some(0), 0));
 }
 
 #[test]
 fn the_token_is_in_no_output_no_file_and_no_child() {
     let world = World::new();
     extensions::install(&world, "kit");
-    // What an extension was started with, as it sees it itself.
+    // Let the extension record its own environment.
     let path = world.installed("kit").join("kit.sh");
-    let script = fs::read_to_string(&path).expect("there");
+    let script = fs::read_to_string(&path).expect("failed to read");
     let seen = world.path("seen");
-    fs::write(&path, format!("env > '{}'\n{script}", seen.display())).expect("written");
+    fs::write(&path, format!("env > '{}'\n{script}", seen.display())).expect("failed to write");
     let record = world.path("record.zt.ndjson");
     let session = world.path("session.jsonl");
     let mut command = with_token(&world, &["--log-level", "debug"]);
@@ -161,16 +161,18 @@ fn the_token_is_in_no_output_no_file_and_no_child() {
         let result = lines
             .iter()
             .find(|line| line["type"] == "tool_result")
-            .expect("told");
+            .expect("no such event");
         assert!(result.to_string().contains("PATH="), "{result}");
     }
-    wait_until("the extension has looked", || seen.is_file());
+    wait_until("the extension has recorded its environment", || {
+        seen.is_file()
+    });
     zot.send(&json!({"id": "h", "type": "hello", "token": [TOKEN]}));
     zot.response("h");
     zot.send(&json!({"id": "m", "type": "get_messages"}));
     let ended = zot.end();
     assert_eq!(ended.code, Some(0));
-    let said: String = ended.said.iter().map(ToString::to_string).collect();
+    let said: String = ended.received.iter().map(ToString::to_string).collect();
     assert!(!said.contains(TOKEN));
     assert!(!ended.err.contains(TOKEN));
     assert!(record.is_file() && session.is_file());

@@ -1,4 +1,4 @@
-//! A driver that stops reading for a while loses nothing, and nothing piles up.
+//! A driver that stops reading for a while loses nothing, and zot does not buffer without limit.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -13,21 +13,21 @@ use super::driver::checked;
 use crate::support::{
     World,
     memory::{most_resident, resident},
-    model::{Model, Says, piece},
+    model::{Model, Reply, piece},
 };
 
 const MB: u64 = 1_000_000;
 const PIECES: usize = 5_000;
 const BYTES: usize = 10_000;
-/// What the model says in all: 50 MB.
+/// Size of the model's answer: 50 MB.
 const ANSWER: u64 = (PIECES * BYTES) as u64;
-/// How long the driver does not read. It is what the test is about, not a wait for something.
+/// How long the driver does not read. This is the subject of the test, not a wait for something.
 const STALL: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
+fn a_driver_that_stops_reading_loses_nothing_and_memory_stays_bounded() {
     let world = World::new();
-    let model = Model::start(vec![Says::Much(PIECES, BYTES)]);
+    let model = Model::start(vec![Reply::Chunks(PIECES, BYTES)]);
     let mut child = world
         .zot_command(&["rpc", "--no-ext"])
         .args(model.flags())
@@ -35,12 +35,19 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
     let prompt = json!({"id": "1", "type": "prompt", "message": "go on"});
-    writeln!(stdin, "{prompt}").expect("written");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).split(b'\n');
-    let mut next = || checked(&lines.next().expect("a line").expect("read"));
+    writeln!(stdin, "{prompt}").expect("failed to write");
+    let mut lines = BufReader::new(child.stdout.take().expect("should be piped")).split(b'\n');
+    let mut next = || {
+        checked(
+            &lines
+                .next()
+                .expect("failed to read a line")
+                .expect("failed to read"),
+        )
+    };
     while next()["type"] != "assistant_start" {}
 
     let start = Instant::now();
@@ -51,8 +58,11 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
         sent = model.sent();
         thread::sleep(Duration::from_millis(20));
     }
-    assert!(sent < PIECES / 2, "the provider is not read from: {sent}");
-    assert_eq!(model.sent(), sent, "and long since");
+    assert!(
+        sent < PIECES / 2,
+        "zot keeps reading from the provider: {sent}"
+    );
+    assert_eq!(model.sent(), sent, "zot still reads from the provider");
     assert!(most <= 64 * MB, "{most} bytes during the stall");
 
     for number in 0..PIECES {
@@ -61,14 +71,16 @@ fn a_driver_that_stops_reading_loses_nothing_and_nothing_piles_up() {
     }
     assert_eq!(next()["type"], "usage");
     let message = next();
-    let text = message["content"][0]["text"].as_str().expect("a text");
+    let text = message["content"][0]["text"]
+        .as_str()
+        .expect("should be a string");
     let whole: String = (0..PIECES).map(|number| piece(number, BYTES)).collect();
-    assert!(text == whole, "the message is the whole text");
+    assert!(text == whole, "the message differs from the streamed text");
     assert_eq!(next(), json!({"type": "turn_end", "stop": "end_turn"}));
     assert_eq!(next(), json!({"type": "done"}));
     let most = most_resident(child.id());
-    eprintln!("at the most: {most} bytes for an answer of {ANSWER}");
+    eprintln!("peak: {most} bytes for an answer of {ANSWER}");
     assert!(most <= 3 * ANSWER, "{most} bytes in all");
     drop(stdin);
-    assert_eq!(child.wait().expect("ours").code(), Some(0));
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(0));
 }

@@ -1,12 +1,12 @@
-//! Lines that are no commands. None of them ends anything.
+//! Invalid lines are answered with an error and do not end zot.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{driver::Rpc, types};
-use crate::support::World;
+use crate::support::{World, memory::resident};
 
 #[test]
-fn a_bad_line_is_answered_with_what_is_wrong() {
+fn an_invalid_line_is_answered_with_the_reason() {
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
     for (line, command, id, why) in [
@@ -65,29 +65,29 @@ fn a_bad_line_is_answered_with_what_is_wrong() {
         ),
     ] {
         zot.raw(format!("{line}\n").as_bytes());
-        let response = zot.next().expect("an answer");
+        let response = zot.next().expect("no answer");
         assert_eq!(response["success"], false, "{line}");
         assert_eq!(response["command"], command, "{line}");
         assert_eq!(response["id"].as_str(), id, "{line}");
-        let error = response["error"].as_str().expect("a reason");
+        let error = response["error"].as_str().expect("should be a string");
         assert!(error.starts_with(why), "{line}: {error}");
     }
     zot.raw(b"{\"type\":\"ping\",\"id\":\"\xff\"}\n");
-    let error = zot.next().expect("an answer");
+    let error = zot.next().expect("no answer");
     assert!(
         error["error"]
             .as_str()
-            .expect("a reason")
+            .expect("should be a string")
             .starts_with("invalid UTF-8"),
         "{error}"
     );
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     zot.raw(format!("{{\"type\":\"ping\",\"x\":{deep}}}\n").as_bytes());
-    let error = zot.next().expect("an answer");
+    let error = zot.next().expect("no answer");
     assert!(
         error["error"]
             .as_str()
-            .expect("a reason")
+            .expect("should be a string")
             .contains("nested"),
         "{error}"
     );
@@ -97,12 +97,12 @@ fn a_bad_line_is_answered_with_what_is_wrong() {
 }
 
 #[test]
-fn what_is_tolerated() {
+fn blank_lines_crlf_a_bom_and_unknown_fields_are_accepted() {
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
     zot.raw(b"\xef\xbb\xbf\r\n  \n{\"id\":\"1\",\"type\":\"ping\",\"new\":{\"field\":[]}}\r\n\n");
     assert_eq!(zot.response("1")["success"], true);
-    // In pieces, and without an end.
+    // Byte by byte, and without a final newline.
     for byte in br#"{"id":"2","type":"ping"}"# {
         zot.raw(&[*byte]);
     }
@@ -111,8 +111,8 @@ fn what_is_tolerated() {
     assert_eq!(zot.end().code, Some(0));
 }
 
-/// `{"type":"prompt",…}` of exactly so many bytes.
-fn line_of(bytes: usize) -> Vec<u8> {
+/// A `prompt` command of exactly this many bytes.
+fn prompt_line(bytes: usize) -> Vec<u8> {
     let around = r#"{"id":"p","type":"prompt","message":""}"#.len();
     let message = "x".repeat(bytes - around);
     json!({"id": "p", "type": "prompt", "message": message})
@@ -121,11 +121,11 @@ fn line_of(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
+fn lines_longer_than_16_mib_are_skipped() {
     const MOST: usize = 16 * 1024 * 1024;
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
-    let mut line = line_of(MOST);
+    let mut line = prompt_line(MOST);
     assert_eq!(line.len(), MOST);
     line.push(b'\n');
     zot.raw(&line);
@@ -134,44 +134,38 @@ fn a_line_may_have_16_mib_and_a_longer_one_is_skipped() {
 
     line.insert(MOST - 3, b'x');
     zot.raw(&line);
-    let refused = zot.next().expect("an answer");
+    let refused = zot.next().expect("no answer");
     let why = "line is longer than 16 MiB and was skipped";
     assert_eq!(
         refused,
         json!({"type": "response", "command": "", "success": false, "error": why})
     );
 
-    // Without an end it is skipped as well, and not kept.
-    let before = memory(zot.pid());
+    // An unterminated line is skipped too, and not kept in memory.
+    let before = resident(zot.pid());
     let chunk = vec![b'x'; MOST];
     for _ in 0..16 {
         zot.raw(&chunk);
     }
-    let refused = zot.next().expect("an answer");
+    let refused = zot.next().expect("no answer");
     assert_eq!(refused["error"], why);
     zot.raw(b"\n");
     zot.data(&json!({"id": "1", "type": "ping"}));
-    let more = memory(zot.pid()).saturating_sub(before);
+    let more = resident(zot.pid()).saturating_sub(before);
     assert!(more < 2 * MOST as u64, "{more} bytes more");
 }
 
-/// How much memory a process has, in bytes.
-fn memory(pid: u32) -> u64 {
-    crate::support::memory::resident(pid)
-}
-
 #[test]
-fn a_driver_that_does_not_read_is_not_read_from() {
+fn zot_stops_reading_commands_while_its_output_is_not_read() {
     let world = World::new();
     let mut command = world.zot_command(&["rpc", "--provider", "demo", "--no-ext"]);
-    let mut zot = super::driver::Unread::spawn(&mut command);
-    // So many answers do not fit anywhere; at some point no further command is taken.
+    let mut zot = super::driver::UnreadRpc::spawn(&mut command);
+    // The responses exceed all buffers, so at some point zot stops reading commands.
     let sent = zot.flood(br#"{"type":"get_models","id":"a"}"#);
     assert!(sent < 200_000, "{sent}");
-    let held = crate::support::memory::resident(zot.pid());
+    let held = resident(zot.pid());
     assert!(held < 64 * 1024 * 1024, "{held}");
-    let said = zot.read_all();
-    assert_eq!(said.len(), sent, "none is lost");
-    let responses: Vec<Value> = said;
+    let responses = zot.read_all();
+    assert_eq!(responses.len(), sent, "responses were lost");
     assert!(types(&responses).iter().all(|it| *it == "response"));
 }

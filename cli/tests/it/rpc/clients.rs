@@ -1,19 +1,19 @@
-//! The reference clients, each run against the binary as its reader would run it.
+//! The reference clients, run against the binary.
 
 use std::{
     io::Read,
     process::{Command, Stdio},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use rustix::process::Signal;
+use serde_json::json;
 
-use super::{script, types};
-use crate::support::{World, examples, has, wait_until};
+use super::{driver::checked_lines, script, types};
+use crate::support::{World, examples, has, process, wait_until};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
-/// A client, ready to be run; `None` where its language is not there, said aloud.
+/// The command for a client, or `None` (and a skip message) if its language is not installed.
 fn client(world: &World, language: &str) -> Option<Command> {
     let needs = match language {
         "shell" => "jq",
@@ -39,7 +39,7 @@ fn client(world: &World, language: &str) -> Option<Command> {
                 .arg(".")
                 .current_dir(folder)
                 .output()
-                .expect("it starts");
+                .expect("failed to start");
             assert!(built.status.success(), "{built:?}");
             world.command(program)
         }
@@ -64,7 +64,7 @@ fn a_client_prints_the_text_as_it_streams() {
             .args(["say \"it\"", "--provider", "demo"])
             .args(flags)
             .output()
-            .expect("it starts");
+            .expect("failed to start");
         let said = String::from_utf8_lossy(&ran.stdout);
         assert_eq!(
             said, "Let me see.\nIt is “done” \\o/.\n",
@@ -75,14 +75,14 @@ fn a_client_prints_the_text_as_it_streams() {
 }
 
 #[test]
-fn a_client_fails_where_its_command_does() {
+fn a_client_fails_when_its_command_fails() {
     for language in LANGUAGES {
         let world = World::new();
         let Some(mut client) = client(&world, language) else {
             continue;
         };
         let ran = client.args([" ", "--provider", "demo"]).output();
-        let ran = ran.expect("it starts");
+        let ran = ran.expect("failed to start");
         let said = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{language}: {ran:?}");
         assert_eq!(
@@ -93,7 +93,7 @@ fn a_client_fails_where_its_command_does() {
 }
 
 #[test]
-fn a_client_aborts_on_an_interrupt() {
+fn a_client_aborts_the_turn_on_sigint() {
     for language in LANGUAGES {
         let world = World::new();
         let session = world.path("session.jsonl");
@@ -110,25 +110,28 @@ fn a_client_aborts_on_an_interrupt() {
             .args(flags)
             .stdout(Stdio::piped())
             .spawn()
-            .expect("it starts");
-        let mut stdout = running.stdout.take().expect("piped");
+            .expect("failed to start");
+        let mut stdout = running.stdout.take().expect("should be piped");
         let mut begun = [0; 6];
-        stdout.read_exact(&mut begun).expect("it streams");
+        stdout.read_exact(&mut begun).expect("no output");
         assert_eq!(&begun, b"Well, ", "{language}");
-        let pid = Pid::from_child(&running);
-        kill_process(pid, Signal::INT).expect("sent");
+        process::signal(&running, Signal::INT);
         wait_until(&format!("the {language} client has ended"), || {
-            running.try_wait().expect("ours").is_some()
+            running.try_wait().expect("failed to wait").is_some()
         });
-        assert_eq!(running.wait().expect("ours").code(), Some(0), "{language}");
-        // It was the turn that was aborted, not zot: what was said is kept.
-        let kept = std::fs::read_to_string(&session).expect("a session");
+        assert_eq!(
+            running.wait().expect("failed to wait").code(),
+            Some(0),
+            "{language}"
+        );
+        // The client aborted the turn and did not kill zot, so the partial answer is stored.
+        let kept = std::fs::read_to_string(&session).expect("failed to read session");
         assert!(kept.contains("Well, "), "{language}: {kept}");
     }
 }
 
 #[test]
-fn the_quick_start_is_a_pipe() {
+fn the_quick_start_script_works() {
     let world = World::new();
     let quick = examples::workspace().join("examples/rpc/shell/quick-start.sh");
     let ran = world
@@ -136,14 +139,9 @@ fn the_quick_start_is_a_pipe() {
         .env("ZOT", env!("CARGO_BIN_EXE_zot"))
         .args(["--provider", "demo"])
         .output()
-        .expect("it starts");
+        .expect("failed to start");
     assert!(ran.status.success(), "{ran:?}");
-    let lines: Vec<Value> = ran
-        .stdout
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let lines = checked_lines(&ran.stdout);
     let names = types(&lines);
     assert_eq!(lines[0]["data"], json!({"started": true}));
     assert!(names.contains(&"text_delta") && names.contains(&"usage"));
@@ -151,11 +149,11 @@ fn the_quick_start_is_a_pipe() {
 }
 
 #[test]
-fn a_program_has_the_agent_within_it() {
+fn the_embedding_example_works() {
     let world = World::new();
     let run = |words: &[&str]| {
         let mut command = world.command(examples::program("zot-example-embed"));
-        command.args(words).output().expect("it starts")
+        command.args(words).output().expect("failed to start")
     };
     let ran = run(&["demo", "/call bash {\"command\": \"echo hi\"}"]);
     let (said, aside) = (

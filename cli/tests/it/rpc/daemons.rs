@@ -1,4 +1,4 @@
-//! Daemons that left their group, their session and their environment, under a real `zot`.
+//! Daemons that left their process group, session and environment.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use super::{driver::Rpc, extensions::install};
 use crate::support::{World, process::working_in, wait_until};
 
-/// What was started as a daemon in a folder, and lives.
+/// The running daemons that were started in a folder.
 fn daemons(folder: &Path) -> Vec<String> {
     let mut lines = working_in(folder);
     lines.retain(|line| line.contains("sleep 1000"));
     lines
 }
 
-/// A zot whose extension has started a daemon.
-fn with_a_daemon(world: &World) -> Rpc {
+/// Starts zot with an extension that has started a daemon.
+fn start_with_daemon(world: &World) -> Rpc {
     install(world, "kit");
     let mut zot = Rpc::start(world, &["--provider", "demo"]);
     call(&mut zot, "daemon", &json!({}));
@@ -24,13 +24,13 @@ fn with_a_daemon(world: &World) -> Rpc {
     zot
 }
 
-/// The text of the result.
+/// Calls a tool and returns the text of its result.
 fn call(zot: &mut Rpc, tool: &str, args: &Value) -> String {
     let message = format!("/call {tool} {args}");
     zot.data(&json!({"id": "call", "type": "prompt", "message": message}));
     let lines = zot.until_event("done");
     let result = lines.iter().find(|line| line["type"] == "tool_result");
-    let result = result.expect("a result");
+    let result = result.expect("no result");
     result["content"][0]["text"]
         .as_str()
         .unwrap_or_default()
@@ -38,9 +38,9 @@ fn call(zot: &mut Rpc, tool: &str, args: &Value) -> String {
 }
 
 #[test]
-fn one_of_an_extension_is_gone_after_a_reload() {
+fn a_daemon_of_an_extension_ends_with_a_reload() {
     let world = World::new();
-    let mut zot = with_a_daemon(&world);
+    let mut zot = start_with_daemon(&world);
     for round in 0..3 {
         let id = format!("reload {round}");
         zot.data(&json!({"id": id, "type": "reload_ext"}));
@@ -52,11 +52,11 @@ fn one_of_an_extension_is_gone_after_a_reload() {
 }
 
 #[test]
-fn one_of_a_command_is_gone_after_its_call_and_one_of_an_extension_stays() {
+fn a_daemon_of_a_command_ends_with_its_call_and_others_stay() {
     let world = World::new();
-    let mut zot = with_a_daemon(&world);
+    let mut zot = start_with_daemon(&world);
     let daemon = "env -i setsid -f sleep 1000 </dev/null >/dev/null 2>&1";
-    // The second also gives up the limit that marks its tree.
+    // The second one also drops the resource limit that marks its process tree.
     for command in [daemon.to_owned(), format!("ulimit -R 1000000000; {daemon}")] {
         let said = call(&mut zot, "bash", &json!({"command": command}));
         assert!(said.contains("[killed background processes: "), "{said}");
@@ -64,7 +64,7 @@ fn one_of_a_command_is_gone_after_its_call_and_one_of_an_extension_stays() {
         assert_eq!(
             daemons(&world.installed("kit")).len(),
             1,
-            "not of that call"
+            "the extension's daemon must keep running"
         );
     }
     zot.end();

@@ -1,24 +1,24 @@
-//! What the pages on driving and on embedding show works.
+//! The commands and frames in `docs/rpc.md` and `docs/embedding.md` work.
 
 use std::{collections::BTreeSet, fs};
 
 use serde_json::Value;
 use zot_protocol::{Tagged, rpc, schema, validate};
 
-use super::driver::checked;
+use super::driver::{checked, checked_lines};
 use crate::support::{World, examples};
 
 fn page(name: &str) -> String {
     let path = examples::workspace().join("docs").join(name);
-    fs::read_to_string(path).expect("a page")
+    fs::read_to_string(path).expect("failed to read page")
 }
 
-/// The blocks of a page in this language.
+/// The code blocks of a page in this language.
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let start = format!("```{language}\n");
     let blocks = page.split(start.as_str()).skip(1);
     blocks
-        .map(|rest| rest.split("```").next().expect("a block"))
+        .map(|rest| rest.split("```").next().expect("no content block"))
         .collect()
 }
 
@@ -27,7 +27,7 @@ fn run(world: &World, block: &str) -> Vec<u8> {
         .command("bash")
         .env("zot", env!("CARGO_BIN_EXE_zot"))
         .env("embed", examples::program("zot-example-embed"))
-        // The programs that are built already, in place of those that are installed or would be built.
+        // Use the binaries built for this test instead of installed ones.
         .args([
             "-ec",
             &format!(
@@ -35,42 +35,38 @@ fn run(world: &World, block: &str) -> Vec<u8> {
             ),
         ])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     assert!(ran.status.success(), "{ran:?}");
     ran.stdout
 }
 
 #[test]
-fn the_commands_of_both_pages_run() {
+fn the_documented_commands_run() {
     let world = World::new();
     let page_of_rpc = page("rpc.md");
     let [quick] = blocks(&page_of_rpc, "sh")[..] else {
-        panic!("one block of commands");
+        panic!("expected one block of commands");
     };
     let said = run(&world, quick);
-    let lines: Vec<Value> = said
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(checked)
-        .collect();
-    assert_eq!(lines.last().expect("said")["type"], "done");
+    let lines = checked_lines(&said);
+    assert_eq!(lines.last().expect("not printed")["type"], "done");
     let page_of_embedding = page("embedding.md");
     let [embed] = blocks(&page_of_embedding, "sh")[..] else {
-        panic!("one block of commands");
+        panic!("expected one block of commands");
     };
     let said = run(&world, embed);
     assert!(String::from_utf8_lossy(&said).starts_with("I am the demo model"));
 }
 
 #[test]
-fn the_frames_are_what_the_schemas_say() {
+fn the_documented_frames_match_the_schemas() {
     let page = page("rpc.md");
     let mut frames = 0;
     for line in blocks(&page, "json").into_iter().flat_map(str::lines) {
-        let frame: Value = serde_json::from_str(line).expect("JSON");
-        let name = frame["type"].as_str().expect("a type");
+        let frame: Value = serde_json::from_str(line).expect("invalid JSON");
+        let name = frame["type"].as_str().expect("missing `type`");
         if rpc::Command::NAMES.contains(&name) {
-            validate::frame::<rpc::Command>(line.as_bytes()).expect("a command");
+            validate::frame::<rpc::Command>(line.as_bytes()).expect("invalid command");
         } else {
             checked(line.as_bytes());
         }
@@ -80,21 +76,23 @@ fn the_frames_are_what_the_schemas_say() {
 }
 
 #[test]
-fn everything_there_is_is_told() {
+fn every_command_event_and_field_is_documented() {
     let page = page("rpc.md");
-    let is_told = |name: &str| page.contains(&format!("`{name}`"));
+    let is_documented = |name: &str| page.contains(&format!("`{name}`"));
     let missing: Vec<&str> = rpc::Command::NAMES
         .iter()
         .chain(rpc::Event::NAMES)
         .copied()
-        .filter(|name| !is_told(name))
+        .filter(|name| !is_documented(name))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
-    // Every field of a command and of an event, and of what is answered.
+    // Every field of every command and event.
     let mut fields = BTreeSet::new();
     for document in schema::documents() {
         if document.name.starts_with("rpc/command/") || document.name.starts_with("rpc/event/") {
-            let properties = document.schema["properties"].as_object().expect("fields");
+            let properties = document.schema["properties"]
+                .as_object()
+                .expect("should be an object");
             fields.extend(properties.keys().cloned());
         }
     }

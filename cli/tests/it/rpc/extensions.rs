@@ -1,4 +1,4 @@
-//! What a driver has of extensions.
+//! Extensions as a driver sees them.
 
 use std::{fs, path::Path};
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::{driver::Rpc, types};
 use crate::support::{
     World,
-    model::{Model, Says},
+    model::{Model, Reply},
     wait_until,
 };
 
-/// A command that has more to say than its answer.
+/// A command that sends more frames after its response.
 const NOTES: &str = r#"    notes)
       respond '"action":"noop"'
       say '{"type":"notify","level":"warn","message":"between turns"}'
@@ -20,19 +20,19 @@ const NOTES: &str = r#"    notes)
       ;;
 "#;
 
-/// Installs the extension that answers in every way there is, under a name.
+/// Installs `kit.sh`, which covers every kind of answer, under this name.
 pub(super) fn install(world: &World, name: &str) {
     let dir = world.installed(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let manifest = json!({"name": name, "exec": "sh", "args": ["kit.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = include_str!("../../fixtures/kit.sh")
         .replace("insert panel", "notes insert panel")
         .replace(
             "    insert) respond",
             &format!("{NOTES}    insert) respond"),
         );
-    fs::write(dir.join("kit.sh"), script).expect("written");
+    fs::write(dir.join("kit.sh"), script).expect("failed to write");
 }
 
 fn start(world: &World) -> Rpc {
@@ -44,7 +44,7 @@ fn run(zot: &mut Rpc, name: &str, args: &str) -> Value {
 }
 
 #[test]
-fn a_command_answers_with_its_action() {
+fn a_command_responds_with_its_action() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -80,11 +80,11 @@ fn a_command_answers_with_its_action() {
 }
 
 #[test]
-fn a_command_s_prompt_runs_when_its_turn_comes() {
+fn a_prompt_from_a_command_is_queued() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
-    // It may be answered before the prompt has ended, and waits for it all the same.
+    // The command may be answered before the first prompt ends, but its own prompt waits.
     zot.send(&json!({"id": "first", "type": "prompt", "message": "/call bash {\"command\": \"sleep 0.2\"}"}));
     let ran = run(&mut zot, "prompt", "");
     let text = "Greet \u{1b}[31mAda\u{1b}[0m.";
@@ -99,9 +99,9 @@ fn a_command_s_prompt_runs_when_its_turn_comes() {
     );
     let lines = zot.until_event("done");
     let user = lines.iter().find(|line| line["type"] == "user_message");
-    assert_eq!(user.expect("told")["content"][0]["text"], text);
+    assert_eq!(user.expect("no such event")["content"][0]["text"], text);
     let order: Vec<&Value> = zot
-        .said
+        .received
         .iter()
         .filter(|line| line["type"] == "done" || line["id"] == "prompt")
         .collect();
@@ -112,7 +112,7 @@ fn a_command_s_prompt_runs_when_its_turn_comes() {
 }
 
 #[test]
-fn a_note_arrives_between_turns() {
+fn notifications_arrive_between_turns() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -135,7 +135,7 @@ fn a_note_arrives_between_turns() {
 }
 
 #[test]
-fn after_a_reload_the_next_turn_has_the_new_tool() {
+fn after_a_reload_the_next_turn_can_call_the_new_tool() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
@@ -146,19 +146,21 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
         let mut results = lines
             .into_iter()
             .filter(|line| line["type"] == "tool_result");
-        results.next().expect("a result")
+        results.next().expect("no result")
     };
     assert_eq!(result(&mut zot, "steps")["status"], "completed");
 
     let path = world.installed("kit").join("kit.sh");
-    let changed = fs::read_to_string(&path).expect("there");
-    fs::write(&path, changed.replace("steps", "strides")).expect("written");
+    let changed = fs::read_to_string(&path).expect("failed to read");
+    fs::write(&path, changed.replace("steps", "strides")).expect("failed to write");
     assert_eq!(
         zot.data(&json!({"id": "r", "type": "reload_ext"}))["ready"],
         1
     );
     let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
-    let tools = all["extensions"][0]["tools"].as_array().expect("a list");
+    let tools = all["extensions"][0]["tools"]
+        .as_array()
+        .expect("should be an array");
     assert!(tools.contains(&json!("strides")) && !tools.contains(&json!("steps")));
     let new = result(&mut zot, "strides");
     assert_eq!(
@@ -167,7 +169,7 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
     );
     assert_eq!(result(&mut zot, "steps")["status"], "failed");
 
-    fs::write(world.installed("kit").join("extension.json"), "{").expect("written");
+    fs::write(world.installed("kit").join("extension.json"), "{").expect("failed to write");
     let stats = zot.data(&json!({"id": "r2", "type": "reload_ext"}));
     assert_eq!(
         (&stats["stopped"], &stats["loaded"]),
@@ -175,14 +177,14 @@ fn after_a_reload_the_next_turn_has_the_new_tool() {
     );
 }
 
-/// What a model was offered in its last request.
+/// The tools that were offered in the last request.
 fn offered(model: &Model) -> Vec<String> {
-    let body = model.asked().pop().expect("asked").body;
-    let tools = body["tools"].as_array().expect("a list").iter();
+    let body = model.requests().pop().expect("no request").body;
+    let tools = body["tools"].as_array().expect("should be an array").iter();
     let names = tools.map(|tool| {
         tool["function"]["name"]
             .as_str()
-            .expect("a name")
+            .expect("no name")
             .to_owned()
     });
     names.collect()
@@ -192,7 +194,7 @@ fn offered(model: &Model) -> Vec<String> {
 fn after_a_reload_the_model_is_offered_the_new_tool() {
     let world = World::new();
     install(&world, "kit");
-    let model = Model::start(vec![Says::Text("well".to_owned())]);
+    let model = Model::start(vec![Reply::Text("well".to_owned())]);
     let mut zot = Rpc::spawn(
         world
             .zot_command(&["rpc"])
@@ -206,9 +208,13 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     };
     let before = turn(&mut zot, "1");
     let path = world.installed("kit").join("kit.sh");
-    let changed = fs::read_to_string(&path).expect("there");
-    fs::write(&path, changed.replace("steps", "strides")).expect("written");
-    assert_eq!(turn(&mut zot, "2"), before, "nobody has reloaded");
+    let changed = fs::read_to_string(&path).expect("failed to read");
+    fs::write(&path, changed.replace("steps", "strides")).expect("failed to write");
+    assert_eq!(
+        turn(&mut zot, "2"),
+        before,
+        "the tools changed without a reload"
+    );
     zot.data(&json!({"id": "r", "type": "reload_ext"}));
     let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
     assert!(
@@ -220,7 +226,7 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
 }
 
 #[test]
-fn no_tools_holds_for_the_extensions_too() {
+fn no_tools_also_disables_tools_of_extensions() {
     let world = World::new();
     install(&world, "kit");
     for (flag, works) in [
@@ -232,16 +238,16 @@ fn no_tools_holds_for_the_extensions_too() {
         zot.data(&json!({"id": "1", "type": "prompt", "message": "/call steps {}"}));
         let lines = zot.until_event("done");
         let result = lines.iter().find(|line| line["type"] == "tool_result");
-        assert_eq!(result.expect("told")["is_error"], !works, "{flag}");
+        assert_eq!(result.expect("no such event")["is_error"], !works, "{flag}");
     }
 }
 
-/// An extension that says hello only when a file is there.
+/// An extension that sends `hello` only once a file exists.
 fn slow(world: &World, gate: &Path) {
     let dir = world.installed("slow");
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let manifest = json!({"name": "slow", "exec": "sh", "args": ["slow.sh"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
     let script = format!(
         "while [ ! -e '{}' ]; do sleep 0.05; done\n\
          echo '{{\"type\":\"hello\",\"name\":\"slow\"}}'\n\
@@ -250,16 +256,16 @@ fn slow(world: &World, gate: &Path) {
          while read -r line; do case $line in *shutdown*) exit;; esac; done\n",
         gate.display()
     );
-    fs::write(dir.join("slow.sh"), script).expect("written");
+    fs::write(dir.join("slow.sh"), script).expect("failed to write");
 }
 
 #[test]
-fn starting_up_waits_for_no_extension() {
+fn zot_answers_while_extensions_are_starting() {
     let world = World::new();
     let gate = world.path("gate");
     slow(&world, &gate);
     let mut zot = start(&world);
-    // All of these come before anything of the turn, which waits.
+    // All of these are answered before the turn starts, because the turn waits for the extension.
     zot.data(&json!({"id": "h", "type": "hello"}));
     zot.data(&json!({"id": "p", "type": "prompt", "message": "hello"}));
     let state = zot.data(&json!({"id": "s", "type": "get_state"}));
@@ -267,17 +273,17 @@ fn starting_up_waits_for_no_extension() {
         (&state["busy"], &state["message_count"]),
         (&json!(true), &json!(0))
     );
-    wait_until("it has been found", || {
+    wait_until("the extension is starting", || {
         let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
         all["extensions"][0]["state"] == "starting"
     });
-    fs::write(&gate, "").expect("written");
+    fs::write(&gate, "").expect("failed to write");
     zot.until_event("done");
-    wait_until("the late one has joined", || {
+    wait_until("the extension is ready", || {
         let all = zot.data(&json!({"id": "e2", "type": "get_extensions"}));
         all["extensions"][0]["state"] == "ready"
     });
     let commands = zot.data(&json!({"id": "c", "type": "get_commands"}));
     let last = commands["commands"].as_array().and_then(|all| all.last());
-    assert_eq!(last.expect("some")["name"], "late");
+    assert_eq!(last.expect("list is empty")["name"], "late");
 }

@@ -1,5 +1,5 @@
-//! How large extensions can make the host, whatever they send: less than 64 MB one of them, less than 128 MB ten. An
-//! unoptimised build takes 17 MB more than a released one before any of them has done anything, and the bounds hold for it.
+//! Memory of the host stays below 64 MB with one hostile extension, and below 128 MB with ten. An
+//! unoptimised build needs 17 MB more than a release build from the start; the limits include that.
 
 use std::fs;
 
@@ -15,89 +15,89 @@ use crate::support::{
 
 const MB: u64 = 1_000_000;
 
-#[expect(clippy::cast_precision_loss, reason = "a figure to be read")]
+#[expect(clippy::cast_precision_loss, reason = "only printed")]
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / MB as f64
 }
 
-/// Installs `hoard.py` under a name, which does one thing.
+/// Installs `memory_hog.py` under this name, with one attack.
 fn install(world: &World, name: &str, how: &str) {
     let dir = world.installed(name);
-    fs::create_dir_all(&dir).expect("made");
+    fs::create_dir_all(&dir).expect("failed to create directory");
     let values = limits::FRAME_VALUES.to_string();
     let manifest =
-        json!({"name": name, "exec": "python3", "args": ["hoard.py", how, name, values]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join("hoard.py"), include_str!("hoard.py")).expect("written");
+        json!({"name": name, "exec": "python3", "args": ["memory_hog.py", how, name, values]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join("memory_hog.py"), include_str!("memory_hog.py")).expect("failed to write");
 }
 
-/// What an extension does.
+/// One attack of `memory_hog.py`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Way {
+struct Attack {
     name: &'static str,
-    /// The beginning of the tool that is called for it.
+    /// The tool to call to trigger it. `boom_` stands for the extension's own tool.
     tool: Option<&'static str>,
-    /// Whether it says when it is done.
-    tells: bool,
-    /// Whether the host rightly keeps something of it.
+    /// Whether it notifies the host when it is done.
+    notifies: bool,
+    /// Whether the host has a valid reason to keep some of the data.
     kept: bool,
 }
 
-const fn way(name: &'static str) -> Way {
-    Way {
+const fn attack(name: &'static str) -> Attack {
+    Attack {
         name,
         tool: None,
-        tells: true,
+        notifies: true,
         kept: false,
     }
 }
 
-const fn called(name: &'static str, tool: &'static str) -> Way {
-    Way {
+const fn attack_by_call(name: &'static str, tool: &'static str) -> Attack {
+    Attack {
         tool: Some(tool),
-        ..way(name)
+        ..attack(name)
     }
 }
 
-const WAYS: [Way; 14] = [
-    way("unknown"),
-    way("extra_field"),
-    way("notes"),
-    way("panels"),
-    Way {
+const ATTACKS: [Attack; 14] = [
+    attack("unknown"),
+    attack("extra_field"),
+    attack("notes"),
+    attack("panels"),
+    Attack {
         kept: true,
-        ..way("schema")
+        ..attack("schema")
     },
-    Way {
-        tells: false,
+    Attack {
+        notifies: false,
         kept: true,
-        ..way("unfinished")
+        ..attack("unfinished")
     },
-    way("reads"),
-    Way {
-        tells: false,
+    attack("reads"),
+    Attack {
+        notifies: false,
         kept: true,
-        ..way("unread")
+        ..attack("unread")
     },
-    way("costly_calls"),
-    called("modified_args", "read"),
-    called("costly_args", "read"),
-    called("structured_content", "boom_"),
-    called("costly_result", "boom_"),
-    called("content", "boom_"),
+    attack("costly_calls"),
+    attack_by_call("modified_args", "read"),
+    attack_by_call("costly_args", "read"),
+    attack_by_call("structured_content", "boom_"),
+    attack_by_call("costly_result", "boom_"),
+    attack_by_call("content", "boom_"),
 ];
 
-/// Lets extensions do these things, all at once, and gives the most that the host had, and what it has afterwards.
-fn hoarded(ways: &[Way]) -> (u64, u64) {
+/// Runs these attacks at the same time, and returns the peak and the final memory of the host.
+fn peak_and_final_memory(attacks: &[Attack]) -> (u64, u64) {
     let world = World::new();
     let mut image = b"\x89PNG\r\n\x1a\n".to_vec();
     image.resize(3_600_000, 7);
-    fs::write(world.work().join("image.png"), image).expect("written");
+    fs::write(world.work().join("image.png"), image).expect("failed to write");
     let mut prompts = Vec::new();
-    for (number, way) in ways.iter().enumerate() {
+    for (number, attack) in attacks.iter().enumerate() {
         let name = format!("e{number}");
-        install(&world, &name, way.name);
-        match way.tool {
+        install(&world, &name, attack.name);
+        match attack.tool {
             Some("boom_") => prompts.push(format!("boom_{name}")),
             Some(tool) => prompts.push(tool.to_owned()),
             None => {}
@@ -106,12 +106,12 @@ fn hoarded(ways: &[Way]) -> (u64, u64) {
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
     let is_done =
         |line: &serde_json::Value| line["type"] == "ext_notify" && line["message"] == "done";
-    for _ in ways.iter().filter(|way| way.tells) {
+    for _ in attacks.iter().filter(|attack| attack.notifies) {
         zot.until(is_done);
     }
-    for (number, way) in ways.iter().enumerate() {
+    for (number, attack) in attacks.iter().enumerate() {
         let wrote = world.installed(&format!("e{number}")).join("wrote");
-        wait_until(way.name, || way.tells || wrote.exists());
+        wait_until(attack.name, || attack.notifies || wrote.exists());
     }
     for n in 0..4 {
         let calls = prompts
@@ -126,8 +126,8 @@ fn hoarded(ways: &[Way]) -> (u64, u64) {
     zot.data(&json!({"id": "ping", "type": "ping"}));
     let most = most_resident(zot.pid());
     let mut left = resident(zot.pid());
-    if !ways.iter().any(|way| way.kept) {
-        wait_until("the memory is given back", || {
+    if !attacks.iter().any(|attack| attack.kept) {
+        wait_until("the memory is released", || {
             left = resident(zot.pid());
             left < 48 * MB
         });
@@ -136,40 +136,40 @@ fn hoarded(ways: &[Way]) -> (u64, u64) {
 }
 
 #[test]
-fn no_extension_makes_the_host_larger_than_64_mb() {
+fn one_extension_keeps_the_host_below_64_mb() {
     if !has("python3") {
         return;
     }
     let mut too_large = Vec::new();
-    for way in WAYS {
-        let (most, left) = hoarded(&[way]);
+    for attack in ATTACKS {
+        let (most, left) = peak_and_final_memory(&[attack]);
         eprintln!(
             "{:>20}: at most {:.1} MB, then {:.1} MB",
-            way.name,
+            attack.name,
             megabytes(most),
             megabytes(left)
         );
         if most >= 64 * MB {
-            too_large.push(way.name);
+            too_large.push(attack.name);
         }
     }
     assert_eq!(too_large, [""; 0]);
 }
 
 #[test]
-fn ten_extensions_at_once_do_not_make_the_host_larger_than_128_mb() {
+fn ten_extensions_at_once_keep_the_host_below_128_mb() {
     if !has("python3") {
         return;
     }
-    for ways in [
-        &WAYS[..10],
-        &WAYS[4..],
-        &[WAYS[4]; 10],
-        &[WAYS[6]; 10],
-        &[WAYS[8]; 10],
+    for attacks in [
+        &ATTACKS[..10],
+        &ATTACKS[4..],
+        &[ATTACKS[4]; 10],
+        &[ATTACKS[6]; 10],
+        &[ATTACKS[8]; 10],
     ] {
-        let (most, left) = hoarded(ways);
-        let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
+        let (most, left) = peak_and_final_memory(attacks);
+        let names: Vec<&str> = attacks.iter().map(|attack| attack.name).collect();
         eprintln!(
             "{}: at most {:.1} MB, then {:.1} MB",
             names.join(" "),

@@ -1,18 +1,18 @@
-//! Whatever is asked in whatever order: every command is answered once, every prompt and compaction is done once, and what is
-//! told of them is in the documented order.
+//! Random sequences of commands: every command is answered once, every prompt and compaction ends
+//! once, and events arrive in the documented order.
 
 use std::{collections::BTreeMap, thread};
 
 use serde_json::{Value, json};
 
 use super::driver::Rpc;
-use crate::support::{Dice, World, soak};
+use crate::support::{Rng, World, soak};
 
-/// So many sequences; `.ci/full` runs eight times as many.
+/// Number of sequences. `.ci/full` runs eight times as many.
 const SEQUENCES: usize = 125;
 
 #[test]
-fn every_command_has_one_answer_and_everything_one_end() {
+fn random_commands_are_each_answered_once_and_in_order() {
     let all = SEQUENCES * soak();
     let halves: Vec<_> = (0..2)
         .map(|half| {
@@ -24,15 +24,15 @@ fn every_command_has_one_answer_and_everything_one_end() {
         })
         .collect();
     for half in halves {
-        half.join().expect("all sequences hold");
+        half.join().expect("a sequence failed");
     }
 }
 
 fn sequence(seed: u64) {
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let world = World::in_memory();
     let mut flags = Vec::new();
-    if dice.roll(3) == 0 {
+    if rng.below(3) == 0 {
         flags.extend([
             "--session".to_owned(),
             world.path("s.jsonl").display().to_string(),
@@ -41,9 +41,9 @@ fn sequence(seed: u64) {
     let mut zot = Rpc::demo(&world, &flags);
     let mut asked: Vec<(String, &str)> = Vec::new();
     let mut bad_lines = 0;
-    for number in 0..dice.roll(14) {
+    for number in 0..rng.below(14) {
         let id = format!("{seed}-{number}");
-        let command = match dice.roll(12) {
+        let command = match rng.below(12) {
             0 | 1 => json!({"type": "prompt", "message": "hello"}),
             2 => {
                 json!({"type": "prompt", "message": "/call read {\"path\": \"none\"}\n/call bash {\"command\": \"echo a; sleep 0.02\"}"})
@@ -59,7 +59,11 @@ fn sequence(seed: u64) {
                     "{\"type\":\"prompt\"}",
                 ];
                 zot.raw(
-                    format!("{}\n", line[usize::try_from(dice.roll(4)).expect("small")]).as_bytes(),
+                    format!(
+                        "{}\n",
+                        line[usize::try_from(rng.below(4)).expect("should fit")]
+                    )
+                    .as_bytes(),
                 );
                 bad_lines += 1;
                 continue;
@@ -67,31 +71,31 @@ fn sequence(seed: u64) {
             10 => json!({"type": "clear"}),
             _ => json!({"type": "get_state"}),
         };
-        let name = command["type"].as_str().expect("a text");
+        let name = command["type"].as_str().expect("should be a string");
         let known = ["prompt", "compact", "abort", "clear", "get_state"];
-        let name = *known.iter().find(|it| **it == name).expect("one of these");
+        let name = *known.iter().find(|it| **it == name).expect("unknown name");
         let mut command = command;
         command["id"] = json!(id);
         zot.send(&command);
         asked.push((id, name));
-        // Sometimes something happens first.
-        for _ in 0..dice.roll(3) * dice.roll(6) {
+        // Sometimes give zot time to make progress first.
+        for _ in 0..rng.below(3) * rng.below(6) {
             let is_busy = zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true;
             if !is_busy {
                 break;
             }
         }
     }
-    // What sleeps for long is not waited for.
-    if dice.roll(2) == 0 {
+    // Sometimes abort, so that long sleeps are cut short.
+    if rng.below(2) == 0 {
         while zot.data(&json!({"id": "probe", "type": "get_state"}))["busy"] == true {
             zot.data(&json!({"id": "probe", "type": "abort"}));
         }
     }
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "seed {seed}: {}", ended.err);
-    if let Err(wrong) = judge(&asked, bad_lines, &ended.said) {
-        let said: Vec<String> = ended.said.iter().map(ToString::to_string).collect();
+    if let Err(wrong) = check(&asked, bad_lines, &ended.received) {
+        let said: Vec<String> = ended.received.iter().map(ToString::to_string).collect();
         panic!(
             "seed {seed}: {wrong}\nasked: {asked:?}\n{}",
             said.join("\n")
@@ -99,27 +103,27 @@ fn sequence(seed: u64) {
     }
 }
 
-/// What is under way, as the lines tell it.
+/// What zot is doing, according to its events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
     Idle,
-    /// A prompt before its first turn, or between two.
+    /// In a prompt, before its first turn or between two turns.
     Between,
-    /// The model answers.
+    /// The model is answering.
     Turn,
-    /// The model has said all.
-    Said,
-    /// Its tools run.
+    /// The model's message is complete.
+    Answered,
+    /// Tools are running.
     Tools,
-    /// A compaction.
+    /// A compaction is running.
     Compacting,
-    /// It has failed.
+    /// The compaction has failed.
     CompactFailed,
-    /// It is done, and its summary follows.
+    /// The compaction is done, and `compact_done` follows.
     Compacted,
 }
 
-fn judge(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(), String> {
+fn check(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(), String> {
     let mut responses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut started: Vec<&str> = Vec::new();
     let mut refusals = 0;
@@ -158,12 +162,12 @@ fn judge(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(
                 "assistant_start" | "text_delta" | "usage" | "tool_use_start" | "tool_use_args"
                 | "tool_use_end",
             ) => Stage::Turn,
-            (Stage::Turn, "assistant_message") => Stage::Said,
-            (Stage::Said, "tool_call") => {
+            (Stage::Turn, "assistant_message") => Stage::Answered,
+            (Stage::Answered, "tool_call") => {
                 open.push(id);
-                Stage::Said
+                Stage::Answered
             }
-            (Stage::Turn | Stage::Said, "turn_end") => Stage::Tools,
+            (Stage::Turn | Stage::Answered, "turn_end") => Stage::Tools,
             (Stage::Tools, "tool_progress") if open.contains(&id) => Stage::Tools,
             (Stage::Tools, "tool_result") if open.first() == Some(&id) => {
                 open.remove(0);
@@ -197,13 +201,13 @@ fn judge(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(
         ));
     }
     if refusals != bad_lines {
-        return Err(format!("{refusals} refusals of {bad_lines} bad lines"));
+        return Err(format!("{refusals} refusals for {bad_lines} bad lines"));
     }
     match asked
         .iter()
         .find(|(id, _)| responses.get(id.as_str()) != Some(&1))
     {
-        Some((id, name)) => Err(format!("{name} {id} has not one answer")),
+        Some((id, name)) => Err(format!("{name} {id} was not answered exactly once")),
         None => Ok(()),
     }
 }

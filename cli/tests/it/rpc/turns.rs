@@ -1,11 +1,11 @@
-//! One at a time, aborts, and what is refused while something is under way.
+//! Queueing, aborting, and commands that are refused while zot is busy.
 
 use serde_json::{Value, json};
 
 use super::{driver::Rpc, script, types};
 use crate::support::{World, wait_until};
 
-/// A turn that streams a little and then nothing, until it is aborted.
+/// A turn that streams some text and then hangs until it is aborted.
 fn endless() -> Value {
     json!([{"text": ["Well, "]}, {"delay_ms": 600_000}, {"text": "never"}])
 }
@@ -15,12 +15,12 @@ fn of<'l>(lines: &'l [Value], name: &str) -> &'l Value {
     let one = named
         .next()
         .unwrap_or_else(|| panic!("no {name}: {lines:?}"));
-    assert_eq!(named.next(), None, "only one");
+    assert_eq!(named.next(), None, "more than one {name}");
     one
 }
 
 #[test]
-fn prompts_and_compactions_run_in_their_order_and_are_answered_when_they_start() {
+fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
     let world = World::new();
     let flags = script(
         &world,
@@ -37,11 +37,15 @@ fn prompts_and_compactions_run_in_their_order_and_are_answered_when_they_start()
     zot.send(&json!({"id": "b", "type": "prompt", "message": "two"}));
     zot.send(&json!({"id": "c", "type": "compact"}));
     zot.send(&json!({"id": "d", "type": "prompt", "message": "three"}));
-    // An answer to a read shows that those before it were read, and none of them has been answered.
+    // The response to `get_state` shows that the commands before it have been read, but not
+    // answered.
     let state = zot.data(&json!({"id": "s", "type": "get_state"}));
     assert_eq!(state["busy"], true);
     let answered = |zot: &Rpc| -> Vec<Value> {
-        let responses = zot.said.iter().filter(|line| line["type"] == "response");
+        let responses = zot
+            .received
+            .iter()
+            .filter(|line| line["type"] == "response");
         responses.map(|line| line["id"].clone()).collect()
     };
     assert_eq!(answered(&zot), ["a", "s"]);
@@ -70,9 +74,9 @@ fn prompts_and_compactions_run_in_their_order_and_are_answered_when_they_start()
 }
 
 #[test]
-fn who_has_seen_done_finds_it_idle() {
+fn zot_is_idle_once_done_was_sent() {
     let world = World::new();
-    // A session, so that there is something left to do behind the last event.
+    // With a session, so that work remains after the last event.
     let session = world.path("session.jsonl");
     let mut zot = Rpc::demo(
         &world,
@@ -92,7 +96,7 @@ fn who_has_seen_done_finds_it_idle() {
 }
 
 #[test]
-fn what_changes_something_is_refused_while_busy_and_changes_nothing() {
+fn changes_are_refused_while_busy() {
     let world = World::new();
     let mut zot = Rpc::demo(
         &world,
@@ -130,7 +134,7 @@ fn what_changes_something_is_refused_while_busy_and_changes_nothing() {
 }
 
 #[test]
-fn an_abort_while_tools_run_gives_each_call_its_result() {
+fn an_abort_while_tools_run_sends_a_result_for_each_call() {
     let world = World::new();
     let turn = json!({"tool_calls": [
         {"id": "t1", "name": "bash", "args": {"command": "echo begun; sleep 600"}},
@@ -157,14 +161,14 @@ fn an_abort_while_tools_run_gives_each_call_its_result() {
             (&json!("t2"), &yes, &cancelled)
         ]
     );
-    // Nothing happens when nothing is under way.
+    // Aborting while idle has no effect.
     zot.data(&json!({"id": "b", "type": "abort"}));
     let ended = zot.end();
-    assert_eq!(ended.said.last().expect("said")["id"], "b");
+    assert_eq!(ended.received.last().expect("not printed")["id"], "b");
 }
 
 #[test]
-fn the_limit_of_steps_is_an_error_and_then_done() {
+fn reaching_max_steps_is_an_error_followed_by_done() {
     let world = World::new();
     let mut flags = script(
         &world,
@@ -182,7 +186,7 @@ fn the_limit_of_steps_is_an_error_and_then_done() {
 }
 
 #[test]
-fn images_come_with_a_prompt() {
+fn a_prompt_can_contain_images() {
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
     let data = "iVBORw0KGgo=";
@@ -213,7 +217,7 @@ fn images_come_with_a_prompt() {
     }
     let blank = zot.error(&json!({"id": "3", "type": "prompt", "message": " \n"}));
     assert_eq!(blank, "/message: must not be blank without images");
-    // None of these was a turn.
+    // None of these started a turn.
     assert_eq!(
         zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],
         2
@@ -221,7 +225,7 @@ fn images_come_with_a_prompt() {
 }
 
 #[test]
-fn nothing_is_kept_unless_a_session_is_named() {
+fn nothing_is_stored_without_a_session_flag() {
     let world = World::new();
     let prompt = json!({"id": "p", "type": "prompt", "message": "remember 7"});
     let mut zot = Rpc::demo(&world, &[]);
@@ -239,11 +243,11 @@ fn nothing_is_kept_unless_a_session_is_named() {
     let mut zot = Rpc::demo(&world, &flags);
     let messages = zot.data(&json!({"id": "m", "type": "get_messages"}));
     assert_eq!(messages["messages"][0]["content"][0]["text"], "remember 7");
-    wait_until("the file is there", || file.is_file());
+    wait_until("the session file exists", || file.is_file());
 }
 
 #[test]
-fn the_flag_is_the_subcommand() {
+fn the_rpc_flag_equals_the_subcommand() {
     let world = World::new();
     let mut zot = Rpc::spawn(&mut world.zot_command(&["--rpc", "--provider", "demo"]));
     zot.data(&json!({"id": "1", "type": "ping"}));
@@ -253,7 +257,7 @@ fn the_flag_is_the_subcommand() {
         (&["rpc", "--no-yolo", "--provider", "demo"][..], 2),
         (&["rpc", "a prompt"], 2),
         (&["--rpc", "--json"], 2),
-        // Without a key nobody answers, and it does not guess.
+        // No API key is configured.
         (&["rpc"], 1),
     ] {
         let ran = world.zot(args);

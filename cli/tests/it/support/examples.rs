@@ -1,4 +1,4 @@
-//! The examples that drive `zot`, or have the agent within them.
+//! The example programs in Rust.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,25 +6,28 @@ use std::{
     sync::OnceLock,
 };
 
-/// The project's folder.
+/// The workspace root.
 pub(crate) fn workspace() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
-    cli.parent().expect("the crate is in the workspace")
+    cli.parent().expect("crate has no parent directory")
 }
 
-/// The program of an example in Rust; all of them are built when the first is asked for.
+/// The binary of a Rust example. The first call builds all of them.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
+        let test = std::env::current_exe().expect("no path of the test binary");
         let target = test.ancestors().nth(3).expect("target/profile/deps/test");
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--locked", "--target-dir"])
             .arg(target)
-            .args(["-p", "zot-example-rpc", "-p", "zot-example-embed"])
+            .args(
+                ["rpc", "embed", "guard", "redact", "todo"]
+                    .map(|name| format!("-pzot-example-{name}")),
+            )
             .current_dir(workspace())
             .output()
-            .expect("cargo");
+            .expect("failed to start cargo");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "{said}");
         target.join("debug")

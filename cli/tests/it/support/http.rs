@@ -1,4 +1,4 @@
-//! Servers on loopback: git's own `http-backend` behind a small HTTP server, and some that misbehave.
+//! Git servers on loopback: git's `http-backend` behind a small HTTP server, with optional faults.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -10,46 +10,46 @@ use std::{
     time::Duration,
 };
 
-/// How a server answers.
+/// How a server responds.
 #[derive(Debug, Clone)]
-pub(crate) enum Manner {
-    /// As it should, the repositories below a folder.
+pub(crate) enum Behaviour {
+    /// Serves the repositories below a directory.
     Serve(PathBuf),
-    /// As it should, a little at a time.
+    /// Serves them slowly, in small chunks with pauses.
     ServeSlowly(PathBuf),
-    /// As it should, but it says of itself that it gives no part of a repository.
+    /// Serves them without advertising support for shallow clones.
     ServeWhole(PathBuf),
-    /// As it should, to whoever says this, in base64.
+    /// Serves them to clients with these credentials, in base64.
     ServeTo(PathBuf, &'static str),
-    /// As it should, but it is gone in the middle of a pack.
+    /// Drops the connection in the middle of a pack.
     BreaksOff(PathBuf),
-    /// It takes the connection and says nothing.
+    /// Accepts the connection and never responds.
     Silent,
-    /// It begins an answer and then says nothing more.
+    /// Starts a response and never finishes it.
     StopsInAnswer,
-    /// It asks who is there, whatever it is told.
+    /// Answers 401 to every request.
     Refuse,
-    /// It sends everybody to another place.
+    /// Redirects every request to another server.
     Redirect(String),
 }
 
-/// It serves until the test ends.
+/// A server that runs until the test process exits.
 pub(crate) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    pub(crate) fn start(manner: Manner) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+    pub(crate) fn start(behaviour: Behaviour) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+        let port = listener.local_addr().expect("no local address").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (manner, seen) = (manner.clone(), Arc::clone(&seen));
-                // A client that goes away in the middle is part of the tests.
-                thread::spawn(move || serve(&manner, stream, &seen));
+                let (behaviour, seen) = (behaviour.clone(), Arc::clone(&seen));
+                // Errors are ignored: some tests disconnect on purpose.
+                thread::spawn(move || serve(&behaviour, stream, &seen));
             }
         });
         Self { port, requests }
@@ -64,7 +64,7 @@ impl Server {
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("unharmed").clone()
+        self.requests.lock().expect("lock is poisoned").clone()
     }
 }
 
@@ -83,26 +83,26 @@ impl Request {
     }
 }
 
-fn serve(manner: &Manner, stream: TcpStream, seen: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(behaviour: &Behaviour, stream: TcpStream, seen: &Mutex<Vec<String>>) -> Option<()> {
     let mut answer = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
     loop {
         let request = read(&mut reader)?;
         let line = format!("{} {}?{}", request.method, request.path, request.query);
         seen.lock().ok()?.push(line);
-        match manner {
-            Manner::Serve(root) => write_all(&mut answer, &backend(root, &request))?,
-            Manner::ServeSlowly(root) => {
+        match behaviour {
+            Behaviour::Serve(root) => write_all(&mut answer, &backend(root, &request))?,
+            Behaviour::ServeSlowly(root) => {
                 for piece in backend(root, &request).chunks(64 * 1024) {
                     write_all(&mut answer, piece)?;
                     thread::sleep(Duration::from_millis(100));
                 }
             }
-            Manner::ServeWhole(root) => {
+            Behaviour::ServeWhole(root) => {
                 let text = backend(root, &request);
                 write_all(&mut answer, &replaced(&text, b" shallow ", b" xhallow "))?;
             }
-            Manner::BreaksOff(root) => {
+            Behaviour::BreaksOff(root) => {
                 let text = backend(root, &request);
                 if request.method == "POST" {
                     write_all(&mut answer, &text[..text.len() / 2])?;
@@ -110,28 +110,29 @@ fn serve(manner: &Manner, stream: TcpStream, seen: &Mutex<Vec<String>>) -> Optio
                 }
                 write_all(&mut answer, &text)?;
             }
-            Manner::ServeTo(root, who) => {
-                let is_it = request.header("authorization") == Some(&format!("Basic {who}"));
-                if is_it {
+            Behaviour::ServeTo(root, credentials) => {
+                let is_authorised =
+                    request.header("authorization") == Some(&format!("Basic {credentials}"));
+                if is_authorised {
                     write_all(&mut answer, &backend(root, &request))?;
                 } else {
                     write_all(&mut answer, REFUSAL)?;
                 }
             }
-            Manner::Refuse => write_all(&mut answer, REFUSAL)?,
-            Manner::Redirect(place) => {
+            Behaviour::Refuse => write_all(&mut answer, REFUSAL)?,
+            Behaviour::Redirect(place) => {
                 let text = format!(
                     "HTTP/1.1 302 Found\r\nLocation: {place}{}?{}\r\nContent-Length: 0\r\n\r\n",
                     request.path, request.query
                 );
                 write_all(&mut answer, text.as_bytes())?;
             }
-            Manner::StopsInAnswer => {
+            Behaviour::StopsInAnswer => {
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: 1000\r\n\r\n001e# service=git-upload-pack\n0000";
                 write_all(&mut answer, head.as_bytes())?;
-                wait_for_ever(&mut reader);
+                wait_for_disconnect(&mut reader);
             }
-            Manner::Silent => wait_for_ever(&mut reader),
+            Behaviour::Silent => wait_for_disconnect(&mut reader),
         }
     }
 }
@@ -142,8 +143,8 @@ fn write_all(stream: &mut TcpStream, bytes: &[u8]) -> Option<()> {
     stream.write_all(bytes).ok()
 }
 
-/// Until the other side goes.
-fn wait_for_ever(reader: &mut impl Read) {
+/// Blocks until the client disconnects.
+fn wait_for_disconnect(reader: &mut impl Read) {
     let mut sink = [0; 64];
     while reader.read(&mut sink).is_ok_and(|count| count > 0) {}
 }
@@ -189,7 +190,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     Some(request)
 }
 
-/// What git's own program answers.
+/// Returns the response of git's own CGI program.
 fn backend(root: &Path, request: &Request) -> Vec<u8> {
     let mut command = Command::new("git");
     command
@@ -212,16 +213,16 @@ fn backend(root: &Path, request: &Request) -> Vec<u8> {
     if let Some(encoding) = request.header("content-encoding") {
         command.env("HTTP_CONTENT_ENCODING", encoding);
     }
-    let mut child = command.spawn().expect("git http-backend starts");
-    let mut stdin = child.stdin.take().expect("piped");
+    let mut child = command.spawn().expect("failed to start git http-backend");
+    let mut stdin = child.stdin.take().expect("should be piped");
     let body = request.body.clone();
     let feeder = thread::spawn(move || stdin.write_all(&body));
-    let output = child.wait_with_output().expect("it ends").stdout;
+    let output = child.wait_with_output().expect("failed to wait").stdout;
     let _ = feeder.join();
     let end = output
         .windows(4)
         .position(|window| window == b"\r\n\r\n")
-        .expect("headers");
+        .expect("no end of headers");
     let head = String::from_utf8_lossy(&output[..end]).into_owned();
     let status = head
         .lines()

@@ -1,29 +1,32 @@
-//! How much memory a process has.
+//! Memory use of a process.
 
 use std::fs;
 
-use super::{Ran, World, text};
+use super::{RunOutput, World, text};
 
-/// What is resident of it, in bytes.
+/// Current resident memory in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     field(pid, "VmRSS:")
 }
 
-/// The most that was ever resident of it, in bytes.
+/// Peak resident memory in bytes.
 pub(crate) fn most_resident(pid: u32) -> u64 {
     field(pid, "VmHWM:")
 }
 
 fn field(pid: u32, name: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("process has exited");
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kib.expect("a size").parse::<u64>().expect("a number") * 1024
+    kib.expect("no size in /proc status")
+        .parse::<u64>()
+        .expect("should be a number")
+        * 1024
 }
 
-/// Runs a program to its end with so much address space, and gives the most that was ever resident of it, in bytes. By way
-/// of Python: a process that is forked from the tests counts all that they have.
-pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (Ran, u64) {
+/// Runs `zot` with a limited address space, and returns its peak resident memory in bytes. Python
+/// starts it, because a process forked from the test binary would count the test's memory too.
+pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (RunOutput, u64) {
     const MEASURE: &str = "
 import resource, subprocess, sys
 most = int(sys.argv[1])
@@ -33,18 +36,18 @@ with open(sys.argv[2], 'w') as file:
     file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(code & 0xff)
 ";
-    let told = world.path("peak");
+    let report = world.path("peak");
     let output = world
         .command("python3")
-        .args(["-c", MEASURE, &address_space.to_string(), text(&told)])
+        .args(["-c", MEASURE, &address_space.to_string(), text(&report)])
         .arg(env!("CARGO_BIN_EXE_zot"))
         .args(args)
         .output()
-        .expect("python3 starts");
-    let kib = fs::read_to_string(&told).expect("measured");
-    fs::remove_file(told).expect("removed");
+        .expect("failed to start python3");
+    let kib = fs::read_to_string(&report).expect("failed to read peak memory");
+    fs::remove_file(report).expect("failed to remove");
     (
-        Ran::of(output),
-        kib.parse::<u64>().expect("a number") * 1024,
+        RunOutput::of(output),
+        kib.parse::<u64>().expect("should be a number") * 1024,
     )
 }

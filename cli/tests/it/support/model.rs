@@ -1,4 +1,4 @@
-//! A model behind a real HTTP server on loopback, in the words of the `OpenAI` API.
+//! A fake model: a real HTTP server on loopback that speaks the `OpenAI` API.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -13,44 +13,44 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What it answers with.
+/// A response of the model.
 #[derive(Debug, Clone)]
-pub(crate) enum Says {
-    /// A text, in one piece.
+pub(crate) enum Reply {
+    /// Text in one chunk.
     Text(String),
-    /// A call of a tool.
+    /// A tool call.
     Call(&'static str, Value),
-    /// Pieces of text, with a pause before each.
+    /// Text chunks, with a pause before each.
     Slowly(Vec<&'static str>, Duration),
-    /// So many pieces of so many bytes, each with its number.
-    Much(usize, usize),
-    /// An error.
+    /// This many numbered text chunks of this many bytes each.
+    Chunks(usize, usize),
+    /// An HTTP error.
     Status(u16, &'static str),
-    /// Nothing, for ever.
-    Nothing,
+    /// Never responds.
+    Hang,
 }
 
-/// Answers each request with the next of what it was given, and the last one for ever. It keeps what it was asked.
+/// Answers each request with the next response, and repeats the last one. Records the requests.
 pub(crate) struct Model {
     port: u16,
-    /// How many pieces of much it has got rid of.
+    /// How many chunks of a `Reply::Chunks` have been sent.
     sent: Arc<AtomicUsize>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-/// A request.
+/// A recorded request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
 impl Model {
-    pub(crate) fn start(answers: Vec<Says>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
+    pub(crate) fn start(answers: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+        let port = listener.local_addr().expect("no local address").port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
         let answers = Arc::new(Mutex::new(answers));
         let sent = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&sent);
@@ -58,26 +58,30 @@ impl Model {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
                 let sent = Arc::clone(&counter);
-                // A client that goes away in the middle is part of the tests.
+                // Errors are ignored: some tests disconnect on purpose.
                 thread::spawn(move || serve(stream, &answers, &seen, &sent));
             }
         });
-        Self { port, sent, asked }
+        Self {
+            port,
+            sent,
+            requests,
+        }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("not poisoned").clone()
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().expect("lock is poisoned").clone()
     }
 
     pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
 
-    /// The flags to use it with.
+    /// The flags that make zot use this model.
     pub(crate) fn flags(&self) -> Vec<String> {
         [
             "--provider",
@@ -92,39 +96,39 @@ impl Model {
     }
 }
 
-/// A piece of much.
+/// The text of one chunk of a `Reply::Chunks`.
 pub(crate) fn piece(number: usize, bytes: usize) -> String {
     format!("{number:<bytes$}")
 }
 
 fn serve(
     stream: TcpStream,
-    answers: &Mutex<Vec<Says>>,
-    seen: &Mutex<Vec<Asked>>,
+    answers: &Mutex<Vec<Reply>>,
+    seen: &Mutex<Vec<RecordedRequest>>,
     sent: &AtomicUsize,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
-        let asked = request(&mut reader)?;
-        seen.lock().expect("not poisoned").push(asked);
+        let request = request(&mut reader)?;
+        seen.lock().expect("lock is poisoned").push(request);
         let answer = {
-            let mut answers = answers.lock().expect("not poisoned");
+            let mut answers = answers.lock().expect("lock is poisoned");
             if answers.len() > 1 {
                 answers.remove(0)
             } else {
                 answers.first()?.clone()
             }
         };
-        if let Says::Much(pieces, bytes) = answer {
-            tell_much(&mut stream, pieces, bytes, sent)?;
+        if let Reply::Chunks(pieces, bytes) = answer {
+            send_chunks(&mut stream, pieces, bytes, sent)?;
         } else {
-            tell(&mut stream, &answer)?;
+            send(&mut stream, &answer)?;
         }
     }
 }
 
-fn request(reader: &mut impl BufRead) -> Option<Asked> {
+fn request(reader: &mut impl BufRead) -> Option<RecordedRequest> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -142,17 +146,17 @@ fn request(reader: &mut impl BufRead) -> Option<Asked> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(Asked { head, body })
+    Some(RecordedRequest { head, body })
 }
 
-fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
+fn send(stream: &mut TcpStream, answer: &Reply) -> Option<()> {
     let (pieces, pause, stop) = match answer {
-        Says::Text(text) => (vec![json!({"content": text})], Duration::ZERO, "stop"),
-        Says::Slowly(texts, pause) => {
+        Reply::Text(text) => (vec![json!({"content": text})], Duration::ZERO, "stop"),
+        Reply::Slowly(texts, pause) => {
             let pieces = texts.iter().map(|text| json!({"content": text}));
             (pieces.collect(), *pause, "stop")
         }
-        Says::Call(name, args) => {
+        Reply::Call(name, args) => {
             let function = json!({"name": name, "arguments": args.to_string()});
             let call =
                 json!({"index": 0, "id": "call_1", "type": "function", "function": function});
@@ -162,7 +166,7 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
                 "tool_calls",
             )
         }
-        Says::Status(status, message) => {
+        Reply::Status(status, message) => {
             let body = json!({"error": {"message": message}}).to_string();
             let length = body.len();
             let head = format!(
@@ -171,9 +175,9 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
             stream.write_all((head + &body).as_bytes()).ok()?;
             return Some(());
         }
-        // Told elsewhere, piece by piece.
-        Says::Much(..) => return None,
-        Says::Nothing => {
+        // `send_chunks` handles these.
+        Reply::Chunks(..) => return None,
+        Reply::Hang => {
             thread::sleep(Duration::from_secs(600));
             return None;
         }
@@ -189,7 +193,7 @@ fn tell(stream: &mut TcpStream, answer: &Says) -> Option<()> {
     end(stream, stop)
 }
 
-fn tell_much(
+fn send_chunks(
     stream: &mut TcpStream,
     pieces: usize,
     bytes: usize,

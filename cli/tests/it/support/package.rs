@@ -1,4 +1,4 @@
-//! Packages and repositories of them, made with the real `git`.
+//! Extension packages, and git repositories that contain them.
 
 use std::{
     fs,
@@ -16,24 +16,25 @@ pub(crate) fn write(dir: &Path, name: &str, version: &str) {
         dir,
         &json!({"name": name, "version": version, "exec": "./run.sh"}),
     );
-    fs::write(dir.join("version.txt"), version).expect("written");
+    fs::write(dir.join("version.txt"), version).expect("failed to write");
 }
 
 /// Writes an extension with this manifest.
 pub(crate) fn write_with(dir: &Path, manifest: &Value) {
-    fs::create_dir_all(dir.join("lib")).expect("made");
-    let text = serde_json::to_string_pretty(manifest).expect("JSON");
-    fs::write(dir.join("extension.json"), text).expect("written");
-    fs::write(dir.join("run.sh"), "#!/bin/sh\nexit 0\n").expect("written");
-    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("set");
-    fs::write(dir.join("lib/words"), "one two three\n").expect("written");
+    fs::create_dir_all(dir.join("lib")).expect("failed to create directory");
+    let text = serde_json::to_string_pretty(manifest).expect("invalid JSON");
+    fs::write(dir.join("extension.json"), text).expect("failed to write");
+    fs::write(dir.join("run.sh"), "#!/bin/sh\nexit 0\n").expect("failed to write");
+    fs::set_permissions(dir.join("run.sh"), fs::Permissions::from_mode(0o755))
+        .expect("failed to set permissions");
+    fs::write(dir.join("lib/words"), "one two three\n").expect("failed to write");
     let link = dir.join("lib/start");
     if !link.is_symlink() {
-        std::os::unix::fs::symlink("../run.sh", link).expect("linked");
+        std::os::unix::fs::symlink("../run.sh", link).expect("failed to create symlink");
     }
 }
 
-/// A repository, in which commits are made.
+/// A git repository for the tests to commit to.
 pub(crate) struct Repository<'w> {
     world: &'w World,
     pub(crate) dir: PathBuf,
@@ -42,7 +43,7 @@ pub(crate) struct Repository<'w> {
 impl<'w> Repository<'w> {
     pub(crate) fn new(world: &'w World, name: &str) -> Self {
         let dir = world.path("repositories").join(name);
-        fs::create_dir_all(&dir).expect("made");
+        fs::create_dir_all(&dir).expect("failed to create directory");
         let repository = Self { world, dir };
         repository.git(&["init", "-q", "-b", "main"]);
         repository
@@ -56,26 +57,26 @@ impl<'w> Repository<'w> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
-            // Nothing goes on in the background.
+            // No background maintenance, which would change files during a test.
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .output()
-            .expect("git starts");
+            .expect("failed to start git");
         assert!(output.status.success(), "git {args:?}: {output:?}");
         String::from_utf8(output.stdout)
-            .expect("a text")
+            .expect("not valid UTF-8")
             .trim()
             .to_owned()
     }
 
-    /// Commits everything, and gives the commit.
+    /// Commits everything and returns the commit's hash.
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Writes another version of an extension, and commits it.
+    /// Writes and commits a new version of an extension.
     pub(crate) fn release(&self, name: &str, version: &str) -> String {
         write(&self.dir, name, version);
         self.commit(version)

@@ -1,10 +1,17 @@
-//! Processes, as `/proc` has them.
+//! Processes: signals, and what `/proc` says about them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Child};
 
-/// The living processes that work in a folder, whoever their parent is by now: their ids and what they were started as.
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Sends a signal to a child process.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("failed to send signal");
+}
+
+/// The live processes whose working directory is below `folder`, as `PID COMMAND LINE`.
 pub(crate) fn working_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir("/proc").expect("Linux");
+    let entries = fs::read_dir("/proc").expect("failed to read /proc");
     entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,4 +1,4 @@
-//! Everything that is in a folder, to see afterwards that nothing else was touched.
+//! Snapshots of a directory tree, to check that nothing else changed.
 
 use std::{
     collections::BTreeMap,
@@ -9,14 +9,14 @@ use std::{
 
 pub(crate) type Snapshot = BTreeMap<PathBuf, String>;
 
-/// Every path with what it is: kind, mode, and content.
+/// Maps every path below `root` to its mode and content.
 pub(crate) fn of(root: &Path) -> Snapshot {
     let mut all = Snapshot::new();
     walk(root, root, &mut all);
     all
 }
 
-/// As [`of`], without what is at these paths.
+/// Like [`of`], but leaves out everything below the given paths.
 pub(crate) fn without(root: &Path, left_out: &[PathBuf]) -> Snapshot {
     let mut all = of(root);
     all.retain(|path, _| {
@@ -27,14 +27,17 @@ pub(crate) fn without(root: &Path, left_out: &[PathBuf]) -> Snapshot {
 }
 
 fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
-    for entry in fs::read_dir(dir).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let metadata = fs::symlink_metadata(&path).expect("there");
+    for entry in fs::read_dir(dir).expect("failed to read directory") {
+        let path = entry.expect("failed to read directory entry").path();
+        let metadata = fs::symlink_metadata(&path).expect("failed to read metadata");
         let mode = metadata.permissions().mode();
         let content = if metadata.is_symlink() {
-            fs::read_link(&path).expect("a link").display().to_string()
+            fs::read_link(&path)
+                .expect("failed to read link")
+                .display()
+                .to_string()
         } else if metadata.is_file() {
-            let bytes = fs::read(&path).expect("a file");
+            let bytes = fs::read(&path).expect("failed to read");
             if bytes.len() < 4096 {
                 String::from_utf8_lossy(&bytes).into_owned()
             } else {
@@ -46,7 +49,10 @@ fn walk(root: &Path, dir: &Path, all: &mut Snapshot) {
         } else {
             String::new()
         };
-        let name = path.strip_prefix(root).expect("within").to_owned();
+        let name = path
+            .strip_prefix(root)
+            .expect("path is outside the root")
+            .to_owned();
         all.insert(name, format!("{mode:o} {content}"));
         if metadata.is_dir() {
             walk(root, &path, all);

@@ -1,23 +1,23 @@
-//! A terminal's screen as a picture: text stays text, cells keep their places.
+//! Renders a terminal screen as SVG, with selectable text and every cell in its position.
 
 use std::fmt::Write;
 
 use vt100::{Cell, Color, Screen};
 
-/// The size of a cell and of what is around the screen, in pixels.
+/// Size of a cell, font size and margin around the screen, in pixels.
 const CELL: (f32, f32) = (8.4, 18.0);
 const FONT: f32 = 14.0;
 const MARGIN: f32 = 16.0;
-/// The page behind the text, and the text.
+/// Default background and text colour.
 const BACKGROUND: &str = "#1b1e24";
 const FOREGROUND: &str = "#d7dae0";
-/// The sixteen colours, as many terminals have them.
+/// The 16 ANSI colours.
 const COLOURS: [&str; 16] = [
     "#3a3f4b", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#abb2bf",
     "#5c6370", "#f07c85", "#a8d389", "#f5d08b", "#71bfff", "#d688ed", "#66c6d2", "#ffffff",
 ];
 
-/// The screen, as an SVG that says what it shows.
+/// Renders the screen as an SVG with a title.
 pub(crate) fn of(screen: &Screen, title: &str) -> String {
     let (rows, columns) = screen.size();
     let width = f32::from(columns.get()) * CELL.0 + 2.0 * MARGIN;
@@ -49,7 +49,8 @@ pub(crate) fn of(screen: &Screen, title: &str) -> String {
     svg
 }
 
-/// Cells beside each other that look the same. A wide character is one by itself: fonts do not agree on its width.
+/// Adjacent cells with the same style. A wide character is always its own run, because fonts
+/// disagree about its width.
 struct Run {
     text: String,
     cells: u16,
@@ -108,7 +109,7 @@ impl Run {
                 CELL.1
             );
         }
-        // Blanks around it are seen only if they are underlined, and viewers do not agree on them.
+        // Trim spaces: they are only visible when underlined, and viewers place them differently.
         let text = match self.style.decoration {
             "" => self.text.trim_matches(' '),
             _ => &self.text,
@@ -116,7 +117,7 @@ impl Run {
         if text.is_empty() {
             return;
         }
-        let blanks = |text: &str| u16::try_from(text.len()).expect("no row is that long");
+        let blanks = |text: &str| u16::try_from(text.len()).expect("row too long");
         let before = self
             .text
             .find(text)
@@ -137,7 +138,7 @@ impl Run {
             "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
              fill=\"{fill}\"{attributes}{weight}{decoration}{opacity}>{}</text>",
             y + CELL.1 * 0.75,
-            // Several blanks in a row are one to many viewers, unless they are of another kind.
+            // Many viewers collapse repeated spaces, so use no-break spaces.
             escaped(text).replace("  ", "\u{a0}\u{a0}")
         );
     }
@@ -179,13 +180,13 @@ fn corner(row: u16, column: u16) -> (f32, f32) {
     )
 }
 
-/// `None` is the terminal's own.
+/// `None` means the terminal's default colour.
 fn colour(colour: Color) -> Option<String> {
     match colour {
         Color::Default => None,
         Color::Rgb(red, green, blue) => Some(format!("#{red:02x}{green:02x}{blue:02x}")),
         Color::Idx(index @ 0..16) => Some(COLOURS[usize::from(index)].to_owned()),
-        // A cube of six steps in each colour, then greys.
+        // The 6×6×6 colour cube, then the greys.
         Color::Idx(index @ 16..232) => {
             let step = |it: u8| if it == 0 { 0 } else { 55 + 40 * it };
             let index = index - 16;
@@ -211,7 +212,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn a_screen_becomes_text_in_its_places() {
+fn svg_keeps_text_and_cell_positions() {
     let mut parser = vt100::Parser::default();
     parser.process(
         "a <b> & \x1b[1;31mred\x1b[0m 漢\x1b[7mx\x1b[0m\r\n\x1b[2;38;5;196mdim\x1b[0m\x1b[?25l"
@@ -222,18 +223,24 @@ fn a_screen_becomes_text_in_its_places() {
         .lines()
         .filter(|line| line.starts_with("<text"))
         .collect();
-    let said = |part: &str| texts.iter().any(|text| text.contains(part));
-    assert!(said(">a &lt;b&gt; &amp;</text>"), "{svg}");
+    let has_text = |part: &str| texts.iter().any(|text| text.contains(part));
+    assert!(has_text(">a &lt;b&gt; &amp;</text>"), "{svg}");
     assert!(
-        said("fill=\"#e06c75\" font-weight=\"bold\">red</text>"),
+        has_text("fill=\"#e06c75\" font-weight=\"bold\">red</text>"),
         "{svg}"
     );
-    // A wide character has two cells, and what follows is in the third.
-    assert!(said("x=\"116.8\" y=\"29.5\" textLength=\"16.8\""), "{svg}");
-    assert!(said("x=\"133.6\" y=\"29.5\" textLength=\"8.4\""), "{svg}");
-    assert!(said("fill=\"#1b1e24\">x</text>"), "{svg}");
+    // A wide character takes two cells, so the next character is in the third.
     assert!(
-        said("fill=\"#ff0000\" opacity=\"0.55\">dim</text>"),
+        has_text("x=\"116.8\" y=\"29.5\" textLength=\"16.8\""),
+        "{svg}"
+    );
+    assert!(
+        has_text("x=\"133.6\" y=\"29.5\" textLength=\"8.4\""),
+        "{svg}"
+    );
+    assert!(has_text("fill=\"#1b1e24\">x</text>"), "{svg}");
+    assert!(
+        has_text("fill=\"#ff0000\" opacity=\"0.55\">dim</text>"),
         "{svg}"
     );
     assert_eq!(texts.len(), 5, "{svg}");

@@ -1,7 +1,8 @@
-"""Runs a command on a terminal of its own: terminal.py COLUMNS ANSWERS COMMAND...
+"""Runs a command on a new terminal: terminal.py COLUMNS ANSWERS COMMAND...
 
-ANSWERS are texts to type, separated by commas, each when the screen next says "[y/N]", or with "WORDS=" before it when
-it next says those; "^C" is the key. What was on the screen is printed, and the command's exit code is this one's."""
+ANSWERS is a comma-separated list of texts to type. Each is typed when "[y/N]" appears next, or with a prefix "TEXT=",
+when TEXT appears next. "^C" presses Ctrl-C. Prints the terminal output and exits with the command's exit code.
+"""
 
 import fcntl
 import os
@@ -14,7 +15,7 @@ columns, answers, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
 answers = answers.split(",") if answers else []
 child, terminal = pty.fork()
 if child == 0:
-    # The size is set before anything is drawn.
+    # Set the size before the command draws anything.
     size = struct.pack("HHHH", 24, columns, 0, 0)
     fcntl.ioctl(0, termios.TIOCSWINSZ, size)
     os.execvp(command[0], command)

@@ -1,9 +1,9 @@
-//! `zot` on a terminal.
+//! Runs `zot` on a terminal.
 
-use super::{Ran, World};
+use super::{RunOutput, World};
 
-/// Runs `zot` on a terminal of so many columns, and answers what it asks.
-pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> Ran {
+/// Runs `zot` on a terminal of this width, and types the answers to its questions.
+pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> RunOutput {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/terminal.py");
     let output = world
         .command("python3")
@@ -13,8 +13,8 @@ pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) 
         .arg(env!("CARGO_BIN_EXE_zot"))
         .args(args)
         .output()
-        .expect("python3 starts");
-    let mut ran = Ran::of(output);
+        .expect("failed to start python3");
+    let mut ran = RunOutput::of(output);
     ran.out = ran.out.replace("\r\n", "\n");
     ran
 }

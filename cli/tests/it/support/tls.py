@@ -1,6 +1,7 @@
-"""Speaks TLS on a free port of loopback and passes everything on to a plain one: tls.py CERTIFICATE KEY PORT.
+"""A TLS proxy for a plain server on loopback: tls.py CERTIFICATE KEY PORT.
 
-The free port is printed."""
+Prints the port it listens on.
+"""
 
 import socket
 import ssl
@@ -13,7 +14,7 @@ listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 
 
-def pass_on(source, target):
+def forward(source, target):
     try:
         while read := source.recv(65536):
             target.sendall(read)
@@ -32,8 +33,8 @@ def serve(accepted):
     except OSError:
         return
     server = socket.create_connection(("127.0.0.1", int(sys.argv[3])))
-    threading.Thread(target=pass_on, args=(server, client), daemon=True).start()
-    pass_on(client, server)
+    threading.Thread(target=forward, args=(server, client), daemon=True).start()
+    forward(client, server)
 
 
 while True:

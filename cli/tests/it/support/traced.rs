@@ -1,4 +1,4 @@
-//! A program that is stopped at each system call that changes files, and killed at one of them.
+//! Runs a program under ptrace and kills it at a given file-changing system call.
 
 use std::{
     io,
@@ -6,16 +6,17 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What came of it.
+/// How a traced run ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Traced {
-    /// It was killed at that call.
+    /// The program was killed at the requested stop.
     Killed,
-    /// It ended before, after so many calls.
+    /// The program exited first, after this many stops.
     Ended { calls: usize, code: i32 },
 }
 
-/// Runs a command of one thread, and kills it at its `nth` stop before or after a call that changes files.
+/// Runs a single-threaded command and kills it at its `nth` stop. It stops before and after each
+/// system call that changes files.
 pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: one system call, which is safe between fork and exec.
@@ -28,10 +29,10 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
         });
     }
     let child = command.spawn()?;
-    let pid = libc::pid_t::try_from(child.id()).expect("a pid");
+    let pid = libc::pid_t::try_from(child.id()).expect("invalid pid");
     wait(pid)?;
     let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESYSGOOD;
-    let options = usize::try_from(options).expect("flags");
+    let options = usize::try_from(options).expect("should fit");
     request(libc::PTRACE_SETOPTIONS, pid, options)?;
     let mut calls = 0;
     let mut within = false;
@@ -46,7 +47,7 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
             });
         }
         if libc::WIFSIGNALED(status) {
-            return Err(io::Error::other("it ended by a signal of its own"));
+            return Err(io::Error::other("the program was killed by another signal"));
         }
         signal = 0;
         if libc::WSTOPSIG(status) != libc::SIGTRAP | 0x80 {
@@ -58,13 +59,13 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
                 within = changes;
                 changes
             }
-            // The end of the call that was entered last.
+            // Leaving the system call that was entered last.
             None => std::mem::take(&mut within),
         };
         if changes {
             calls += 1;
             if calls == nth {
-                // SAFETY: the process is ours, and waited for next.
+                // SAFETY: this is our child, and it has not been waited for yet.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
                 wait(pid)?;
                 return Ok(Traced::Killed);
@@ -74,7 +75,7 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
 }
 
 fn request(what: libc::c_uint, pid: libc::pid_t, data: usize) -> io::Result<()> {
-    // SAFETY: none of these requests reads or writes our memory.
+    // SAFETY: none of these requests accesses our memory.
     if unsafe { libc::ptrace(what, pid, 0, data) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -83,19 +84,19 @@ fn request(what: libc::c_uint, pid: libc::pid_t, data: usize) -> io::Result<()> 
 
 fn wait(pid: libc::pid_t) -> io::Result<libc::c_int> {
     let mut status = 0;
-    // SAFETY: the status is ours.
+    // SAFETY: `status` is a valid, writable integer.
     if unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(status)
 }
 
-/// Whether the call that is entered changes files; `None` where one is left.
+/// Reports whether the system call being entered changes files, or `None` when leaving one.
 fn entered(pid: libc::pid_t) -> io::Result<Option<bool>> {
-    // SAFETY: all its fields are numbers.
+    // SAFETY: all-zero bytes are valid for this struct of integers.
     let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::ptrace_syscall_info>();
-    // SAFETY: the kernel writes no more than `size` into it.
+    // SAFETY: the kernel writes at most `size` bytes into `info`.
     let got = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &raw mut info) };
     if got < 0 {
         return Err(io::Error::last_os_error());
@@ -103,7 +104,7 @@ fn entered(pid: libc::pid_t) -> io::Result<Option<bool>> {
     if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
         return Ok(None);
     }
-    // SAFETY: at an entry this is the field that was written.
+    // SAFETY: the kernel fills in this union field when a call is entered.
     let entry = unsafe { info.u.entry };
     Ok(Some(is_change(
         i64::try_from(entry.nr).unwrap_or(-1),
@@ -115,7 +116,7 @@ fn is_change(number: i64, args: [u64; 6]) -> bool {
     if number == libc::SYS_openat {
         return args[2] & u64::try_from(libc::O_CREAT).unwrap_or(0) != 0;
     }
-    // Those that some architectures do not have are reached by their newer forms there.
+    // Architectures without these calls use the newer ones below instead.
     #[cfg(target_arch = "x86_64")]
     let older = [
         libc::SYS_rename,

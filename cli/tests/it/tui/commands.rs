@@ -1,4 +1,4 @@
-//! Commands of extensions, one for each action, and what else they can do.
+//! Commands of extensions: every action, failures, and submitted prompts.
 
 use super::{
     puppet,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::support::World;
 
-fn stage(world: &World) -> Screen {
+fn start(world: &World) -> Screen {
     puppet::install(world);
     let screen = Screen::demo(world, &[]);
     screen.wait_for("ext 1/1");
@@ -14,9 +14,9 @@ fn stage(world: &World) -> Screen {
 }
 
 #[test]
-fn each_action_does_what_it_says() {
+fn each_command_action_works() {
     let world = World::new();
-    let mut screen = stage(&world);
+    let mut screen = start(&world);
     screen.send("/ask hello");
     screen.wait_for("› asked by a command: hello");
     screen.wait_for("I am the demo model");
@@ -49,9 +49,9 @@ fn each_action_does_what_it_says() {
 }
 
 #[test]
-fn esc_gives_a_command_up() {
+fn esc_cancels_a_command() {
     let world = World::new();
-    let mut screen = stage(&world);
+    let mut screen = start(&world);
     screen.send("/hang");
     screen.wait_for("/hang · ");
     screen.keys(ESC);
@@ -63,15 +63,15 @@ fn esc_gives_a_command_up() {
 }
 
 #[test]
-fn an_unknown_command_is_said_and_kept() {
+fn an_unknown_command_is_reported_and_stays_in_the_editor() {
     let world = World::new();
-    let mut screen = stage(&world);
+    let mut screen = start(&world);
     screen.send("/shwo me");
     screen.wait_for("✗ unknown command /shwo");
     screen.wait_for("› /shwo me");
     screen.keys(CTRL_C);
     screen.wait_idle();
-    // A path is none.
+    // A path is not a command.
     screen.send("/etc/hosts is what?");
     screen.wait_for("I am the demo model");
     screen.wait_idle();
@@ -79,9 +79,9 @@ fn an_unknown_command_is_said_and_kept() {
 }
 
 #[test]
-fn an_extension_that_dies_is_named_and_the_rest_goes_on() {
+fn a_crashed_extension_is_reported_and_zot_continues() {
     let world = World::new();
-    let mut screen = stage(&world);
+    let mut screen = start(&world);
     screen.send("/die");
     screen.wait_for("puppet");
     screen.wait_for("exit status 3");
@@ -93,9 +93,9 @@ fn an_extension_that_dies_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn what_is_submitted_is_a_prompt() {
+fn a_submitted_text_runs_as_a_prompt() {
     let world = World::new();
-    let mut screen = stage(&world);
+    let mut screen = start(&world);
     screen.send("/submit by myself");
     screen.wait_for("› by myself");
     screen.wait_for("I am the demo model");

@@ -1,4 +1,4 @@
-//! Extensions that submit prompts without end.
+//! Extensions that submit prompts endlessly.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use super::{
     puppet,
     screen::{CTRL_C, Screen},
 };
-use crate::support::World;
+use crate::support::{World, demo_script};
 
-/// Submits and notes as fast as it can, from its start on.
+/// Submits prompts and sends notifications as fast as it can.
 const SCRIPT: &str = r#"
 import json, os, sys, threading
 wire, sys.stdout = sys.stdout, sys.stderr
@@ -31,11 +31,11 @@ for line in sys.stdin:
 os._exit(0)
 "#;
 
-/// Who answers.
+/// How the model answers.
 #[derive(PartialEq, Clone, Copy)]
 enum Model {
     Quick,
-    /// It begins, and does not go on.
+    /// Starts an answer and never finishes it.
     Slow,
 }
 
@@ -48,7 +48,7 @@ fn start(model: Model) -> (World, Screen) {
         SCRIPT,
     );
     let turn = json!([{"text": "Well, "}, {"delay_ms": 600_000}]);
-    let script = puppet::script(&world, &vec![turn; 20]);
+    let script = demo_script(&world, &vec![turn; 20]);
     let scripted = ["--script", &script];
     let mut args = vec!["--provider", "demo"];
     if model == Model::Slow {
@@ -58,20 +58,20 @@ fn start(model: Model) -> (World, Screen) {
     (world, screen)
 }
 
-/// How many prompts were answered; the demo says the same each time.
+/// How many prompts were answered, counted by the demo model's fixed answer.
 fn answers(screen: &Screen) -> usize {
     screen.all().matches("I am the demo model").count()
 }
 
 #[test]
-fn a_flood_of_submits_runs_ten_turns_and_leaves_the_keyboard_alone() {
+fn a_flood_of_submits_runs_ten_turns_and_typing_stays_responsive() {
     let (_world, mut screen) = start(Model::Quick);
     screen.wait_until("a warning", |_| {
         let warning = "flood submits too many prompts; at most 10 are queued";
         screen.all().contains(warning)
     });
     screen.wait_until("the turns are over", |text| !text.contains("esc to cancel"));
-    // While it goes on submitting, each key is seen at once.
+    // Typing stays responsive while the extension keeps submitting.
     for word in ["one", " two", " three"] {
         let pressed = Instant::now();
         screen.keys(word);
@@ -79,7 +79,7 @@ fn a_flood_of_submits_runs_ten_turns_and_leaves_the_keyboard_alone() {
         assert!(pressed.elapsed() < Duration::from_secs(5), "{word:?}");
     }
     assert_eq!(answers(&screen), 10, "{}", screen.all());
-    // The user's prompt comes first, and lets ten more run.
+    // The user's prompt runs first, and resets the limit of ten.
     screen.keys("\r");
     screen.wait_until("the user's prompt and ten more", |_| answers(&screen) == 21);
     screen.wait_until("the turns are over", |text| !text.contains("esc to cancel"));
@@ -88,7 +88,7 @@ fn a_flood_of_submits_runs_ten_turns_and_leaves_the_keyboard_alone() {
 }
 
 #[test]
-fn ctrl_c_ends_what_extensions_submit() {
+fn ctrl_c_clears_the_submitted_prompts() {
     let (_world, mut screen) = start(Model::Slow);
     screen.wait_for("Well,");
     screen.wait_for("… and ");
@@ -97,6 +97,6 @@ fn ctrl_c_ends_what_extensions_submit() {
     screen.wait_idle();
     let seen = screen.all();
     assert_eq!(seen.matches("Well,").count(), 1, "{seen}");
-    assert!(!seen.contains("… and "), "nothing waits\n{seen}");
+    assert!(!seen.contains("… and "), "prompts are still queued\n{seen}");
     screen.leave();
 }

@@ -1,4 +1,4 @@
-//! An extension that sends control sequences wherever it can, and a model that repeats them.
+//! Control sequences sent by an extension or by the model never reach the terminal.
 
 use serde_json::json;
 
@@ -6,9 +6,10 @@ use super::{
     puppet,
     screen::{CTRL_O, ESC, Screen},
 };
-use crate::support::World;
+use crate::support::{World, demo_script};
 
-/// Each a way to reach past one's place: clear, move, rename, copy, link, reset, switch screens, turn the text around.
+/// Sequences that clear, move the cursor, set titles, copy, link, reset, switch screens or reverse
+/// text.
 const SCRIPT: &str = r#"
 import json, sys
 wire, sys.stdout = sys.stdout, sys.stderr
@@ -52,7 +53,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn nothing_that_an_extension_sends_leaves_its_place() {
+fn control_sequences_of_an_extension_are_removed() {
     let world = World::new();
     puppet::write(
         &world.installed("evil"),
@@ -97,19 +98,23 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
     screen.wait_for("log");
     screen.keys(ESC);
     screen.wait_idle();
-    // The frame around it stands: one editor, one bar, at the bottom of what there is.
+    // The layout is intact: one editor and one status bar at the bottom.
     let rows = screen.rows();
     let bar = rows
         .iter()
         .rposition(|row| row.contains("ext 1/1"))
-        .expect("a bar");
+        .expect("no status bar");
     assert!(
         rows[bar - 1].starts_with("────") && rows[bar - 3].starts_with("────"),
         "{rows:#?}"
     );
     assert!(rows[bar - 2].starts_with("› ask"), "{rows:#?}");
     screen.leave();
-    assert_eq!(screen.tricks(), [""; 0], "no title, no clipboard, no bell");
+    assert_eq!(
+        screen.unexpected_sequences(),
+        [""; 0],
+        "control sequences reached the terminal"
+    );
     for forbidden in [
         "TITLE",
         "Y2xpcA",
@@ -125,9 +130,9 @@ fn nothing_that_an_extension_sends_leaves_its_place() {
 }
 
 #[test]
-fn nor_what_a_model_says() {
+fn control_sequences_of_a_model_are_removed() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!({"text": [
             "Look: \u{1b}", "[2J\u{1b}]0;TIT", "LE\u{7} and `\u{1b}]52;c;Y2xpcA==\u{7}code`\n\n```\n\u{1b}c\u{9b}2J\n```\n",
@@ -140,16 +145,16 @@ fn nor_what_a_model_says() {
     screen.wait_for("the end");
     screen.wait_idle();
     screen.leave();
-    assert_eq!(screen.tricks(), [""; 0]);
+    assert_eq!(screen.unexpected_sequences(), [""; 0]);
     for forbidden in ["\x1b[2J", "\x1bc", "\x1b]", "\u{202e}", "\u{9b}"] {
         screen.assert_never(forbidden);
     }
 }
 
 #[test]
-fn a_line_of_five_megabytes_is_survived() {
+fn a_five_megabyte_line_of_output_is_handled() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[
             json!({"tool_call": {"name": "bash", "args": {"command": "head -c 5000000 /dev/zero | tr '\\0' 'x'"}}}),

@@ -1,4 +1,4 @@
-//! Notes of extensions, and how they go.
+//! Notifications of extensions, and when they disappear.
 
 use super::{
     puppet,
@@ -7,7 +7,7 @@ use super::{
 use crate::support::World;
 
 #[test]
-fn notes_go_with_the_next_prompt_with_esc_and_with_clear() {
+fn notes_disappear_with_the_next_prompt_esc_and_clear() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -38,12 +38,12 @@ fn notes_go_with_the_next_prompt_with_esc_and_with_clear() {
     screen.send("/unnote");
     screen.wait_without("taken back");
     screen.leave();
-    // One-shot: none of them is in the scrollback.
+    // None of them ends up in the scrollback.
     assert!(!screen.all().contains("[puppet]"), "{}", screen.all());
 }
 
 #[test]
-fn of_many_notes_the_last_are_seen_and_the_rest_counted() {
+fn only_the_last_notes_are_shown_and_the_rest_are_counted() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (80, 60), &["--provider", "demo"]);

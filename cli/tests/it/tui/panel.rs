@@ -1,4 +1,4 @@
-//! Panels, by the example that has one.
+//! Panels of extensions.
 
 use super::{
     puppet,
@@ -7,14 +7,14 @@ use super::{
 use crate::support::World;
 
 #[test]
-fn the_to_do_list_is_kept_by_keys() {
+fn the_todo_panel_is_operated_by_keys() {
     let world = World::new();
     puppet::install_example(&world, "todo");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("ext 1/1");
     screen.send("/todo");
     screen.wait_for("── To do ──");
-    // As fast as can be: each key in its turn.
+    // Typed faster than the panel redraws; every key must arrive in order.
     screen.keys("abuy milk and the quick brown fox jumps over the lazy dog");
     screen.keys(ENTER);
     screen.wait_for("[ ] buy milk and the quick brown fox jumps over the lazy dog");
@@ -26,7 +26,7 @@ fn the_to_do_list_is_kept_by_keys() {
     screen.keys(ESC);
     screen.wait_without("── To do ──");
     screen.wait_idle();
-    // The list is where it was.
+    // The list is kept after the panel closes.
     screen.send("/todo");
     screen.wait_for("[x] second");
     screen.keys(DOWN);
@@ -36,7 +36,7 @@ fn the_to_do_list_is_kept_by_keys() {
 }
 
 #[test]
-fn a_panel_has_the_keys_and_knows_its_room() {
+fn a_panel_receives_keys_and_resizes() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -57,15 +57,15 @@ fn a_panel_has_the_keys_and_knows_its_room() {
 }
 
 #[test]
-fn a_panel_goes_with_its_extension() {
+fn a_panel_closes_when_its_extension_dies() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("ext 1/1");
     screen.send("/panel");
     screen.wait_for("── A panel ──");
-    for pid in crate::tui::restored::children_of(screen.pid()) {
-        // SAFETY: no memory is involved; the process is one that this `zot` has started.
+    for pid in crate::tui::terminal_restore::children_of(screen.pid()) {
+        // SAFETY: accesses no memory; the process was started by this `zot`.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
     screen.wait_without("── A panel ──");

@@ -1,39 +1,39 @@
-//! The pictures of the documents: `cargo test -p zot-cli --test it -- --ignored pictures` draws them anew, from the
-//! program as it is.
+//! Generates the screenshots in the documents: `cargo test -p zot-cli --test it -- --ignored
+//! pictures`.
 
 use std::{fs, path::Path};
 
 use serde_json::json;
 
 use super::{puppet, screen::Screen};
-use crate::support::World;
+use crate::support::{World, demo_script};
 
 const SIZE: (u16, u16) = (96, 30);
 
-/// What the working directory is called in the pictures.
+/// The working directory shown in the pictures.
 const PLACE: &str = "/home/ada/work/greeting";
 
-fn keep(world: &World, screen: &Screen, name: &str, title: &str) {
+fn save(world: &World, screen: &Screen, name: &str, title: &str) {
     let mut picture = screen.picture(title);
     let place = world.work();
-    let place = place.to_str().expect("a text");
+    let place = place.to_str().expect("not valid UTF-8");
     if place.len() == PLACE.len() {
         picture = picture.replace(place, PLACE);
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures");
-    fs::create_dir_all(&folder).expect("made");
-    fs::write(folder.join(format!("{name}.svg")), picture).expect("written");
+    fs::create_dir_all(&folder).expect("failed to create directory");
+    fs::write(folder.join(format!("{name}.svg")), picture).expect("failed to write");
 }
 
-/// A small project with something to mend.
+/// A small project with a spelling mistake to fix.
 fn project(world: &World) -> String {
-    fs::create_dir_all(world.work().join("src")).expect("made");
+    fs::create_dir_all(world.work().join("src")).expect("failed to create directory");
     fs::write(
         world.work().join("src/greet.rs"),
         "/// Greets somebody.\npub fn greet(name: &str) -> String {\n    format!(\"Helo, {name}!\")\n}\n",
     )
-    .expect("written");
-    puppet::script(
+    .expect("failed to write");
+    demo_script(
         world,
         &[
             json!({
@@ -62,7 +62,7 @@ fn pictures() {
     screen.send("The greeting is misspelt. Please mend it.");
     screen.wait_for("no other file has it");
     screen.wait_idle();
-    keep(
+    save(
         &world,
         &screen,
         "turn",
@@ -73,7 +73,7 @@ fn pictures() {
     screen.wait_for("/help ");
     screen.keys("\x1b[A");
     screen.wait_for("/todo");
-    keep(
+    save(
         &world,
         &screen,
         "commands",
@@ -92,7 +92,7 @@ fn pictures() {
     }
     screen.send("/todo");
     screen.wait_for("[todo]");
-    keep(
+    save(
         &world,
         &screen,
         "panel",

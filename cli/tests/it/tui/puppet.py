@@ -1,4 +1,4 @@
-"""An extension that does what its commands say."""
+"""An extension whose commands and tools each trigger one behaviour."""
 
 import json
 import os

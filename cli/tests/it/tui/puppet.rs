@@ -1,17 +1,12 @@
-//! Extensions for the stage: one that does what its commands say, and the examples as they are installed.
+//! Test extensions: `puppet`, whose commands trigger each behaviour, and the examples.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
-};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{World, examples};
 
-/// Installs the puppet.
+/// Installs the puppet extension.
 pub(crate) fn install(world: &World) {
     write(
         &world.installed("puppet"),
@@ -21,55 +16,18 @@ pub(crate) fn install(world: &World) {
     );
 }
 
-/// Writes an extension of one file.
+/// Writes an extension with one file.
 pub(crate) fn write(dir: &Path, manifest: &Value, file: &str, text: &str) {
-    fs::create_dir_all(dir).expect("made");
-    fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
-    fs::write(dir.join(file), text).expect("written");
+    fs::create_dir_all(dir).expect("failed to create directory");
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    fs::write(dir.join(file), text).expect("failed to write");
 }
 
 /// Installs an example that is written in Rust.
 pub(crate) fn install_example(world: &World, name: &str) {
     let dir = world.installed(name);
-    let from = workspace().join("examples").join(name);
-    fs::create_dir_all(dir.join("bin")).expect("made");
-    fs::copy(from.join("extension.json"), dir.join("extension.json")).expect("copied");
-    fs::copy(program(name), dir.join("bin").join(name)).expect("copied");
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("a workspace")
-        .to_owned()
-}
-
-/// The program of an example; all of them are built when the first is asked for.
-fn program(name: &str) -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
-        let target = test.ancestors().nth(3).expect("target/profile/deps/test");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args(["build", "--quiet", "--locked", "--target-dir"])
-            .arg(target)
-            .current_dir(workspace());
-        for example in ["guard", "redact", "todo"] {
-            cargo.args(["-p", &format!("zot-example-{example}")]);
-        }
-        let built = cargo.output().expect("cargo");
-        let said = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "{said}");
-        target.join("debug")
-    });
-    folder.join(name)
-}
-
-/// Turns for the demo to play.
-pub(crate) fn script(world: &World, turns: &[Value]) -> String {
-    let path = world.path("script.jsonl");
-    let lines: Vec<String> = turns.iter().map(Value::to_string).collect();
-    fs::write(&path, lines.join("\n")).expect("written");
-    path.to_str().expect("a text").to_owned()
+    let from = examples::workspace().join("examples").join(name);
+    fs::create_dir_all(dir.join("bin")).expect("failed to create directory");
+    fs::copy(from.join("extension.json"), dir.join("extension.json")).expect("failed to copy");
+    fs::copy(examples::program(name), dir.join("bin").join(name)).expect("failed to copy");
 }

@@ -1,15 +1,15 @@
-//! The main scenes, as they are to be seen.
+//! Snapshots of the main screens.
 
 use std::fs;
 
 use serde_json::json;
 
 use super::{puppet, screen::Screen};
-use crate::support::World;
+use crate::support::{World, demo_script};
 
-/// What stands there, without what differs from run to run.
+/// Takes a snapshot of the screen, without what differs between runs.
 fn scene(name: &str, world: &World, screen: &Screen) {
-    // As if the screen were full: how far it was scrolled depends on what was drawn in between.
+    // Normalise the scroll position, which depends on earlier frames.
     let all = screen.all();
     let rows: Vec<&str> = all.lines().map(str::trim_end).collect();
     let end = rows
@@ -18,7 +18,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
         .map_or(0, |at| at + 1);
     let start = end.saturating_sub(screen.rows().len());
     let text = rows[start..end].join("\n");
-    let root = world.root().to_str().expect("a text");
+    let root = world.root().to_str().expect("not valid UTF-8");
     let text = text
         .replace(root, "…")
         .replace(env!("CARGO_PKG_VERSION"), "[version]");
@@ -28,7 +28,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
         (r"\b\d+s\b", "[time]"),
         (r"\d+(\.\d)? ms", "[ms]"),
     ] {
-        let pattern = regex::Regex::new(pattern).expect("valid");
+        let pattern = regex::Regex::new(pattern).expect("invalid regex");
         text = pattern.replace_all(&text, instead).into_owned();
     }
     let mut settings = insta::Settings::clone_current();
@@ -37,7 +37,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
 }
 
 fn script(world: &World) -> String {
-    puppet::script(
+    demo_script(
         world,
         &[
             json!({
@@ -55,7 +55,7 @@ fn script(world: &World) -> String {
 fn scenes(size: (u16, u16), suffix: &str) {
     let world = World::new();
     puppet::install(&world);
-    fs::write(world.work().join("greet.py"), "# greets\nprint('hi')\n").expect("written");
+    fs::write(world.work().join("greet.py"), "# greets\nprint('hi')\n").expect("failed to write");
     let script = script(&world);
     let args = ["--provider", "demo", "--script", &script];
     let mut screen = Screen::start(&world, size, &args);
@@ -83,17 +83,17 @@ fn scenes(size: (u16, u16), suffix: &str) {
 }
 
 #[test]
-fn at_eighty_by_twenty_four() {
+fn screens_at_80x24() {
     scenes((80, 24), "80x24");
 }
 
 #[test]
-fn at_a_hundred_and_twenty_by_forty() {
+fn screens_at_120x40() {
     scenes((120, 40), "120x40");
 }
 
 #[test]
-fn a_question_before_a_tool() {
+fn confirmation_of_a_tool_call() {
     for (size, suffix) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
         let world = World::new();
         let args = ["--provider", "demo", "--no-yolo"];

@@ -1,4 +1,4 @@
-//! `zot` in a pseudo-terminal, and a terminal that looks at what it draws: every screen there ever was is kept.
+//! Runs `zot` in a pseudo-terminal and interprets its output. Keeps every screen it has shown.
 
 use std::{
     fs::OpenOptions,
@@ -21,33 +21,33 @@ use vt100::Parser;
 
 use crate::support::{World, svg};
 
-/// Where a frame ends.
+/// The sequence that ends a frame.
 const END: &[u8] = b"\x1b[?2026l";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A terminal with `zot` on it. Dropped, both are gone.
+/// A terminal that runs `zot`. Dropping it kills `zot`.
 pub(crate) struct Screen {
     master: Option<Box<dyn MasterPty + Send>>,
     keys: Option<Box<dyn Write + Send>>,
     watcher: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     child: Box<dyn Child + Send + Sync>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Recording>>,
     before: Modes,
 }
 
-/// All that has been seen.
-struct Seen {
-    parser: Parser<Tricks>,
+/// All output so far.
+struct Recording {
+    parser: Parser<UnexpectedSequences>,
     screens: Vec<String>,
     bytes: Vec<u8>,
 }
 
-/// What only somebody hostile would send.
+/// Control sequences that zot itself never sends, such as titles and bells.
 #[derive(Default)]
-struct Tricks(Vec<String>);
+struct UnexpectedSequences(Vec<String>);
 
-impl vt100::Callbacks for Tricks {
+impl vt100::Callbacks for UnexpectedSequences {
     fn audible_bell(&mut self, _: &mut vt100::Screen) {
         self.0.push("a bell".to_owned());
     }
@@ -73,7 +73,7 @@ impl vt100::Callbacks for Tricks {
     }
 }
 
-/// How the terminal is set, as the kernel says.
+/// The terminal modes, as the kernel reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Modes {
     flags: [libc::tcflag_t; 4],
@@ -91,13 +91,13 @@ pub(crate) const CTRL_D: &str = "\x04";
 pub(crate) const CTRL_O: &str = "\x0f";
 
 impl Screen {
-    /// `zot` with these arguments, and the demo's answers.
+    /// Starts `zot` with the demo model and these arguments.
     pub(crate) fn demo(world: &World, args: &[&str]) -> Self {
         let args: Vec<&str> = ["--provider", "demo"].iter().chain(args).copied().collect();
         Self::start(world, (80, 24), &args)
     }
 
-    /// `zot` on a terminal of so many columns and rows.
+    /// Starts `zot` on a terminal of this many columns and rows.
     pub(crate) fn start(world: &World, size: (u16, u16), args: &[&str]) -> Self {
         Self::with(world, size, args, &[])
     }
@@ -113,7 +113,7 @@ impl Screen {
         Self::run(world, (columns, rows), &words, variables)
     }
 
-    /// `zot` as a job of a shell, which has the terminal before and after.
+    /// Starts `zot` as a job of an interactive shell.
     pub(crate) fn under_a_shell(world: &World, args: &[&str]) -> Self {
         let line = format!("{} {}\r", env!("CARGO_BIN_EXE_zot"), args.join(" "));
         let mut screen = Self::shell(world, &[]);
@@ -121,7 +121,7 @@ impl Screen {
         screen
     }
 
-    /// A shell, ready for what is typed.
+    /// Starts an interactive shell and waits for its prompt.
     pub(crate) fn shell(world: &World, variables: &[(&str, &str)]) -> Self {
         let shell = ["bash", "--norc", "--noediting", "-i"];
         let screen = Self::run(
@@ -142,7 +142,7 @@ impl Screen {
     ) -> Self {
         let pair = native_pty_system()
             .openpty(size(columns, rows))
-            .expect("a terminal");
+            .expect("failed to open a terminal");
         let mut command = CommandBuilder::new(words[0]);
         command.env_clear();
         for (name, value) in world.command("zot").get_envs() {
@@ -155,22 +155,30 @@ impl Screen {
         command.args(&words[1..]);
         command.cwd(world.work());
         let before = modes(&*pair.master);
-        let child = pair.slave.spawn_command(command).expect("zot starts");
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .expect("failed to start zot");
         drop(pair.slave);
-        let reader = pair.master.try_clone_reader().expect("a reader");
+        let reader = pair.master.try_clone_reader().expect("no terminal reader");
         let rows = NonZeroU16::new(rows).unwrap_or(Parser::DEFAULT_ROWS);
         let columns = NonZeroU16::new(columns).unwrap_or(Parser::DEFAULT_COLS);
-        let seen = Arc::new(Mutex::new(Seen {
-            parser: Parser::new_with_callbacks(rows, columns, 10_000, Tricks::default()),
+        let seen = Arc::new(Mutex::new(Recording {
+            parser: Parser::new_with_callbacks(
+                rows,
+                columns,
+                10_000,
+                UnexpectedSequences::default(),
+            ),
             screens: Vec::new(),
             bytes: Vec::new(),
         }));
         let stop = Arc::new(AtomicBool::new(false));
         let (to, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
-        let fd = pair.master.as_raw_fd().expect("a descriptor");
+        let fd = pair.master.as_raw_fd().expect("no file descriptor");
         let watcher = thread::spawn(move || watch(reader, fd, &to, &stopped));
         Self {
-            keys: Some(pair.master.take_writer().expect("a writer")),
+            keys: Some(pair.master.take_writer().expect("no terminal writer")),
             master: Some(pair.master),
             watcher: Some(watcher),
             stop,
@@ -180,21 +188,21 @@ impl Screen {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Recording> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What stands there now.
+    /// The visible text.
     pub(crate) fn text(&self) -> String {
         self.seen().parser.screen().contents()
     }
 
-    /// What stands there now, as a picture.
+    /// The visible screen as SVG.
     pub(crate) fn picture(&self, title: &str) -> String {
         svg::of(self.seen().parser.screen(), title)
     }
 
-    /// The rows, without the blanks at their ends.
+    /// The visible rows, without trailing spaces.
     pub(crate) fn rows(&self) -> Vec<String> {
         let seen = self.seen();
         let (_, columns) = seen.parser.screen().size();
@@ -202,7 +210,7 @@ impl Screen {
         rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
-    /// What stands there, and what was scrolled away.
+    /// The scrollback and the visible text.
     pub(crate) fn all(&self) -> String {
         let mut seen = self.seen();
         let screen = seen.parser.screen_mut();
@@ -220,17 +228,17 @@ impl Screen {
         lines.join("\n")
     }
 
-    /// All that was ever written, the sequences included.
+    /// All bytes written so far, including control sequences.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.seen().bytes.clone()
     }
 
-    /// How many bytes were written.
+    /// How many bytes were written so far.
     pub(crate) fn written(&self) -> usize {
         self.seen().bytes.len()
     }
 
-    /// Whether a text was written, from so many bytes on.
+    /// Reports whether a text was written at or after this offset.
     pub(crate) fn has_written(&self, text: &str, from: usize) -> bool {
         let seen = self.seen();
         let text = text.as_bytes();
@@ -238,44 +246,48 @@ impl Screen {
         bytes.windows(text.len()).any(|window| window == text)
     }
 
-    /// Waits for a text.
+    /// Waits until a text is visible.
     pub(crate) fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
-    /// Waits until a text is gone.
+    /// Waits until a text is no longer visible.
     pub(crate) fn wait_without(&self, text: &str) {
         self.wait_until(&format!("no {text}"), |screen| !screen.contains(text));
     }
 
-    /// Waits for a screen.
-    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+    /// Waits until the visible text meets a condition.
+    pub(crate) fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) {
         let start = Instant::now();
         loop {
             let text = self.text();
-            if is_so(&text) {
+            if condition(&text) {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "never: {what}\n{text}\n---");
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "timed out waiting for: {what}\n{text}\n---"
+            );
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Waits until it is idle: the editor is there, and nothing turns.
+    /// Waits until the editor is shown and nothing is running.
     pub(crate) fn wait_idle(&self) {
         self.wait_until("idle", |screen| {
             screen.contains("› ask, / for commands") && !screen.contains("esc to cancel")
         });
     }
 
-    /// Types, and presses.
+    /// Sends keys.
     pub(crate) fn keys(&mut self, keys: &str) {
-        let to = self.keys.as_mut().expect("a terminal");
-        to.write_all(keys.as_bytes()).expect("typed");
-        to.flush().expect("typed");
+        let to = self.keys.as_mut().expect("terminal is closed");
+        to.write_all(keys.as_bytes())
+            .expect("failed to write to the terminal");
+        to.flush().expect("failed to write to the terminal");
     }
 
-    /// Types a line and sends it.
+    /// Types a line, waits for it to appear, and presses Enter.
     pub(crate) fn send(&mut self, line: &str) {
         self.keys(line);
         let end: String = line.chars().rev().take(12).collect();
@@ -285,27 +297,29 @@ impl Screen {
     }
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
-        // What is under way is drawn for the old size, and read as that.
+        // Hold the lock, so that pending output is parsed at the old size.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let master = self.master.as_ref().expect("a terminal");
-        master.resize(size(columns, rows)).expect("resized");
+        let master = self.master.as_ref().expect("terminal is closed");
+        master
+            .resize(size(columns, rows))
+            .expect("failed to resize");
         let (rows, columns) = (NonZeroU16::new(rows), NonZeroU16::new(columns));
         if let (Some(rows), Some(columns)) = (rows, columns) {
             seen.parser.set_size(rows, columns);
         }
     }
 
-    /// Every screen that there was.
+    /// Asserts that no screen and no output ever contained a text.
     pub(crate) fn assert_never(&self, text: &str) {
         let seen = self.seen();
         for screen in &seen.screens {
-            assert!(!screen.contains(text), "seen: {text}\n{screen}");
+            assert!(!screen.contains(text), "shown: {text}\n{screen}");
         }
         let bytes = String::from_utf8_lossy(&seen.bytes);
         assert!(!bytes.contains(text), "written: {text}");
     }
 
-    /// Whether some screen ever had it.
+    /// Reports whether any screen ever contained a text.
     pub(crate) fn ever(&self, text: &str) -> bool {
         self.seen()
             .screens
@@ -313,44 +327,44 @@ impl Screen {
             .any(|screen| screen.contains(text))
     }
 
-    /// What only somebody hostile would send.
-    pub(crate) fn tricks(&self) -> Vec<String> {
+    /// The control sequences seen that zot itself never sends.
+    pub(crate) fn unexpected_sequences(&self) -> Vec<String> {
         self.seen().parser.callbacks().0.clone()
     }
 
     pub(crate) fn pid(&self) -> i32 {
-        i32::try_from(self.child.process_id().expect("it runs")).expect("a pid")
+        i32::try_from(self.child.process_id().expect("process has exited")).expect("invalid pid")
     }
 
     /// Sends a signal to `zot`.
     pub(crate) fn signal(&self, signal: libc::c_int) {
-        // SAFETY: no memory is involved; the process is our own child and was not waited for.
+        // SAFETY: accesses no memory; the process is our own child and has not been waited for.
         let sent = unsafe { libc::kill(self.pid(), signal) };
-        assert_eq!(sent, 0, "the signal was sent");
+        assert_eq!(sent, 0, "failed to send signal");
     }
 
-    /// Waits for its end, and gives the code.
+    /// Waits for `zot` to exit and returns its exit code.
     pub(crate) fn ended(&mut self) -> u32 {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("waited") {
-                // What it wrote last is still on its way.
+            if let Some(status) = self.child.try_wait().expect("failed to wait") {
+                // Its last output may not have been read yet.
                 thread::sleep(Duration::from_millis(50));
                 return status.exit_code();
             }
-            assert!(start.elapsed() < PATIENCE, "never ended\n{}", self.text());
+            assert!(start.elapsed() < TIMEOUT, "never ended\n{}", self.text());
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Leaves by the front door.
+    /// Leaves with Ctrl-D.
     pub(crate) fn leave(&mut self) {
         self.keys(CTRL_D);
         assert_eq!(self.ended(), 0, "{}", self.text());
         self.assert_restored();
     }
 
-    /// Leaves, whatever is in the editor.
+    /// Leaves with Ctrl-C, even if the editor is not empty.
     pub(crate) fn leave_by_force(&mut self) {
         self.keys(CTRL_C);
         self.wait_for("press ctrl+c again to exit");
@@ -359,35 +373,38 @@ impl Screen {
         self.assert_restored();
     }
 
-    /// Closes the terminal under it, and waits for its end.
+    /// Closes the terminal and waits for `zot` to exit.
     pub(crate) fn hang_up(mut self) {
         self.stop.store(true, Ordering::SeqCst);
         self.watcher
             .take()
-            .expect("it watches")
+            .expect("watcher already joined")
             .join()
-            .expect("watched");
+            .expect("watcher thread panicked");
         (self.master, self.keys) = (None, None);
         self.ended();
     }
 
-    /// The terminal is as it was.
+    /// Asserts that the terminal modes are restored.
     pub(crate) fn assert_restored(&self) {
-        // The end of what it wrote may still be on its way.
+        // The last output may not have been read yet.
         let start = Instant::now();
-        while self.seen().parser.screen().hide_cursor() && start.elapsed() < PATIENCE {
+        while self.seen().parser.screen().hide_cursor() && start.elapsed() < TIMEOUT {
             thread::sleep(Duration::from_millis(2));
         }
-        let master = self.master.as_deref().expect("a terminal");
-        assert_eq!(modes(master), self.before, "the kernel's modes");
+        let master = self.master.as_deref().expect("terminal is closed");
+        assert_eq!(modes(master), self.before, "terminal modes differ");
         let seen = self.seen();
         let screen = seen.parser.screen();
-        assert!(!screen.hide_cursor(), "the cursor is to be seen");
-        assert!(!screen.bracketed_paste(), "pastes are not marked");
-        assert!(!screen.alternate_screen(), "the main screen");
+        assert!(!screen.hide_cursor(), "the cursor is hidden");
+        assert!(!screen.bracketed_paste(), "bracketed paste is still on");
+        assert!(
+            !screen.alternate_screen(),
+            "the alternate screen is still on"
+        );
         let bytes = &seen.bytes;
         for (on, off) in [("\x1b[?7h", "\x1b[?7l"), ("\x1b[?2026l", "\x1b[?2026h")] {
-            assert!(last(bytes, on) >= last(bytes, off), "{on:?} is the last");
+            assert!(last(bytes, on) >= last(bytes, off), "{off:?} was not reset");
         }
     }
 }
@@ -418,8 +435,8 @@ fn size(cols: u16, rows: u16) -> PtySize {
     }
 }
 
-/// Looks at each frame by itself.
-fn watch(mut reader: Box<dyn Read + Send>, fd: RawFd, seen: &Mutex<Seen>, stop: &AtomicBool) {
+/// Reads the output and records the screen after each frame.
+fn watch(mut reader: Box<dyn Read + Send>, fd: RawFd, seen: &Mutex<Recording>, stop: &AtomicBool) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let mut ready = libc::pollfd {
@@ -427,7 +444,8 @@ fn watch(mut reader: Box<dyn Read + Send>, fd: RawFd, seen: &Mutex<Seen>, stop: 
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: the descriptor is open for as long as its owner does not tell us to stop, and the struct is writable.
+        // SAFETY: the descriptor stays open until its owner sets `stop`, and the struct is
+        // writable.
         let count = unsafe { libc::poll(&raw mut ready, 1, 20) };
         if stop.load(Ordering::SeqCst) {
             return;
@@ -455,18 +473,18 @@ fn watch(mut reader: Box<dyn Read + Send>, fd: RawFd, seen: &Mutex<Seen>, stop: 
 }
 
 fn modes(master: &dyn MasterPty) -> Modes {
-    let name = master.tty_name().expect("it has a name");
+    let name = master.tty_name().expect("terminal has no name");
     let tty = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
         .open(name)
-        .expect("opened");
-    // SAFETY: zeros are a valid value of this struct of numbers.
+        .expect("failed to open");
+    // SAFETY: all-zero bytes are valid for this struct of integers.
     let mut termios: libc::termios = unsafe { std::mem::zeroed() };
     // SAFETY: the descriptor is open, and the struct is writable.
     let got = unsafe { libc::tcgetattr(tty.as_raw_fd(), &raw mut termios) };
-    assert_eq!(got, 0, "the modes were read");
+    assert_eq!(got, 0, "failed to read the modes");
     Modes {
         flags: [
             termios.c_iflag,

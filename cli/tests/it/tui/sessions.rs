@@ -1,4 +1,4 @@
-//! Sessions, models and keys, from within.
+//! Sessions, models and API keys in the interactive mode.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::support::{World, text};
 
-fn said(world: &World, words: &str) {
+fn run_prompt(world: &World, words: &str) {
     let mut screen = Screen::demo(world, &[]);
     screen.wait_idle();
     screen.send(words);
@@ -23,10 +23,10 @@ fn said(world: &World, words: &str) {
 }
 
 #[test]
-fn a_session_is_picked_forked_exported_and_imported() {
+fn a_session_is_resumed_forked_exported_and_imported() {
     let world = World::new();
-    said(&world, "the first conversation");
-    said(&world, "the second conversation");
+    run_prompt(&world, "the first conversation");
+    run_prompt(&world, "the second conversation");
 
     let mut screen = Screen::demo(&world, &["--resume"]);
     screen.wait_for("── Session ──");
@@ -43,7 +43,7 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.wait_idle();
     screen.send("/session export out.md");
     screen.wait_for("✓ exported to");
-    let page = fs::read_to_string(world.work().join("out.md")).expect("a page");
+    let page = fs::read_to_string(world.work().join("out.md")).expect("failed to read page");
     assert!(page.contains("the first conversation"), "{page}");
     screen.send("/session export out.jsonl");
     screen.wait_for("out.jsonl");
@@ -51,7 +51,7 @@ fn a_session_is_picked_forked_exported_and_imported() {
     screen.send("/session import out.jsonl");
     screen.wait_for("imported · 1 message");
     screen.wait_idle();
-    // It does nothing by itself.
+    // `/session` alone stays in the editor, because it needs an argument.
     screen.send("/session");
     screen.keys("nonsense");
     screen.wait_for("› /session nonsense");
@@ -59,9 +59,9 @@ fn a_session_is_picked_forked_exported_and_imported() {
 }
 
 #[test]
-fn the_last_session_is_gone_on_with() {
+fn continue_opens_the_most_recent_session() {
     let world = World::new();
-    said(&world, "remember this");
+    run_prompt(&world, "remember this");
     let mut screen = Screen::demo(&world, &["--continue"]);
     screen.wait_for("continued · 2 messages");
     screen.wait_for("› remember this");
@@ -76,7 +76,7 @@ fn the_last_session_is_gone_on_with() {
 }
 
 #[test]
-fn another_model_answers() {
+fn the_model_picker_opens_and_unknown_models_are_refused() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -116,9 +116,9 @@ fn skills_are_listed() {
 }
 
 #[test]
-fn what_was_sent_is_there_the_next_time() {
+fn prompt_history_is_kept_between_runs() {
     let world = World::new();
-    said(&world, "remembered by the editor");
+    run_prompt(&world, "remembered by the editor");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys(UP);
@@ -127,7 +127,7 @@ fn what_was_sent_is_there_the_next_time() {
 }
 
 #[test]
-fn frames_are_recorded() {
+fn record_writes_the_frames() {
     let world = World::new();
     puppet::install(&world);
     let file = world.path("frames.zt.ndjson");
@@ -137,12 +137,12 @@ fn frames_are_recorded() {
     screen.wait_for("shown by a command");
     screen.leave();
     assert!(screen.text().contains("recorded `"), "{}", screen.text());
-    let frames = fs::read_to_string(&file).expect("a transcript");
+    let frames = fs::read_to_string(&file).expect("failed to read transcript");
     assert!(frames.contains("command_invoked"), "{frames}");
 }
 
 #[test]
-fn ext_shows_how_they_fare() {
+fn ext_shows_state_and_statistics_of_extensions() {
     let world = World::new();
     puppet::install(&world);
     puppet::install_example(&world, "guard");
@@ -168,9 +168,9 @@ fn ext_shows_how_they_fare() {
 }
 
 #[test]
-fn a_key_is_not_echoed_and_kept_once_it_was_tried() {
+fn login_hides_the_key_and_stores_it_after_a_check() {
     let world = World::new();
-    let server = takes_one_key("sk-canary-1234");
+    let server = provider_accepting("sk-canary-1234");
     let mut screen = Screen::start(
         &world,
         (80, 24),
@@ -201,10 +201,10 @@ fn a_key_is_not_echoed_and_kept_once_it_was_tried() {
     screen.assert_never("canary");
 }
 
-/// A server that knows one key.
-fn takes_one_key(key: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
+/// A fake provider that accepts one key.
+fn provider_accepting(key: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+    let port = listener.local_addr().expect("no local address").port();
     let wanted = format!("bearer {key}").to_lowercase();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {

@@ -1,16 +1,13 @@
-//! Windows of all sizes.
+//! Terminal sizes and resizing.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::{
-    puppet,
-    screen::{CTRL_C, ENTER, Screen},
-};
-use crate::support::World;
+use super::screen::{CTRL_C, ENTER, Screen};
+use crate::support::{World, demo_script};
 
 #[test]
-fn down_to_twenty_by_five_and_back() {
+fn resizing_to_20x5_and_back_keeps_the_editor() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -27,13 +24,13 @@ fn down_to_twenty_by_five_and_back() {
         text.matches("› in a small window").count() == 1 && text.matches("demo · ").count() == 1
     });
     screen.keys(ENTER);
-    screen.wait_until("answered", |text| text.contains("I am the demo model"));
+    screen.wait_until("an answer", |text| text.contains("I am the demo model"));
     screen.wait_idle();
     screen.leave();
 }
 
 #[test]
-fn while_text_streams() {
+fn resizing_while_text_streams_loses_nothing() {
     let world = World::new();
     let text: Vec<String> = (0..2_000).map(|number| format!("word{number} ")).collect();
     let mut parts = Vec::new();
@@ -41,7 +38,7 @@ fn while_text_streams() {
         parts.push(json!({"text": chunk}));
         parts.push(json!({"delay_ms": 2}));
     }
-    let script = puppet::script(&world, &[json!(parts)]);
+    let script = demo_script(&world, &[json!(parts)]);
     let mut screen = Screen::demo(&world, &["--script", &script]);
     screen.wait_idle();
     screen.send("go");
@@ -51,30 +48,30 @@ fn while_text_streams() {
         screen.resize(*columns, *rows);
     }
     screen.wait_for("word1999");
-    // A frame that was on its way while the window shrank may stay above the live area.
+    // A frame that was drawn while the window shrank may remain above the live area.
     screen.wait_until("idle", |text| {
         let live: Vec<&str> = text.lines().rev().take(5).collect();
         !live.join("\n").contains("esc to cancel")
     });
-    // Nothing of it is lost, whatever the windows were.
+    // No text is lost, whatever the sizes were.
     let all = written(&screen);
     for number in 0..2_000 {
-        let is_there = |end: &str| all.contains(&format!("word{number}{end}"));
+        let has_word = |end: &str| all.contains(&format!("word{number}{end}"));
         assert!(
-            is_there(" ") || is_there("\r") || is_there("\x1b"),
+            has_word(" ") || has_word("\r") || has_word("\x1b"),
             "{number}"
         );
     }
     screen.leave();
 }
 
-/// All that was sent to the terminal: what is there already is cut off by this one when it shrinks.
+/// All output. The emulator cuts off existing rows when it shrinks, so its screen is not enough.
 fn written(screen: &Screen) -> String {
     String::from_utf8_lossy(&screen.bytes()).into_owned()
 }
 
 #[test]
-fn one_by_one_and_none_at_all() {
+fn tiny_and_zero_sized_terminals_work() {
     let world = World::new();
     for size in [(1, 1), (2, 2), (0, 0)] {
         let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
@@ -109,7 +106,7 @@ fn wide_and_combining_characters_stay_in_their_columns() {
 }
 
 #[test]
-fn without_colours_where_none_are_wanted() {
+fn no_color_disables_colours() {
     let world = World::new();
     let args = ["--provider", "demo"];
     let mut screen = Screen::with(&world, (80, 24), &args, &[("NO_COLOR", "1")]);
@@ -119,7 +116,7 @@ fn without_colours_where_none_are_wanted() {
     screen.wait_idle();
     screen.leave();
     let bytes = String::from_utf8_lossy(&screen.bytes()).into_owned();
-    let colour =
-        regex::Regex::new(r"\x1b\[[0-9;]*;?(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]").expect("valid");
+    let colour = regex::Regex::new(r"\x1b\[[0-9;]*;?(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]")
+        .expect("invalid regex");
     assert!(!colour.is_match(&bytes), "{:?}", colour.find(&bytes));
 }

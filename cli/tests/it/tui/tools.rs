@@ -1,4 +1,4 @@
-//! Tool calls: their boxes, what comes while they run, what is refused, and what is asked first.
+//! Tool calls: their boxes, progress, blocked calls and confirmation.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use super::{
     puppet,
     screen::{CTRL_O, DOWN, ENTER, ESC, Screen},
 };
-use crate::support::{World, text};
+use crate::support::{World, demo_script, text};
 
 #[test]
-fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
+fn progress_is_shown_while_a_tool_runs_then_its_result() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -24,7 +24,7 @@ fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
     screen.wait_for("│ step 3 of 3");
     screen.wait_for("working · ");
     screen.wait_for("step 1 · esc to cancel");
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("✓ steps [puppet]");
     screen.wait_for("│ all done");
     screen.wait_idle();
@@ -32,7 +32,7 @@ fn progress_is_seen_while_a_tool_runs_and_its_result_after() {
 }
 
 #[test]
-fn what_a_guard_refuses_is_said_to_be_blocked() {
+fn a_call_refused_by_a_guard_is_shown_as_blocked() {
     let world = World::new();
     puppet::install_example(&world, "guard");
     let mut screen = Screen::demo(&world, &[]);
@@ -49,11 +49,11 @@ fn what_a_guard_refuses_is_said_to_be_blocked() {
 }
 
 #[test]
-fn a_long_result_is_folded_and_ctrl_o_unfolds_it() {
+fn a_long_result_is_collapsed_and_ctrl_o_expands_it() {
     let world = World::new();
     let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
     screen.wait_idle();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[
             json!({"tool_call": {"name": "bash", "args": {"command": "seq -f 'row %g' 20"}}}),
@@ -76,9 +76,9 @@ fn a_long_result_is_folded_and_ctrl_o_unfolds_it() {
 }
 
 #[test]
-fn an_edit_is_a_diff() {
+fn an_edit_is_shown_as_a_diff() {
     let world = World::new();
-    fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("written");
+    fs::write(world.work().join("a.txt"), "one\ntwo\nthree\n").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send(
@@ -97,7 +97,7 @@ fn an_edit_is_a_diff() {
 }
 
 #[test]
-fn each_call_is_asked_about_until_the_user_has_had_enough() {
+fn calls_are_confirmed_until_the_user_chooses_always() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &["--no-yolo"]);
     screen.wait_for(" · confirm");
@@ -107,7 +107,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.send(&call("one"));
     screen.wait_for("── Run bash? ──");
     screen.wait_for("command  echo one > one.txt");
-    assert!(!made("one"), "not before the answer");
+    assert!(!made("one"), "the call ran before it was confirmed");
     screen.keys("n");
     screen.wait_for("declined this call of `bash`");
     screen.wait_idle();
@@ -120,7 +120,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.wait_idle();
     assert!(made("two"));
 
-    // Always this tool, by the arrows.
+    // "Always this tool", selected with the arrow keys.
     screen.send(&call("three"));
     screen.wait_for("── Run bash? ──");
     screen.keys(DOWN);
@@ -132,7 +132,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
     screen.wait_for("✓ bash  echo four");
     screen.wait_idle();
 
-    // Another tool is another question; always is for all.
+    // Another tool needs its own confirmation; "always" covers all tools.
     screen.send("/call write {\"path\": \"x.txt\", \"content\": \"a\\nb\"}");
     screen.wait_for("── Run write? ──");
     screen.wait_for("    b");
@@ -155,7 +155,7 @@ fn each_call_is_asked_about_until_the_user_has_had_enough() {
 }
 
 #[test]
-fn who_is_typing_when_a_question_comes_up_answers_nothing() {
+fn keys_typed_before_a_question_appears_do_not_answer_it() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &["--no-yolo"]);
@@ -163,7 +163,7 @@ fn who_is_typing_when_a_question_comes_up_answers_nothing() {
     let script = "sleep 1; touch made.txt";
     screen.keys(&format!("/call bash {{\"command\": \"{script}\"}}"));
     screen.wait_for("made.txt");
-    // The rest of a sentence, half of it before the question is there.
+    // Keys typed before and while the question appears must not answer it.
     screen.keys("\ryes and always");
     screen.wait_for("── Run bash? ──");
     screen.wait_for("n  no");
@@ -174,9 +174,9 @@ fn who_is_typing_when_a_question_comes_up_answers_nothing() {
 }
 
 #[test]
-fn the_jail_is_closed_and_opened() {
+fn jail_and_unjail_confine_and_release_the_tools() {
     let world = World::new();
-    fs::write(world.path("outside.txt"), "secret").expect("written");
+    fs::write(world.path("outside.txt"), "secret").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send("/jail");

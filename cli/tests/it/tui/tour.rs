@@ -1,5 +1,5 @@
-//! The tour of the README, step by step, on a terminal and from an empty home: the extensions that its commands make, then what
-//! its table says to type and what is to be seen.
+//! The tour in the README: runs its commands in an empty home, then types each line of its table
+//! and checks what appears.
 
 use std::{fs, path::Path};
 
@@ -8,15 +8,17 @@ use crate::support::World;
 
 fn readme() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    fs::read_to_string(root.join("README.md")).expect("a page")
+    fs::read_to_string(root.join("README.md")).expect("failed to read page")
 }
 
-/// The commands of the tour, but for those that are another program's.
+/// The commands of the tour, except those of other programs.
 fn commands(readme: &str) -> String {
     let (_, tour) = readme
         .split_once("**An extension of your own.**")
-        .expect("a tour");
-    let (tour, _) = tour.split_once("**On the terminal.**").expect("its end");
+        .expect("no tour in the README");
+    let (tour, _) = tour
+        .split_once("**On the terminal.**")
+        .expect("no end of the tour");
     let blocks = tour.split("```sh\n").skip(1);
     let commands = blocks.map(|block| block.split("```").next().unwrap_or_default());
     let lines = commands.flat_map(str::lines);
@@ -24,11 +26,11 @@ fn commands(readme: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The rows of the table: what is typed, and what is seen.
+/// The rows of the table: the input and the expected texts.
 fn steps(readme: &str) -> Vec<(String, Vec<String>)> {
     let (_, table) = readme
         .split_once("| type | see |\n|---|---|\n")
-        .expect("a table");
+        .expect("no table");
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let spans: Vec<String> = row
@@ -43,12 +45,12 @@ fn steps(readme: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn the_tour_is_as_the_readme_says() {
+fn the_tour_in_the_readme_works() {
     let readme = readme();
     let world = World::new();
     let zot = Path::new(env!("CARGO_BIN_EXE_zot"))
         .parent()
-        .expect("a folder");
+        .expect("path has no parent");
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", zot.display());
     let made = world
@@ -56,7 +58,7 @@ fn the_tour_is_as_the_readme_says() {
         .env("PATH", &path)
         .args(["-ec", &commands(&readme)])
         .output()
-        .expect("bash starts");
+        .expect("failed to start bash");
     assert!(made.status.success(), "{made:?}");
 
     let steps = steps(&readme);
@@ -75,7 +77,7 @@ fn the_tour_is_as_the_readme_says() {
         for seen in seen.iter().filter(|it| !it.contains("main.py")) {
             screen.wait_until(seen, |text| text.contains(seen.as_str()));
         }
-        assert!(screen.written() > from, "{typed} does something");
+        assert!(screen.written() > from, "{typed} printed nothing");
     }
     screen.wait_for("$ ");
     screen.keys("exit\r");

@@ -1,4 +1,4 @@
-//! Extensions that came with the project are asked about.
+//! Project extensions need the user's consent.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn with_project(world: &World) {
 }
 
 #[test]
-fn it_is_asked_once_and_again_when_it_has_changed() {
+fn consent_is_asked_once_and_again_after_a_change() {
     let world = World::new();
     with_project(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -42,8 +42,8 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
     screen.leave();
 
     let file = world.work().join(".zot/extensions/puppet/puppet.py");
-    let text = fs::read_to_string(&file).expect("read");
-    fs::write(&file, text + "\n# changed\n").expect("written");
+    let text = fs::read_to_string(&file).expect("failed to read");
+    fs::write(&file, text + "\n# changed\n").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("── Start the extension puppet? ──");
     screen.wait_for("changed since it was last asked about");
@@ -53,7 +53,7 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
     assert!(!screen.text().contains("ext 1"), "{}", screen.text());
     screen.leave();
 
-    // A no is remembered too.
+    // Declining is remembered too.
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.send("hello");
@@ -63,7 +63,7 @@ fn it_is_asked_once_and_again_when_it_has_changed() {
 }
 
 #[test]
-fn esc_is_no_answer_and_a_reload_asks_again() {
+fn esc_dismisses_the_question_and_a_reload_asks_again() {
     let world = World::new();
     with_project(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -80,11 +80,11 @@ fn esc_is_no_answer_and_a_reload_asks_again() {
 }
 
 #[test]
-fn who_types_ahead_agrees_to_nothing() {
+fn keys_typed_ahead_do_not_grant_consent() {
     let world = World::new();
     with_project(&world);
     let mut screen = Screen::demo(&world, &[]);
-    // Before there is anything to be seen.
+    // Keys typed before the question appears.
     screen.keys("y");
     screen.keys("\r");
     screen.wait_for("── Start the extension puppet? ──");

@@ -1,4 +1,4 @@
-//! A turn as it goes on: what is hidden, what waits, what is cancelled.
+//! Turns in progress: redaction, streaming, queueing and cancelling.
 
 use std::fs;
 
@@ -8,15 +8,15 @@ use super::{
     puppet,
     screen::{CTRL_C, ESC, Screen},
 };
-use crate::support::{World, text};
+use crate::support::{World, demo_script, text};
 
 const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
 
 #[test]
-fn what_is_redacted_is_on_no_screen_ever() {
+fn redacted_text_is_never_shown() {
     let world = World::new();
     puppet::install_example(&world, "redact");
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!([
             {"text": ["Use AKIA", "ABCDEFGH", "IJKLMNOP"]}, {"delay_ms": 200}, {"text": " for it."}
@@ -31,7 +31,7 @@ fn what_is_redacted_is_on_no_screen_ever() {
     screen.assert_never(SECRET);
     screen.assert_never("AKIA");
 
-    // Nor when the session is taken up again: its file has what the model said.
+    // It stays hidden when the session is continued, although its file has the original text.
     let mut screen = Screen::demo(&world, &["--continue"]);
     screen.wait_for("Use [redacted] for it.");
     screen.wait_idle();
@@ -40,9 +40,9 @@ fn what_is_redacted_is_on_no_screen_ever() {
 }
 
 #[test]
-fn text_is_seen_while_it_comes_and_esc_keeps_what_came() {
+fn text_streams_and_esc_keeps_the_partial_answer() {
     let world = World::new();
-    let script = puppet::script(
+    let script = demo_script(
         &world,
         &[json!([{"text": "Half a sen"}, {"delay_ms": 600_000}, {"text": "tence."}])],
     );
@@ -59,7 +59,7 @@ fn text_is_seen_while_it_comes_and_esc_keeps_what_came() {
 }
 
 #[test]
-fn a_tool_is_aborted() {
+fn ctrl_c_cancels_a_tool_call() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -73,7 +73,7 @@ fn a_tool_is_aborted() {
 }
 
 #[test]
-fn what_is_sent_while_busy_waits_in_order() {
+fn prompts_sent_while_busy_are_queued_in_order() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
@@ -85,7 +85,7 @@ fn what_is_sent_while_busy_waits_in_order() {
     screen.wait_for("… /call say {\"text\": \"second\"}");
     screen.send("/call say {\"text\": \"third\"}");
     screen.wait_for("… /call say {\"text\": \"third\"}");
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("│ third");
     screen.wait_idle();
     let all = screen.all();
@@ -95,7 +95,7 @@ fn what_is_sent_while_busy_waits_in_order() {
 }
 
 #[test]
-fn esc_cancels_the_queue_and_gives_it_back() {
+fn esc_cancels_the_turn_and_returns_the_queue_to_the_editor() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -113,7 +113,7 @@ fn esc_cancels_the_queue_and_gives_it_back() {
 }
 
 #[test]
-fn a_reload_while_busy_waits_and_says_so() {
+fn a_reload_while_busy_waits_for_the_turn() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -124,7 +124,7 @@ fn a_reload_while_busy_waits_and_says_so() {
     screen.send("/reload-ext");
     screen.wait_for("– /reload-ext will run when the turn ends");
     assert!(!screen.text().contains("1 stopped"));
-    fs::write(&go, "").expect("written");
+    fs::write(&go, "").expect("failed to write");
     screen.wait_for("✓ extensions: 1 stopped, 1 started, 1 ready");
     let all = screen.all();
     assert!(all.find("the end") < all.find("1 stopped"), "{all}");
@@ -134,9 +134,9 @@ fn a_reload_while_busy_waits_and_says_so() {
 }
 
 #[test]
-fn a_failure_of_the_provider_is_said_once() {
+fn a_provider_failure_is_shown_once() {
     let world = World::new();
-    let script = puppet::script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
+    let script = demo_script(&world, &[json!({"text": "Well", "error": "overloaded"})]);
     let mut screen = Screen::demo(&world, &["--script", &script]);
     screen.wait_idle();
     screen.send("go");

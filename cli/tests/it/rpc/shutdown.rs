@@ -1,4 +1,4 @@
-//! How it ends: with its input, its output, or a signal.
+//! How `zot rpc` ends: at the end of its input, when its output is closed, or by a signal.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -7,14 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{driver::Rpc, extensions, script, types};
+use super::{
+    driver::{Rpc, checked_lines},
+    extensions, script, types,
+};
 use crate::support::{World, wait_until};
 
 #[test]
-fn what_is_in_flight_and_queued_finishes_when_input_ends() {
+fn running_and_queued_commands_finish_when_stdin_closes() {
     let world = World::new();
     extensions::install(&world, "kit");
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
@@ -26,12 +29,12 @@ fn what_is_in_flight_and_queued_finishes_when_input_ends() {
         zot.send(&json!({"id": id, "type": "prompt", "message": message}));
     }
     zot.send(&json!({"id": "c", "type": "compact"}));
-    // Its prompt comes last, whenever it is answered.
+    // The prompt of this command is queued last, whenever the extension answers.
     zot.send(&json!({"id": "d", "type": "run_command", "name": "prompt"}));
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let said: Vec<&Value> = ended
-        .said
+        .received
         .iter()
         .filter(|line| {
             !line["type"]
@@ -51,7 +54,7 @@ fn what_is_in_flight_and_queued_finishes_when_input_ends() {
 }
 
 #[test]
-fn a_lone_echo_prints_the_whole_turn() {
+fn a_prompt_from_echo_prints_the_whole_turn() {
     let world = World::new();
     let ran = world
         .command("sh")
@@ -61,20 +64,15 @@ fn a_lone_echo_prints_the_whole_turn() {
             r#"echo '{"type":"prompt","message":"hello"}' | "$zot" rpc --provider demo"#,
         ])
         .output()
-        .expect("sh starts");
+        .expect("failed to start sh");
     assert!(ran.status.success());
-    let lines: Vec<Value> = ran
-        .stdout
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let lines = checked_lines(&ran.stdout);
     let names = types(&lines);
     assert_eq!((names[0], names[names.len() - 1]), ("response", "done"));
 }
 
 #[test]
-fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
+fn stdin_and_stdout_can_be_files() {
     let world = World::new();
     let (commands, said) = (world.path("commands"), world.path("said"));
     let mut text = String::new();
@@ -86,20 +84,16 @@ fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
         ));
     }
     text.push_str("{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"hello\"}");
-    std::fs::write(&commands, text).expect("written");
+    std::fs::write(&commands, text).expect("failed to write");
     let status = world
         .zot_command(&["rpc", "--provider", "demo"])
-        .stdin(std::fs::File::open(&commands).expect("there"))
-        .stdout(std::fs::File::create(&said).expect("made"))
+        .stdin(std::fs::File::open(&commands).expect("failed to open"))
+        .stdout(std::fs::File::create(&said).expect("failed to create file"))
         .status()
-        .expect("zot starts");
+        .expect("failed to start zot");
     assert!(status.success());
-    let said = std::fs::read(&said).expect("there");
-    let lines: Vec<Value> = said
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(super::driver::checked)
-        .collect();
+    let said = std::fs::read(&said).expect("failed to read");
+    let lines = checked_lines(&said);
     assert_eq!(
         lines
             .iter()
@@ -111,8 +105,8 @@ fn a_file_can_drive_it_and_a_file_can_take_its_lines() {
 }
 
 #[test]
-fn when_nobody_reads_it_ends_whatever_is_in_flight() {
-    for says_something_first in [true, false] {
+fn closing_stdout_ends_zot_even_during_a_turn() {
+    for is_busy in [true, false] {
         let world = World::new();
         let flags = script(
             &world,
@@ -124,33 +118,35 @@ fn when_nobody_reads_it_ends_whatever_is_in_flight() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("zot starts");
-        let mut stdin = child.stdin.take().expect("piped");
-        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        if says_something_first {
+            .expect("failed to start zot");
+        let mut stdin = child.stdin.take().expect("should be piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("should be piped"));
+        if is_busy {
             writeln!(
                 stdin,
                 "{}",
                 json!({"id": "1", "type": "prompt", "message": "hello"})
             )
-            .expect("written");
+            .expect("failed to write");
             let mut line = String::new();
             while !line.contains("text_delta") {
                 line.clear();
-                stdout.read_line(&mut line).expect("a line");
+                stdout.read_line(&mut line).expect("failed to read a line");
             }
         }
         drop(stdout);
-        // Its input is still open, and nothing is written to it.
-        wait_until("it has ended", || child.try_wait().expect("ours").is_some());
-        assert_eq!(child.wait().expect("ours").code(), Some(141));
+        // stdin is still open, and nothing is written to it.
+        wait_until("zot has ended", || {
+            child.try_wait().expect("failed to wait").is_some()
+        });
+        assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
     }
 }
 
 #[test]
-fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
+fn closing_a_full_stdout_pipe_ends_zot() {
     let world = World::new();
-    // Much more than the pipe and everything behind it hold.
+    // Much more than the pipe and all buffers hold.
     let flags = script(&world, &[json!({"text": vec!["x".repeat(1_000); 5_000]})]);
     let mut child = world
         .zot_command(&["rpc", "--provider", "demo", "--no-ext"])
@@ -158,31 +154,31 @@ fn when_nobody_reads_a_pipe_that_is_full_it_ends() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("zot starts");
-    let mut stdin = child.stdin.take().expect("piped");
-    let stdout = child.stdout.take().expect("piped");
+        .expect("failed to start zot");
+    let mut stdin = child.stdin.take().expect("should be piped");
+    let stdout = child.stdout.take().expect("should be piped");
     let prompt = json!({"id": "1", "type": "prompt", "message": "hello"});
-    writeln!(stdin, "{prompt}").expect("written");
-    let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("a pipe");
+    writeln!(stdin, "{prompt}").expect("failed to write");
+    let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("failed to query pipe");
     wait_until("the pipe is full", || {
-        // A page of the pipe may be filled only in part.
-        rustix::io::ioctl_fionread(&stdout).expect("a pipe") > held as u64 * 3 / 4
+        // A page of the pipe can be partly filled.
+        rustix::io::ioctl_fionread(&stdout).expect("failed to query pipe") > held as u64 * 3 / 4
     });
     drop(stdout);
     let closed = Instant::now();
-    while child.try_wait().expect("ours").is_none() {
+    while child.try_wait().expect("failed to wait").is_none() {
         if closed.elapsed() > Duration::from_secs(30) {
-            child.kill().expect("ours");
-            child.wait().expect("ours");
-            panic!("it did not end");
+            child.kill().expect("failed to kill");
+            child.wait().expect("failed to wait");
+            panic!("zot did not end");
         }
         thread::sleep(Duration::from_millis(2));
     }
-    assert_eq!(child.wait().expect("ours").code(), Some(141));
+    assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
 }
 
 #[test]
-fn a_signal_aborts_tells_and_ends() {
+fn a_signal_aborts_the_turn_and_ends_zot() {
     let world = World::new();
     extensions::install(&world, "kit");
     let flags = script(
@@ -194,30 +190,29 @@ fn a_signal_aborts_tells_and_ends() {
     zot.until_event("text_delta");
     zot.send(&json!({"id": "2", "type": "prompt", "message": "more"}));
     zot.data(&json!({"id": "3", "type": "ping"}));
-    let pid = Pid::from_raw(i32::try_from(zot.pid()).expect("a pid")).expect("not 0");
-    kill_process(pid, Signal::TERM).expect("sent");
-    // Its input stays open.
+    zot.signal(Signal::TERM);
+    // stdin stays open.
     let ended = zot.ended();
     assert_eq!(ended.code, Some(128 + 15));
     let aborted = ended
-        .said
+        .received
         .iter()
         .find(|line| line["type"] == "turn_end")
-        .expect("told");
+        .expect("no such event");
     assert_eq!(aborted["stop"], "aborted");
     assert_eq!(
         ended
-            .said
+            .received
             .iter()
             .filter(|line| line["type"] == "done")
             .count(),
         1
     );
     let queued = ended
-        .said
+        .received
         .iter()
         .find(|line| line["id"] == "2")
-        .expect("answered");
+        .expect("no response");
     assert_eq!(queued["error"], "zot is shutting down");
 }
 
@@ -228,6 +223,7 @@ fn extensions_are_shut_down_at_the_end() {
     let mut zot = Rpc::start(&world, &["--provider", "demo"]);
     zot.until_event("ext_notify");
     assert_eq!(zot.end().code, Some(0));
-    let log = std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("a log");
+    let log =
+        std::fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     assert!(log.contains("was shut down"), "{log}");
 }

@@ -1,4 +1,4 @@
-//! The terminal is as before, however it ends.
+//! The terminal is restored, however zot ends.
 
 use std::fs;
 
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::support::{World, wait_until};
 
-/// The processes that this one has started.
+/// The child processes of a process.
 pub(crate) fn children_of(pid: i32) -> Vec<i32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("process has exited");
     tasks
         .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
         .flat_map(|children| {
@@ -20,11 +20,11 @@ pub(crate) fn children_of(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-fn is_there(pid: i32) -> bool {
+fn is_running(pid: i32) -> bool {
     fs::metadata(format!("/proc/{pid}")).is_ok()
 }
 
-/// `zot` in the middle of something, and its extension.
+/// Starts `zot` with a running tool call, and returns its child processes.
 fn busy(world: &World) -> (Screen, Vec<i32>) {
     puppet::install(world);
     let mut screen = Screen::demo(world, &[]);
@@ -37,7 +37,7 @@ fn busy(world: &World) -> (Screen, Vec<i32>) {
 }
 
 #[test]
-fn after_a_signal_and_nothing_is_left_behind() {
+fn a_signal_restores_the_terminal_and_ends_extensions() {
     for (signal, code) in [
         (libc::SIGTERM, 143),
         (libc::SIGHUP, 129),
@@ -49,13 +49,13 @@ fn after_a_signal_and_nothing_is_left_behind() {
         assert_eq!(screen.ended(), code);
         screen.assert_restored();
         for child in children {
-            wait_until("the extension has ended", || !is_there(child));
+            wait_until("the extension has ended", || !is_running(child));
         }
     }
 }
 
 #[test]
-fn after_leaving_twice_over() {
+fn ctrl_c_twice_restores_the_terminal() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -64,13 +64,13 @@ fn after_leaving_twice_over() {
     screen.keys(CTRL_C);
     assert_eq!(screen.ended(), 0);
     screen.assert_restored();
-    // What was said stays, and the editor is gone.
+    // The conversation stays visible, and the editor is gone.
     assert!(screen.text().contains("zot 0."), "{}", screen.text());
     assert!(!screen.text().contains("› ask"), "{}", screen.text());
 }
 
 #[test]
-fn after_a_while_in_the_shell() {
+fn suspending_restores_the_terminal_and_fg_resumes() {
     let world = World::new();
     let mut screen = Screen::under_a_shell(&world, &["--provider", "demo"]);
     screen.wait_idle();
@@ -95,7 +95,7 @@ fn after_a_while_in_the_shell() {
 }
 
 #[test]
-fn after_a_panic() {
+fn a_panic_restores_the_terminal() {
     let world = World::new();
     let variables = [("ZOT_TEST_PANIC", "1")];
     let mut screen = Screen::with(&world, (80, 24), &["--provider", "demo"], &variables);
@@ -107,11 +107,11 @@ fn after_a_panic() {
 }
 
 #[test]
-fn after_an_extension_was_killed() {
+fn a_killed_extension_does_not_disturb_the_terminal() {
     let world = World::new();
     let (mut screen, children) = busy(&world);
     for child in children {
-        // SAFETY: no memory is involved; the process is one that this `zot` has started.
+        // SAFETY: accesses no memory; the process was started by this `zot`.
         unsafe { libc::kill(child, libc::SIGKILL) };
     }
     screen.wait_for("✗ wait failed");
@@ -121,11 +121,11 @@ fn after_an_extension_was_killed() {
 }
 
 #[test]
-fn after_an_agent_that_cannot_start() {
+fn a_failed_start_restores_the_terminal() {
     let world = World::new();
     let session = world.path("no/such/dir");
-    fs::write(world.path("no"), "a file").expect("written");
-    let session = session.to_str().expect("a text");
+    fs::write(world.path("no"), "a file").expect("failed to write");
+    let session = session.to_str().expect("not valid UTF-8");
     let mut screen = Screen::demo(&world, &["--session", session]);
     let code = screen.ended();
     screen.assert_restored();
@@ -137,7 +137,7 @@ fn after_an_agent_that_cannot_start() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_it() {
+fn closing_the_terminal_ends_zot_and_its_extensions() {
     let world = World::new();
     puppet::install(&world);
     let screen = Screen::demo(&world, &[]);
@@ -145,6 +145,6 @@ fn a_terminal_that_goes_away_ends_it() {
     let children = children_of(screen.pid());
     screen.hang_up();
     for extension in children {
-        wait_until("the extension has ended", || !is_there(extension));
+        wait_until("the extension has ended", || !is_running(extension));
     }
 }

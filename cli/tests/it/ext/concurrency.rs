@@ -1,24 +1,26 @@
-//! Two at once.
+//! Several zot processes that change extensions at the same time.
 
 use std::{fs, process::Stdio};
 
 use crate::support::{
-    Ran, World,
-    http::{Manner, Server},
+    RunOutput, World,
+    http::{Behaviour, Server},
     package, snapshot, wait_until,
 };
 
 #[test]
-fn a_second_one_waits_and_says_for_whom() {
+fn a_second_install_waits_and_reports_the_first_ones_pid() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
-    let server = Server::start(Manner::Silent);
+    let server = Server::start(Behaviour::Silent);
     let mut first = world
         .zot_command(&["ext", "install", &server.url("x")])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("the first one asks", || !server.requests().is_empty());
+    wait_until("the first zot sends a request", || {
+        !server.requests().is_empty()
+    });
     let mut second = world
         .zot_command(&["ext", "install", "guard"])
         .stdout(Stdio::piped())
@@ -40,12 +42,12 @@ fn a_second_one_waits_and_says_for_whom() {
         )
     );
     assert!(second.try_wait().unwrap().is_none());
-    // To list is to look, and nobody waits for that.
+    // `list` takes no lock, so it does not wait.
     world.ext(&["list"]);
-    // What it held goes with it, however it ends.
+    // The lock is released when its holder dies.
     first.kill().unwrap();
     first.wait().unwrap();
-    let ran = Ran::of(second.wait_with_output().unwrap());
+    let ran = RunOutput::of(second.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(world.listed("guard")["changed"], false);
     let left: Vec<_> = fs::read_dir(world.path("zot/extensions"))
@@ -55,9 +57,9 @@ fn a_second_one_waits_and_says_for_whom() {
     assert_eq!(left, ["guard"]);
 }
 
-/// Those that come to nothing unmake the directories that others are about to use.
+/// Failing installs clean up directories that other installs are about to use.
 #[test]
-fn failures_beside_each_other_are_their_own() {
+fn failing_installs_do_not_affect_a_concurrent_one() {
     let world = World::new();
     fs::create_dir(world.work().join("nothing")).unwrap();
     package::write(&world.work().join("guard"), "guard", "1");
@@ -71,7 +73,7 @@ fn failures_beside_each_other_are_their_own() {
             })
             .collect();
         for (index, child) in children.into_iter().enumerate() {
-            let ran = Ran::of(child.wait_with_output().unwrap());
+            let ran = RunOutput::of(child.wait_with_output().unwrap());
             let expected = i32::from(index != 5);
             assert_eq!(ran.code, Some(expected), "{ran:?}");
             assert_eq!(
@@ -86,7 +88,7 @@ fn failures_beside_each_other_are_their_own() {
 }
 
 #[test]
-fn many_at_once_leave_one_of_them_whole() {
+fn concurrent_installs_leave_one_complete_version() {
     let world = World::new();
     let mut wholes = Vec::new();
     for index in 0..8 {
@@ -107,7 +109,7 @@ fn many_at_once_leave_one_of_them_whole() {
             })
             .collect();
         for child in children {
-            let ran = Ran::of(child.wait_with_output().unwrap());
+            let ran = RunOutput::of(child.wait_with_output().unwrap());
             assert_eq!(ran.code, Some(0), "round {round}: {ran:?}");
         }
         let there = snapshot::of(&world.installed("guard"));

@@ -1,4 +1,4 @@
-//! `git daemon` on a free port of loopback.
+//! A `git daemon` on a free loopback port.
 
 use std::{
     net::{TcpListener, TcpStream},
@@ -8,28 +8,29 @@ use std::{
 
 use super::{World, wait_until};
 
-pub(crate) struct Daemon {
+pub(crate) struct GitDaemon {
     child: Child,
     port: u16,
 }
 
-impl Daemon {
+impl GitDaemon {
     /// Serves every repository below `root`.
     pub(crate) fn start(world: &World, root: &Path) -> Self {
         let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            listener.local_addr().expect("an address").port()
+            let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
+            listener.local_addr().expect("no local address").port()
         };
-        // The program itself and not `git`, which would start it and not be it.
+        // Not `git daemon`, which would run the daemon as a child that `kill` does not reach.
         let place = world.command("git").arg("--exec-path").output();
-        let place = String::from_utf8(place.expect("git starts").stdout).expect("a text");
+        let place =
+            String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");
         let child = world
             .command(Path::new(place.trim()).join("git-daemon"))
             .args(["--listen=127.0.0.1", "--export-all", "--reuseaddr"])
             .arg(format!("--port={port}"))
             .arg(format!("--base-path={}", root.display()))
             .spawn()
-            .expect("git daemon starts");
+            .expect("failed to start git daemon");
         wait_until("git daemon listens", || {
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
@@ -41,7 +42,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for GitDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! What is there first, and what is typed.
+//! The first screen, the editor and its completion.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::support::{World, text};
 
 #[test]
-fn the_editor_is_there_beside_an_extension_that_never_says_hello() {
+fn the_editor_works_while_an_extension_hangs_at_start() {
     let world = World::new();
     puppet::write(
         &world.installed("mute"),
@@ -30,7 +30,7 @@ fn the_editor_is_there_beside_an_extension_that_never_says_hello() {
 }
 
 #[test]
-fn without_a_key_the_demo_answers_and_says_so() {
+fn without_a_key_the_demo_model_answers_and_says_so() {
     let world = World::new();
     let mut screen = Screen::start(&world, (80, 24), &[]);
     screen.wait_for("no API key found; using the demo model");
@@ -43,7 +43,7 @@ fn without_a_key_the_demo_answers_and_says_so() {
 }
 
 #[test]
-fn the_prompt_of_the_command_line_is_in_the_editor() {
+fn a_prompt_from_the_command_line_is_put_into_the_editor() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &["what", "is", "this"]);
     screen.wait_for("› what is this");
@@ -54,7 +54,7 @@ fn the_prompt_of_the_command_line_is_in_the_editor() {
 }
 
 #[test]
-fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
+fn a_slash_lists_built_in_commands_and_those_of_each_extension() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
@@ -76,7 +76,7 @@ fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
     screen.wait_for("› /show x");
     screen.keys(ENTER);
     screen.wait_for("shown by a command");
-    // Esc puts the list away, and keeps what was typed.
+    // Esc closes the list and keeps the text.
     screen.keys("/he");
     screen.wait_for("show keys and commands");
     screen.keys(ESC);
@@ -85,7 +85,7 @@ fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
     });
     screen.keys(CTRL_C);
     screen.wait_without("› /he");
-    // The arrows choose, and Enter runs.
+    // The arrow keys select, and Enter runs.
     screen.keys("/e");
     screen.wait_for("/exit");
     screen.keys(DOWN);
@@ -96,7 +96,7 @@ fn a_slash_opens_the_commands_and_those_of_extensions_under_their_names() {
 }
 
 #[test]
-fn help_lists_the_commands_of_extensions_too() {
+fn help_includes_the_commands_of_extensions() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (100, 60), &["--provider", "demo"]);
@@ -110,11 +110,11 @@ fn help_lists_the_commands_of_extensions_too() {
 }
 
 #[test]
-fn a_file_is_picked() {
+fn at_completes_file_names() {
     let world = World::new();
-    fs::create_dir(world.work().join("src")).expect("made");
-    fs::write(world.work().join("src/parser.rs"), "").expect("written");
-    fs::write(world.work().join("README.md"), "").expect("written");
+    fs::create_dir(world.work().join("src")).expect("failed to create directory");
+    fs::write(world.work().join("src/parser.rs"), "").expect("failed to write");
+    fs::write(world.work().join("README.md"), "").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys("look at @pars");
@@ -127,7 +127,7 @@ fn a_file_is_picked() {
 }
 
 #[test]
-fn many_pasted_lines_are_one_chip_and_all_of_them_are_sent() {
+fn a_long_paste_is_collapsed_in_the_editor_and_sent_completely() {
     let world = World::new();
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
@@ -144,7 +144,7 @@ fn many_pasted_lines_are_one_chip_and_all_of_them_are_sent() {
 }
 
 #[test]
-fn without_a_terminal_there_is_no_interactive_mode() {
+fn interactive_mode_needs_a_terminal() {
     let world = World::new();
     let ran = world.zot(&["--provider", "demo"]);
     assert_eq!(ran.code, Some(2));
@@ -153,27 +153,29 @@ fn without_a_terminal_there_is_no_interactive_mode() {
 }
 
 #[test]
-fn a_home_that_cannot_be_used_is_survived() {
+fn an_unusable_home_is_reported_and_zot_works() {
     let world = World::new();
     let home = world.path("a-file");
-    fs::write(&home, "not a directory").expect("written");
+    fs::write(&home, "not a directory").expect("failed to write");
     let args = ["--provider", "demo"];
     let variables = [("ZOT_HOME", text(&home))];
     let mut screen = Screen::with(&world, (80, 24), &args, &variables);
     screen.wait_idle();
     screen.send("hello");
     screen.wait_for("I am the demo model");
-    // Nothing is kept, and the user knows.
-    screen.wait_until("it is said", |text| text.contains("a-file"));
+    // The session is not stored, and zot reports that.
+    screen.wait_until("zot reports the unusable home", |text| {
+        text.contains("a-file")
+    });
     screen.wait_idle();
     screen.leave();
 }
 
 #[test]
-fn a_damaged_configuration_is_said() {
+fn an_invalid_configuration_is_reported() {
     let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("made");
-    fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("written");
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    fs::write(world.path("zot/config.json"), "{\"theme\": \"da").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("using the defaults");
     screen.wait_idle();

@@ -1,4 +1,4 @@
-//! `enable` and `disable`.
+//! `zot ext enable` and `zot ext disable`.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::{
 };
 
 #[test]
-fn disabling_changes_one_value_and_is_no_change_of_the_copy() {
+fn disable_edits_one_value_and_does_not_mark_the_copy_as_changed() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);
@@ -34,7 +34,7 @@ fn disabling_changes_one_value_and_is_no_change_of_the_copy() {
 }
 
 #[test]
-fn what_the_user_said_survives_an_update() {
+fn the_users_choice_survives_an_update() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     let release = |version: &str, enabled: Option<bool>| {
@@ -58,7 +58,7 @@ fn what_the_user_said_survives_an_update() {
     release("3", Some(false));
     world.ext(&["update"]);
     assert_eq!(state(), "enabled");
-    // Installed again, it is still what the user said.
+    // Reinstalling keeps the user's choice too.
     release("4", Some(false));
     world.ext(&["install", &repository.file_url()]);
     assert_eq!(state(), "enabled");
@@ -66,7 +66,7 @@ fn what_the_user_said_survives_an_update() {
 }
 
 #[test]
-fn what_the_package_says_holds_until_then() {
+fn the_package_default_applies_until_the_user_chooses() {
     let world = World::new();
     let manifest = json!({"name": "guard", "exec": "./run.sh", "enabled": false});
     package::write_with(&world.work().join("guard"), &manifest);
@@ -78,7 +78,7 @@ fn what_the_package_says_holds_until_then() {
 }
 
 #[test]
-fn a_changed_copy_stays_changed() {
+fn disable_keeps_a_changed_copy_marked_as_changed() {
     let world = World::new();
     package::write(&world.work().join("guard"), "guard", "1");
     world.ext(&["install", "guard"]);
@@ -88,7 +88,7 @@ fn a_changed_copy_stays_changed() {
 }
 
 #[test]
-fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
+fn an_ambiguous_name_is_refused_with_the_candidate_paths() {
     let world = World::new();
     package::write(&world.path("guard"), "guard", "1");
     world.ext(&["install", "../guard"]);
@@ -105,7 +105,7 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
     }
     world.ext(&["disable", "guard", "--global"]);
     world.ext(&["disable", ".zot/extensions/guard"]);
-    // A directory's name and another one's manifest.
+    // One matches by directory name, the other by the name in its manifest.
     package::write(&world.installed("other"), "guard", "1");
     let error = world.refused(&["remove", "guard", "--global"]);
     assert!(error.contains("extensions/other (global)"), "{error}");
@@ -114,7 +114,7 @@ fn an_ambiguous_name_changes_nothing_and_the_paths_are_told() {
 }
 
 #[test]
-fn a_broken_one_can_be_removed_but_not_switched() {
+fn a_broken_extension_can_be_removed_but_not_disabled() {
     let world = World::new();
     let dir = world.installed("broken");
     fs::create_dir_all(&dir).unwrap();

@@ -1,4 +1,4 @@
-//! Every command and every event, once.
+//! Every command and every event at least once.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{driver::Rpc, extensions, script, text, types};
 use crate::support::World;
 
 #[test]
-fn every_command_is_answered_and_every_event_is_told() {
+fn every_command_is_answered_and_every_event_is_sent() {
     let world = World::new();
     extensions::install(&world, "kit");
     let mut flags = script(
@@ -29,28 +29,28 @@ fn every_command_is_answered_and_every_event_is_told() {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut zot = Rpc::start(&world, &flags);
 
-    introduces_itself(&mut zot);
-    runs_a_turn(&world, &mut zot);
-    compacts_and_fails(&mut zot);
-    changes(&mut zot);
-    has_extensions(&mut zot);
+    check_hello_and_ping(&mut zot);
+    check_a_turn(&world, &mut zot);
+    check_compaction_and_failures(&mut zot);
+    check_state_changes(&mut zot);
+    check_extensions(&mut zot);
 
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let answered: BTreeSet<&str> = ended
-        .said
+        .received
         .iter()
         .filter_map(|line| line["command"].as_str())
         .collect();
     assert_eq!(answered, Command::NAMES.iter().copied().collect());
-    let told: BTreeSet<&str> = types(&ended.said)
+    let told: BTreeSet<&str> = types(&ended.received)
         .into_iter()
         .filter(|name| *name != "response")
         .collect();
     assert_eq!(told, Event::NAMES.iter().copied().collect());
 }
 
-fn introduces_itself(zot: &mut Rpc) {
+fn check_hello_and_ping(zot: &mut Rpc) {
     let hello = zot.data(&json!({"id": "0", "type": "hello"}));
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -64,7 +64,7 @@ fn introduces_itself(zot: &mut Rpc) {
     );
 }
 
-fn runs_a_turn(world: &World, zot: &mut Rpc) {
+fn check_a_turn(world: &World, zot: &mut Rpc) {
     let started =
         zot.data(&json!({"id": "1", "type": "prompt", "message": "fix it", "images": []}));
     assert_eq!(started, json!({"started": true}));
@@ -106,7 +106,7 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
         lines
             .iter()
             .rfind(|line| line["type"] == name)
-            .expect("told")
+            .expect("no such event")
     };
     assert_eq!(
         of("turn_end"),
@@ -120,7 +120,7 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
     assert_eq!(of("tool_call")["args"], json!({}));
 
     let state = zot.data(&json!({"id": "4", "type": "get_state"}));
-    let cwd = world.work().canonicalize().expect("there");
+    let cwd = world.work().canonicalize().expect("failed to canonicalize");
     assert_eq!(
         (&state["message_count"], &state["busy"]),
         (&json!(4), &json!(false))
@@ -132,20 +132,23 @@ fn runs_a_turn(world: &World, zot: &mut Rpc) {
     assert_eq!(state["cwd"].as_str(), cwd.to_str());
     assert_eq!(state["usage"], of("usage")["cumulative"]);
     let messages = zot.data(&json!({"id": "5", "type": "get_messages"}));
-    let messages = messages["messages"].as_array().expect("a list");
+    let messages = messages["messages"].as_array().expect("should be an array");
     let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
     assert_eq!(messages[2]["content"][0]["call_id"], "t1");
 }
 
-fn compacts_and_fails(zot: &mut Rpc) {
+fn check_compaction_and_failures(zot: &mut Rpc) {
     let compact = zot.data(&json!({"id": "3", "type": "compact"}));
     assert_eq!(compact, json!({"started": true}));
     assert_eq!(
         types(&zot.until_event("compact_done")),
         ["done", "compact_done"]
     );
-    assert_eq!(zot.said.last().expect("told")["summary"], "A summary.");
+    assert_eq!(
+        zot.received.last().expect("no such event")["summary"],
+        "A summary."
+    );
     zot.data(&json!({"id": "3b", "type": "compact"}));
     let failed = zot.until_event("done");
     assert_eq!(types(&failed), ["error", "done"]);
@@ -155,15 +158,18 @@ fn compacts_and_fails(zot: &mut Rpc) {
     let end = failed
         .iter()
         .find(|line| line["type"] == "turn_end")
-        .expect("told");
+        .expect("no such event");
     assert_eq!(end["stop"], "error");
     assert!(
-        end["error"].as_str().expect("why").contains("out of order"),
+        end["error"]
+            .as_str()
+            .expect("missing `error`")
+            .contains("out of order"),
         "{end}"
     );
 }
 
-fn changes(zot: &mut Rpc) {
+fn check_state_changes(zot: &mut Rpc) {
     let abort = zot.ask(&json!({"id": "2", "type": "abort"}));
     assert_eq!(
         abort,
@@ -190,9 +196,9 @@ fn changes(zot: &mut Rpc) {
     assert_eq!(set, json!({"reasoning": "high"}));
 }
 
-fn has_extensions(zot: &mut Rpc) {
+fn check_extensions(zot: &mut Rpc) {
     let commands = zot.data(&json!({"id": "11", "type": "get_commands"}));
-    let commands = commands["commands"].as_array().expect("a list");
+    let commands = commands["commands"].as_array().expect("should be an array");
     let of_kit =
         json!({"name": "show", "description": "", "source": "extension", "extension": "kit"});
     assert!(commands.contains(&of_kit), "{commands:?}");
@@ -209,7 +215,7 @@ fn has_extensions(zot: &mut Rpc) {
     assert!(
         kit["tools"]
             .as_array()
-            .expect("a list")
+            .expect("should be an array")
             .contains(&json!("steps"))
     );
 

@@ -1,11 +1,11 @@
-"""An extension that tries to make the host keep as much as it can; its first argument says how."""
+"""An extension that tries to fill the host's memory. Its first argument selects the attack."""
 import json, sys, time
 
 wire, sys.stdout = sys.stdout.buffer, sys.stderr
 HOW = sys.argv[1]
 NAME = sys.argv[2]
 FRAME = 4 * 1024 * 1024
-# The value of `FRAME_VALUES`, minus what stands around it.
+# `FRAME_VALUES`, minus the values of the enclosing frame.
 VALUES = int(sys.argv[3]) - 50
 ROUNDS = 2
 
@@ -20,16 +20,12 @@ def say(**frame):
 
 
 def fill(start, unit, end, room=FRAME):
-    """As many units as fit, as the items of a list."""
+    """Returns a list with as many items as fit into a frame."""
     count = (room - len(start) - len(end)) // (len(unit) + 1)
     return start + b",".join([unit] * count) + end
 
 
-def around(kind, rest=b""):
-    return b'{"type":"' + kind + b'"' + rest
-
-
-# What a parser makes most of: lists of nothing, numbers, and objects with one field in each other.
+# Values that take the most memory per byte once parsed.
 TINY = [b"[]", b"1", b'{"a":1}', b"[" * 90 + b"]" * 90]
 
 
@@ -39,7 +35,10 @@ def many(start, end=b"}"):
 
 
 def costly():
-    """As many values as a frame may have, in the form that takes the most memory: an object counts as 8, a key as 1."""
+    """Returns as many values as a frame may have, in the form that takes the most memory.
+
+    An object counts as 8 values, a key as 1.
+    """
     deep = b'{"a":' * 90 + b"{}" + b"}" * 90
     return b"[" + b",".join([deep] * (VALUES // (91 * 8 + 90))) + b"]"
 
@@ -71,7 +70,7 @@ def costly_call(id):
 
 
 def hold(id):
-    """Answers when all sixteen are there."""
+    """Answers the calls once all sixteen have arrived."""
     HELD.append(id)
     if len(HELD) == 16:
         for id in HELD:
@@ -118,7 +117,7 @@ def attack():
 
 
 def calls():
-    """Sixteen at once, again and again."""
+    """Sends sixteen calls at once, several times."""
     for round in range(ROUNDS):
         for n in range(16):
             say(type="call_tool", id="%d-%d" % (round, n), name="read", args={"path": "image.png"})
@@ -141,7 +140,7 @@ for line in sys.stdin:
     elif kind == "event_intercept":
         head = b'{"type":"event_intercept_response","id":"' + frame["id"].encode() + b'","modified_args":{"path":"x","x":'
         if "n" not in frame["tool_args"]:
-            # A call of one of the others.
+            # Not one of the test's calls.
             say(type="event_intercept_response", id=frame["id"])
         elif HOW == "costly_args":
             write(head + costly() + b"}}")
@@ -150,7 +149,7 @@ for line in sys.stdin:
     elif kind == "tool_call" and HOW == "costly_calls":
         hold(frame["id"])
     elif kind == "tool_result" and HOW == "costly_calls" and len(HELD) < 16:
-        # Its own tool is not known yet.
+        # The host has not registered our tool yet, so retry.
         time.sleep(0.01)
         costly_call(frame["id"] + "x")
     elif kind == "tool_call":

@@ -1,4 +1,4 @@
-//! The arrows between the crates are those that the page on the architecture draws.
+//! The dependencies between the crates match the table in `docs/architecture.md`.
 
 use std::{collections::BTreeMap, process::Command};
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{Page, root};
 
-/// Crates and what each may use, from the page's table.
-fn drawn() -> BTreeMap<String, Vec<String>> {
+/// The crates and their allowed dependencies, from the page's table.
+fn documented() -> BTreeMap<String, Vec<String>> {
     let page = Page::read("docs/architecture.md").text;
     let (_, table) = page
         .split_once("\n| crate | may use |\n")
-        .expect("the table");
+        .expect("no table");
     let rows = table
         .lines()
         .skip(1)
@@ -30,21 +30,23 @@ fn drawn() -> BTreeMap<String, Vec<String>> {
     named.collect()
 }
 
-/// Crates and which of our own each uses, beside its tests.
-fn is() -> BTreeMap<String, Vec<String>> {
+/// The crates and their actual workspace dependencies, without those for tests.
+fn actual() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
         .current_dir(root())
         .output()
-        .expect("cargo starts");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("a list");
+        .expect("failed to start cargo");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("invalid JSON");
+    let packages = metadata["packages"].as_array().expect("should be an array");
     let used = packages.iter().map(|package| {
-        let dependencies = package["dependencies"].as_array().expect("a list");
-        let of_ours = dependencies
+        let dependencies = package["dependencies"]
+            .as_array()
+            .expect("should be an array");
+        let workspace_members = dependencies
             .iter()
             .filter(|it| it["kind"].is_null() && it["path"].is_string());
-        let mut names: Vec<String> = of_ours.map(|it| text(&it["name"])).collect();
+        let mut names: Vec<String> = workspace_members.map(|it| text(&it["name"])).collect();
         names.sort();
         (text(&package["name"]), names)
     });
@@ -52,21 +54,21 @@ fn is() -> BTreeMap<String, Vec<String>> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.as_str().expect("should be a string").to_owned()
 }
 
 #[test]
-fn who_uses_whom_is_as_drawn() {
-    let (examples, crates): (Vec<_>, Vec<_>) = is()
+fn crate_dependencies_match_the_architecture_page() {
+    let (examples, crates): (Vec<_>, Vec<_>) = actual()
         .into_iter()
         .partition(|(name, _)| name.starts_with("zot-example-"));
     let crates: BTreeMap<_, _> = crates.into_iter().collect();
-    assert_eq!(crates, drawn(), "the crates, and docs/architecture.md");
+    assert_eq!(crates, documented(), "crates vs. docs/architecture.md");
     for (name, uses) in examples {
         let may_use: &[&str] = match name.as_str() {
             "zot-example-embed" => &["zot-host", "zot-protocol"],
             "zot-example-rpc" => &["zot-protocol"],
-            // An extension needs nothing but the SDK.
+            // An extension needs only the SDK.
             _ => &["zot-sdk"],
         };
         assert_eq!(uses, may_use, "{name}");
