@@ -1,4 +1,6 @@
-//! A check: its rule, its texts, and the code that tries it. One file per group of the catalogue.
+//! A check: its rule, its texts, and the code that judges it. One file per group of the catalogue.
+//!
+//! The survey and the sessions only collect observations; the checks look at them.
 
 mod command;
 mod context;
@@ -14,13 +16,20 @@ mod tool;
 
 use std::{fmt, pin::Pin};
 
+use zot_protocol::{
+    FromExtension, FromHost, schema,
+    validate::{Refusal, RefusalKind},
+};
+
 use crate::{
-    session::Session,
+    session::{Heard, History, Session, Violation},
     surface::Surface,
+    survey::Survey,
     verdict::{Finding, Level},
 };
 
 pub(crate) use context::{Cx, Known, Plan, Request, until_ready};
+pub(crate) use handshake::HELLO;
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -76,13 +85,21 @@ pub struct Check {
 
 /// How a check comes to its verdict.
 pub(crate) enum Run {
-    /// From the manifest and the first start, which come before everything else.
-    Surveyed,
-    /// From the frames of all sessions. Where it cannot apply, why.
-    Watched(fn(&Surface, &Seen) -> Option<&'static str>),
-    /// By trying.
+    /// Judged by what the first start showed; `None` if it ended too early to tell.
+    Surveyed(fn(&Survey) -> Option<Checked>),
+    /// Judged by each frame of every session. `not_applicable` says why there is nothing to judge.
+    Watched {
+        frame: JudgeFrame,
+        not_applicable: fn(&Surface, &Seen) -> Option<&'static str>,
+    },
+    /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
+    /// Judged by sending requests, and by each frame of every session.
+    TriedAndWatched(for<'a> fn(&'a Cx) -> Trying<'a>, JudgeFrame),
 }
+
+/// Says how a frame breaks the rule, given what passed before it in its session.
+pub(crate) type JudgeFrame = fn(&Heard, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
@@ -166,6 +183,50 @@ impl Stop {
     }
 }
 
+/// Every rule that a line from the extension breaks, given what passed before it in its session.
+pub(crate) fn violations(heard: &Heard, before: &History) -> Vec<Violation> {
+    if heard.is_blank() {
+        return Vec::new();
+    }
+    let violation = |check: &'static Check| match check.run {
+        Run::Watched { frame, .. } | Run::TriedAndWatched(_, frame) => Some(Violation {
+            check: check.id,
+            finding: frame(heard, before)?,
+        }),
+        Run::Surveyed(_) | Run::Tried(_) => None,
+    };
+    catalogue().filter_map(violation).collect()
+}
+
+/// Why the schema refuses a line. Lines before `hello` belong to the survey.
+fn refusal<'a>(heard: &'a Heard, before: &History) -> Option<&'a Refusal> {
+    let is_judged = heard.is_text() && (before.hellos() > 0 || heard.is("hello"));
+    heard.frame.as_ref().err().filter(|_| is_judged)
+}
+
+/// Why the schema refuses a frame of one of these types.
+fn invalid<'a>(heard: &'a Heard, before: &History, types: &[&str]) -> Option<&'a Refusal> {
+    let of_type = |it: &&Refusal| types.contains(&it.frame_type.as_deref().unwrap_or_default());
+    refusal(heard, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
+}
+
+/// Shows where a frame does not validate, and a valid one.
+fn does_not_validate(heard: &Heard, refusal: &Refusal) -> Finding {
+    let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
+    let finding = Finding::new(refusal.to_string()).frame(heard.shown(), pointer);
+    match refusal.frame_type.as_deref().and_then(example_of) {
+        Some(example) => finding.hint(format!("a valid one: {example}")),
+        None => finding,
+    }
+}
+
+/// The first example in the published schema of a frame.
+fn example_of(kind: &str) -> Option<String> {
+    let document =
+        schema::of_frame::<FromExtension>(kind).or_else(|| schema::of_frame::<FromHost>(kind))?;
+    Some(document.schema.get("examples")?.get(0)?.to_string())
+}
+
 /// A pass, unless something was found.
 pub(crate) fn broken(faults: Vec<Fault>) -> Checked {
     if faults.is_empty() {
@@ -199,4 +260,9 @@ pub fn find(id: &str) -> Option<&'static Check> {
 }
 
 /// Names what is registered and needed to reach anything else of the kind: when it fails, the rest is blocked.
-pub(crate) const REACHES: &[&str] = &["INT-01", "TOL-01", "CMD-01", "LIF-01"];
+pub(crate) const REACHES: &[&str] = &[
+    intercept::ANSWERS,
+    tool::ANSWERS,
+    command::ANSWERS,
+    lifecycle::EXITS,
+];

@@ -38,4 +38,5 @@ pub use report::{Counts, Exit, Form, Look, Report};
 pub use retake::retake;
 pub use runner::{NoProgress, Options, Progress, Selection, quoted, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
+pub use survey::Milestone;
 pub use verdict::{Finding, Level, Outcome, Verdict};

@@ -43,13 +43,9 @@ pub async fn once(
     };
     let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
     let sink = Sink::default();
-    let (mut survey, session) = meet(target, &how, limit, &sink).await;
+    let (survey, session) = meet(target, &how, limit, &sink).await;
     let Some(mut session) = session else {
-        let mut findings = survey.findings.drain().flat_map(|(_, findings)| findings);
-        let finding = findings.next();
-        return Err(Box::new(
-            finding.unwrap_or_else(|| Finding::new("it did not start")),
-        ));
+        return Err(survey.into_problem());
     };
     registered(&survey.surface, ask)?;
     let id = session.new_id();

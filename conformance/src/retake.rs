@@ -32,13 +32,9 @@ pub async fn retake(
         directories: None,
     };
     let hello = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
-    let mut met = survey(target, &start, hello, &Sink::default()).await;
-    if let Some(blocker) = met.blocked {
-        let findings = met.findings.remove(blocker).unwrap_or_default();
-        let finding = findings.into_iter().next();
-        return Err(Box::new(
-            finding.unwrap_or_else(|| Finding::new("it did not start")),
-        ));
+    let met = survey(target, &start, hello, &Sink::default()).await;
+    if met.registered().is_none() {
+        return Err(met.into_problem());
     }
     let transcript = &script.transcript;
     let missing = missing(&transcript.head.needs, &met.surface);

@@ -20,20 +20,20 @@ use tokio::{
 use zot_process::Spawner;
 
 use crate::{
-    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
+    check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
     session::{Collected, Onlooker, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::{Finding, Outcome, Verdict},
+    verdict::{Outcome, Verdict},
 };
 
 pub use repeat::quoted;
 pub use selection::Selection;
 
-use results::{Results, Tried, failure, outcome};
+use results::{Results, Tried, failure, judged, outcome};
 
 /// How a run goes.
 #[derive(Clone)]
@@ -138,20 +138,21 @@ pub async fn run(
             let survey = survey(&target, &start, limit, &sink).await;
             (Some(target), survey)
         }
-        Err(why) => (None, Survey::failed(why.check(), Finding::from_error(&why))),
+        Err(why) => (None, Survey::unstartable(&why)),
     };
     report.name = target.as_ref().and_then(|it| it.name().map(str::to_owned));
-    report.unreachable = survey.blocked.map(str::to_owned);
-    let mut results = Results::of(survey.findings);
-    results.take_in("HEL-01", &sink);
+    let blocker = blocker(&survey);
+    report.unreachable = blocker.map(str::to_owned);
+    let mut results = Results::default();
+    results.take_in_survey(&sink);
 
-    if let (Some(target), None) = (target, survey.blocked) {
+    if let (Some(target), None) = (target, blocker) {
         if report.name.is_none() && !survey.surface.name.is_empty() {
             report.name = Some(survey.surface.name.clone());
         }
         let plan = Arc::new(Plan {
             target,
-            surface: survey.surface,
+            survey,
             profile: options.profile,
             seed: options.seed,
             start: start.clone(),
@@ -160,19 +161,19 @@ pub async fn run(
             known: Known::default(),
         });
         report.fault = try_all(&plan, options, &progress, &mut results).await;
-        let verdict = |check| results.verdict(check, &plan);
-        report.outcomes = told_of(&options.selection).map(verdict).collect();
+        let outcome = |check| results.outcome(check, &plan.survey, None);
+        report.outcomes = told_of(&options.selection).map(outcome).collect();
         match transcripts::play_all(&plan, options, &progress).await {
             Ok(played) => report.outcomes.extend(played),
             Err(fault) => report.fault = Some(fault),
         }
     } else {
-        let blocker = survey.blocked.unwrap_or("MAN-01");
-        let verdict = |check| results.blocked(check, blocker);
+        let blocker = blocker.unwrap_or_default();
+        let outcome = |check| results.outcome(check, &survey, Some(blocker));
         // What blocks the rest is told of, selected or not.
         let told = catalogue()
             .filter(|check| check.id == blocker || options.selection.has(check.id, check.level));
-        report.outcomes = told.map(verdict).collect();
+        report.outcomes = told.map(outcome).collect();
         report
             .outcomes
             .extend(transcripts::blocked(options, blocker));
@@ -182,6 +183,19 @@ pub async fn run(
     start.spawner.idle().await;
     report.took = began.elapsed();
     Ok(report)
+}
+
+/// The check that failed at the first start and makes everything else unreachable.
+fn blocker(survey: &Survey) -> Option<&'static str> {
+    let failed = |check: &&Check| match check.run {
+        Run::Surveyed(judge) => matches!(judge(survey), Some(Err(Stop::Broken(_)))),
+        _ => false,
+    };
+    let failed = survey
+        .registered()
+        .is_none()
+        .then(|| catalogue().find(failed));
+    failed.flatten().map(|check| check.id)
 }
 
 fn told_of(selection: &Selection) -> impl Iterator<Item = &'static Check> {
@@ -292,7 +306,7 @@ fn panic_text(error: tokio::task::JoinError) -> String {
 /// What is tried: the selected, and whatever they wait for.
 fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
-    let watched = |check: &Check| matches!(check.run, Run::Watched(_));
+    let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
     if told_of(&options.selection).any(watched) {
         // There is nothing to watch unless something is asked.
         ids.extend(REACHES);
@@ -309,42 +323,32 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
         at += 1;
     }
     catalogue()
-        .filter(|check| matches!(check.run, Run::Tried(_)))
+        .filter(|check| matches!(check.run, Run::Tried(_) | Run::TriedAndWatched(..)))
         .filter(|check| check.profile <= options.profile && ids.contains(&check.id))
         .collect()
 }
 
 async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     let began = Instant::now();
-    let Run::Tried(run) = &check.run else {
+    let (Run::Tried(run) | Run::TriedAndWatched(run, _)) = &check.run else {
         unreachable!("only what is tried is chosen");
     };
-    let (verdict, findings) = match run(cx).await {
-        Ok(recorded) => (Verdict::Pass, recorded),
-        Err(Stop::Broken(faults)) => (failure(check.level), said(check, cx, faults).await),
-        Err(Stop::Weak(faults)) => (Verdict::Warn, said(check, cx, faults).await),
-        Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
-        Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
-        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
-        Err(Stop::BlockedBy(id)) => (Verdict::BlockedBy(id.to_owned()), Vec::new()),
-    };
+    let mut checked = run(cx).await;
+    if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
+        && !faults.is_empty()
+    {
+        // Only the first, which a reader begins with.
+        let first = faults.remove(0);
+        let shrunk = shrink::told(&cx.plan, check.id, first).await;
+        faults.insert(0, shrunk.into());
+    }
+    let (verdict, findings) = judged(check, checked);
     Tried {
         verdict,
         findings,
         took: began.elapsed(),
         collected: Collected::default(),
     }
-}
-
-/// The first is shrunk: it is the one that a reader begins with.
-async fn said(check: &Check, cx: &Cx, faults: Vec<Fault>) -> Vec<Finding> {
-    let mut faults = faults.into_iter();
-    let mut said = Vec::new();
-    if let Some(first) = faults.next() {
-        said.push(shrink::told(&cx.plan, check.id, first).await);
-    }
-    said.extend(faults.map(|fault| fault.finding));
-    said
 }
 
 fn blocked_by(id: String) -> Tried {

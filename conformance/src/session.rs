@@ -1,7 +1,7 @@
 //! One process of the extension, with the harness as its host.
 
 mod heard;
-mod judge;
+mod history;
 mod pipes;
 
 use std::{
@@ -22,15 +22,15 @@ use zot_process::{Exit, Process, SpawnError, Spawner};
 use zot_protocol::{FromHost, validate};
 
 pub use heard::Heard;
-pub use judge::Violation;
+pub use history::History;
+pub(crate) use history::{Panel, REPLIES};
 
-use self::{
-    judge::Judge,
-    pipes::{Arrival, Reader, Stderr},
-};
+use self::pipes::{Arrival, Reader, Stderr};
 use crate::{
+    check,
     exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES},
     target::Target,
+    verdict::Finding,
 };
 
 /// How long a write may make no progress before the extension counts as one that does not read.
@@ -43,6 +43,15 @@ const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
 /// How many moments of an exchange are kept; a flood is counted and not kept.
 const ENTRIES: usize = 20_000;
+
+/// A rule that a frame broke.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// The check whose rule it is.
+    pub check: &'static str,
+    /// What is wrong with the frame.
+    pub finding: Finding,
+}
 
 /// What all sessions of a check leave behind.
 #[derive(Debug, Default)]
@@ -91,7 +100,8 @@ pub struct Session {
     heard: Vec<Heard>,
     /// How many of `heard` have been given to whoever reads them one by one.
     taken: usize,
-    judge: Judge,
+    history: History,
+    violations: Vec<Violation>,
     exchange: Exchange,
     minted: u64,
     scale: f64,
@@ -146,7 +156,8 @@ impl Session {
             sent: Vec::new(),
             heard: Vec::new(),
             taken: 0,
-            judge: Judge::default(),
+            history: History::default(),
+            violations: Vec::new(),
             exchange: Exchange::default(),
             minted: 0,
             scale: how.scale,
@@ -198,7 +209,7 @@ impl Session {
 
     /// Sends a frame that need not be valid.
     pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), Silence> {
-        self.judge.asked(frame);
+        self.history.sent(frame);
         let mut line = frame.to_string();
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
             self.sent.push(frame.clone());
@@ -218,9 +229,9 @@ impl Session {
         self.sent.clear();
     }
 
-    /// Tells the judge of a frame that is about to be sent as bytes.
+    /// Notes a frame that is about to be sent as bytes.
     pub fn announce(&mut self, frame: &Value) {
-        self.judge.asked(frame);
+        self.history.sent(frame);
     }
 
     /// Sends bytes as they are.
@@ -423,7 +434,9 @@ impl Session {
     /// Takes in a line, and gives what must be answered: a `call_tool`.
     fn take_in(&mut self, Arrival { at, line }: Arrival) -> Option<Value> {
         let heard = Heard::new(at, line);
-        self.judge.heard(&heard);
+        let broken = check::violations(&heard, &self.history);
+        self.violations.extend(broken);
+        self.history.heard(&heard);
         let entry = Deed::Line(heard.shown().to_owned(), heard.bytes());
         self.remember_at(at, Party::Extension, entry);
         let call = heard.is("call_tool").then(|| heard.value().clone());
@@ -477,7 +490,7 @@ impl Drop for Session {
         self.exchange.stderr = self.stderr.text();
         let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         collected.exchanges.push(std::mem::take(&mut self.exchange));
-        collected.violations.append(&mut self.judge.take());
+        collected.violations.append(&mut self.violations);
         for heard in &self.heard {
             for what in heard.contents() {
                 *collected.seen.entry(what).or_default() += 1;

@@ -15,6 +15,7 @@ use zot_protocol::{
     validate::{self, Refusal},
 };
 
+use crate::survey::Milestone;
 pub use exec::ExecError;
 pub(crate) use rights::can_hold;
 
@@ -36,7 +37,7 @@ pub struct Target {
     args: Vec<String>,
 }
 
-/// Why there is nothing to start. Each is the failure of one check, [`Unstartable::check`].
+/// Why an extension cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Unstartable {
     /// There is no such directory, or no manifest in it.
@@ -62,13 +63,13 @@ pub enum Unstartable {
 }
 
 impl Unstartable {
-    /// The check that this is the failure of.
-    pub fn check(&self) -> &'static str {
+    /// The milestone of a start that this keeps the extension from.
+    pub fn milestone(&self) -> Milestone {
         match self {
-            Self::Unread { .. } | Self::NoManifest(_) => "MAN-01",
-            Self::NoProgram(_) => "MAN-02",
-            Self::WrongField(_) => "MAN-03",
-            Self::UnsafeName(_) => "MAN-04",
+            Self::Unread { .. } | Self::NoManifest(_) => Milestone::Manifest,
+            Self::WrongField(_) => Milestone::ManifestFields,
+            Self::UnsafeName(_) => Milestone::ManifestName,
+            Self::NoProgram(_) => Milestone::Program,
         }
     }
 }
@@ -234,19 +235,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_is_of_its_check() {
-        let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.check());
+    fn each_mistake_keeps_a_start_from_its_milestone() {
+        let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.milestone());
         assert!(check(r#"{"name":"x","exec":"y"}"#).is_ok());
-        for (text, id) in [
-            ("{", "MAN-01"),
-            ("[]", "MAN-01"),
-            (r#"{"exec":"y"}"#, "MAN-01"),
-            (r#"{"name":"x","exec":7}"#, "MAN-01"),
-            (r#"{"name":"x","exec":"y","args":"z"}"#, "MAN-03"),
-            (r#"{"name":"../x","exec":"y","enabled":"no"}"#, "MAN-03"),
-            (r#"{"name":"../x","exec":"y"}"#, "MAN-04"),
+        for (text, milestone) in [
+            ("{", Milestone::Manifest),
+            ("[]", Milestone::Manifest),
+            (r#"{"exec":"y"}"#, Milestone::Manifest),
+            (r#"{"name":"x","exec":7}"#, Milestone::Manifest),
+            (
+                r#"{"name":"x","exec":"y","args":"z"}"#,
+                Milestone::ManifestFields,
+            ),
+            (
+                r#"{"name":"../x","exec":"y","enabled":"no"}"#,
+                Milestone::ManifestFields,
+            ),
+            (r#"{"name":"../x","exec":"y"}"#, Milestone::ManifestName),
         ] {
-            assert_eq!(check(text).unwrap_err(), id, "{text}");
+            assert_eq!(check(text).unwrap_err(), milestone, "{text}");
         }
     }
 }

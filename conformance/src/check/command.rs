@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken};
+use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
-    session::{Session, Silence},
+    session::{Heard, History, Session, Silence},
     surface::text,
     verdict::{Finding, Level},
 };
 
+/// The check that commands answer.
+pub(super) const ANSWERS: &str = "CMD-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "CMD-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
         title: "one response per invocation, with its id",
@@ -32,7 +35,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"command_response","id":"…","action":"display","display":"the text"}"#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_commands(surface)),
+        run: Run::Watched {
+            frame: valid_response,
+            not_applicable: |surface, _| no_commands(surface),
+        },
     },
     Check {
         id: "CMD-03",
@@ -91,6 +97,12 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
         .then_some("it registers no command")
 }
 
+fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
+    let refusal = invalid(heard, before, &["command_response"])?;
+    let is_panel = refusal.pointer.starts_with("/open_panel");
+    (!is_panel).then(|| does_not_validate(heard, refusal))
+}
+
 fn commands(cx: &Cx) -> Result<&[String], Stop> {
     match no_commands(cx.surface()) {
         Some(why) => Err(Stop::not_applicable(why)),
@@ -106,7 +118,7 @@ async fn one_response(cx: &Cx) -> Checked {
         match cx.ask(&mut session, &request).await {
             Ok(heard) => {
                 // One that comes as a frame of its own counts too.
-                let opens = |it: &crate::session::Heard| it.is("open_panel");
+                let opens = |it: &Heard| it.is("open_panel");
                 if text(heard.value(), "action") == "open_panel"
                     || session.heard().iter().any(opens)
                 {

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use zot_protocol::limits;
 
-use super::{Fault, Profile, Stop};
+use super::{Fault, Profile, Stop, command, intercept, lifecycle, tool};
 use crate::{
     diagnose, samples,
     session::{Collected, Heard, Session, Silence, Sink, Start},
     surface::{Surface, Tool},
+    survey::Survey,
     target::Target,
     verdict::{Finding, Verdict},
 };
@@ -27,7 +28,7 @@ const TALKS_ON: Duration = Duration::from_secs(6);
 /// What a run is about, the same for every check.
 pub(crate) struct Plan {
     pub(crate) target: Target,
-    pub(crate) surface: Surface,
+    pub(crate) survey: Survey,
     pub(crate) profile: Profile,
     pub(crate) seed: u64,
     pub(crate) start: Start,
@@ -97,7 +98,7 @@ impl Cx {
     }
 
     pub(crate) fn surface(&self) -> &Surface {
-        &self.plan.surface
+        &self.plan.survey.surface
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -252,27 +253,27 @@ impl Cx {
         let works = |id: &str| self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
-            if works("INT-01") {
+            if works(intercept::ANSWERS) {
                 return Ok(Some(self.intercept(session, event, text)));
             }
-            broken = broken.or(Some("INT-01"));
+            broken = broken.or(Some(intercept::ANSWERS));
         }
         if let Some(tool) = self.fastest_tool() {
-            if works("TOL-01") {
+            if works(tool::ANSWERS) {
                 return self.call(session, tool).map(Some);
             }
-            broken = broken.or(Some("TOL-01"));
+            broken = broken.or(Some(tool::ANSWERS));
         }
         if let Some(command) = self.surface().commands.first() {
-            if works("CMD-01") {
+            if works(command::ANSWERS) {
                 return Ok(Some(self.command(session, command, "")));
             }
-            broken = broken.or(Some("CMD-01"));
+            broken = broken.or(Some(command::ANSWERS));
         }
         match broken {
             Some(id) => Err(Stop::BlockedBy(id)),
-            None if works("LIF-01") => Ok(None),
-            None => Err(Stop::BlockedBy("LIF-01")),
+            None if works(lifecycle::EXITS) => Ok(None),
+            None => Err(Stop::BlockedBy(lifecycle::EXITS)),
         }
     }
 
@@ -280,7 +281,7 @@ impl Cx {
     pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
         let works = self
             .verdicts
-            .get("TOL-01")
+            .get(tool::ANSWERS)
             .is_none_or(|it| *it == Verdict::Pass);
         match self.by_latency().pop() {
             Some(tool) if works => self.call(session, tool).map(Some),

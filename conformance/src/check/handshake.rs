@@ -2,15 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop};
+use super::{
+    Check, Checked, Cx, Profile, REACHES, Run, Stop, does_not_validate, invalid,
+    manifest::NO_MANIFEST,
+};
 use crate::{
     samples,
+    session::{Heard, History, Session},
+    survey::{Milestone, Survey},
     verdict::{Finding, Level},
 };
 
+/// The check that the extension says `hello`.
+pub(crate) const HELLO: &str = "HEL-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "HEL-01",
+        id: HELLO,
         level: Level::Must,
         profile: Profile::Quick,
         title: "the first line of stdout is `hello`, before anything is sent",
@@ -19,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Write {"type":"hello","name":"…"} as the very first line and flush it. Write banners to stderr."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| survey.milestone(Milestone::Hello)),
     },
     Check {
         id: "HEL-02",
@@ -31,7 +39,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "`name` is required and a text; `capabilities` is a list of texts.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: one_valid_hello,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "HEL-03",
@@ -43,7 +54,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Use one name in both places.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(same_name),
     },
     Check {
         id: "HEL-04",
@@ -83,7 +94,29 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<crate::session::Session, Stop> {
+fn one_valid_hello(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["hello"]) {
+        return Some(does_not_validate(heard, refusal));
+    }
+    (heard.is("hello") && before.hellos() > 0).then(|| {
+        Finding::new("a second `hello`")
+            .frame(heard.shown(), None)
+            .hint("say `hello` once, as the first line")
+    })
+}
+
+fn same_name(survey: &Survey) -> Option<Checked> {
+    let said = &survey.registered()?.name;
+    Some(match &survey.manifest_name {
+        None => Err(Stop::not_applicable(NO_MANIFEST)),
+        Some(name) if name != said => {
+            Err(Finding::new(format!("`hello` says `{said}`, the manifest says `{name}`")).into())
+        }
+        Some(_) => Ok(Vec::new()),
+    })
+}
+
+async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<Session, Stop> {
     let mut session = cx.launch(cx.plan.start.clone()).await?;
     cx.hello(&mut session).await?;
     let mut ack = samples::hello_ack(&session, cx.target());

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
+use zot_protocol::{EventInterceptResponse, FromExtension};
+
+use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
     diagnose::shown,
+    session::{Heard, History},
     surface::Surface,
     verdict::{Finding, Level},
 };
@@ -12,9 +15,12 @@ use crate::{
 /// A tool that takes this long leaves time to ask something else meanwhile.
 const SLOW: Duration = Duration::from_millis(200);
 
+/// The check that interceptions are answered.
+pub(super) const ANSWERS: &str = "INT-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "INT-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
         title: "one response per request, same id, within 5 s",
@@ -35,7 +41,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Send the whole arguments object, as the tool is to get it.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: valid_response,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-03",
@@ -47,7 +56,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: text_to_replace,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-04",
@@ -59,7 +71,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Say what was refused and what would be accepted.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: block_has_reason,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-05",
@@ -90,6 +105,53 @@ pub(super) const CHECKS: &[Check] = &[
 fn no_intercepts(surface: &Surface) -> Option<&'static str> {
     let none = surface.known_intercepts().next().is_none();
     none.then_some("it intercepts no event")
+}
+
+/// A valid answer to an interception, and the event it is about.
+fn response<'a>(
+    heard: &'a Heard,
+    before: &'a History,
+) -> Option<(&'a EventInterceptResponse, &'a str)> {
+    let Ok(FromExtension::EventInterceptResponse(response)) = &heard.frame else {
+        return None;
+    };
+    let event = before.request(response.id.as_str())?.event.as_deref()?;
+    Some((response, event))
+}
+
+fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["event_intercept_response"]) {
+        return Some(does_not_validate(heard, refusal));
+    }
+    let (response, event) = response(heard, before)?;
+    if response.block || response.modified_args.is_none() || event == "tool_call" {
+        return None;
+    }
+    let finding = Finding::new(format!("`modified_args` in the answer about `{event}`"))
+        .frame(heard.shown(), Some("/modified_args".to_owned()));
+    Some(finding.hint("only a `tool_call` has arguments to rewrite"))
+}
+
+fn text_to_replace(heard: &Heard, before: &History) -> Option<Finding> {
+    let (response, event) = response(heard, before)?;
+    let has_text = matches!(event, "assistant_message" | "user_message");
+    if response.block || response.replace_text.is_none() || has_text {
+        return None;
+    }
+    let finding = Finding::new(format!("`replace_text` in the answer about `{event}`"))
+        .frame(heard.shown(), Some("/replace_text".to_owned()));
+    Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
+}
+
+fn block_has_reason(heard: &Heard, before: &History) -> Option<Finding> {
+    let (response, event) = response(heard, before)?;
+    let reason = response.reason.as_deref().unwrap_or_default();
+    if !response.block || !reason.trim().is_empty() {
+        return None;
+    }
+    let finding =
+        Finding::new(format!("`{event}` blocked without a reason")).frame(heard.shown(), None);
+    Some(finding.hint("say why in `reason`: the model or the user is shown it"))
 }
 
 fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {

@@ -6,16 +6,19 @@ use rustix::process::Signal;
 use zot_process::Exit;
 use zot_protocol::limits;
 
-use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken};
+use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken, command, tool};
 use crate::{
     diagnose::shown,
-    session::{Heard, Session},
+    session::{Heard, History, Session},
     verdict::{Finding, Level},
 };
 
+/// The check that the extension exits after `shutdown`.
+pub(super) const EXITS: &str = "LIF-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "LIF-01",
+        id: EXITS,
         level: Level::Must,
         profile: Profile::Quick,
         title: "`shutdown` and the end of input: exits within 2 s",
@@ -36,7 +39,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Answer `shutdown` with {"type":"shutdown_ack"} as the last line."#,
         needs: &["LIF-01"],
         after: &[],
-        run: Run::Tried(|cx| Box::pin(acknowledged(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(acknowledged(cx)), nothing_after_ack),
     },
     Check {
         id: "LIF-03",
@@ -111,6 +114,14 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Tried(|cx| Box::pin(after_kill(cx))),
     },
 ];
+
+fn nothing_after_ack(heard: &Heard, before: &History) -> Option<Finding> {
+    (before.shutdown_acked() && !heard.is_too_long()).then(|| {
+        Finding::new("a line after `shutdown_ack`")
+            .frame(heard.shown(), None)
+            .hint("send `shutdown_ack` last, then exit")
+    })
+}
 
 async fn shutdown(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
@@ -201,13 +212,13 @@ async fn nothing_left(cx: &Cx) -> Checked {
     {
         let request = cx.call(&mut session, tool)?;
         if cx.ask(&mut session, &request).await.is_err() {
-            return Err(Stop::BlockedBy("TOL-01"));
+            return Err(Stop::BlockedBy(tool::ANSWERS));
         }
     }
     for name in &cx.surface().commands {
         let request = cx.command(&mut session, name, "");
         if cx.ask(&mut session, &request).await.is_err() {
-            return Err(Stop::BlockedBy("CMD-01"));
+            return Err(Stop::BlockedBy(command::ANSWERS));
         }
     }
     let used = replies(&session);

@@ -3,9 +3,13 @@
 use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
 use crate::{
     session::{Heard, Session},
+    survey::{Milestone, Survey},
     target,
     verdict::{Finding, Level},
 };
+
+/// Why a check of the manifest does not apply.
+pub(super) const NO_MANIFEST: &str = "a bare command has no manifest";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -18,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Write at least {"name":"my-ext","exec":"./my-ext"} into extension.json. `zot ext new` makes one that works."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::Manifest)),
     },
     Check {
         id: "MAN-02",
@@ -30,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Make the file executable, check its `#!` line, and name it relative to the manifest (`./my-ext`), not to where you happen to be.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| survey.milestone(Milestone::Program)),
     },
     Check {
         id: "MAN-03",
@@ -42,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Correct the field that is named. `args` is a list of strings: "args": ["main.py"], not "args": "main.py"."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestFields)),
     },
     Check {
         id: "MAN-04",
@@ -54,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Use letters, digits, `.`, `_` and `-`, beginning with a letter or digit, 64 at the most.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestName)),
     },
     Check {
         id: "MAN-05",
@@ -69,6 +73,14 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Tried(|cx| Box::pin(permissions_hold(cx))),
     },
 ];
+
+fn of_manifest(survey: &Survey, milestone: Milestone) -> Option<Checked> {
+    let judged = survey.milestone(milestone)?;
+    if survey.registered().is_some() && survey.manifest_name.is_none() {
+        return Some(Err(Stop::not_applicable(NO_MANIFEST)));
+    }
+    Some(judged)
+}
 
 async fn permissions_hold(cx: &Cx) -> Checked {
     let manifest = cx.target().manifest.as_ref();

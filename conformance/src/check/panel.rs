@@ -3,13 +3,13 @@
 use std::{sync::PoisonError, time::Duration};
 
 use serde_json::json;
-use zot_protocol::Key;
+use zot_protocol::{FromExtension, Key};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone};
+use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone, does_not_validate, invalid};
 use crate::{
-    session::{Heard, Session},
+    session::{Heard, History, Panel, Session},
     surface::text,
-    verdict::Level,
+    verdict::{Finding, Level},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -23,7 +23,13 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, seen| (!seen.any(&["notify"])).then_some("it sent no note")),
+        run: Run::Watched {
+            frame: |heard, before| {
+                let refusal = invalid(heard, before, &["notify"])?;
+                Some(does_not_validate(heard, refusal))
+            },
+            not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no note"),
+        },
     },
     Check {
         id: "PAN-01",
@@ -35,10 +41,13 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of texts."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, seen| {
-            let panels = ["open_panel", "panel", "panel_render", "panel_close"];
-            (!seen.any(&panels)).then_some("it opened no panel")
-        }),
+        run: Run::Watched {
+            frame: valid_panel,
+            not_applicable: |_, seen| {
+                let panels = ["open_panel", "panel", "panel_render", "panel_close"];
+                (!seen.any(&panels)).then_some("it opened no panel")
+            },
+        },
     },
     Check {
         id: "PAN-02",
@@ -50,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Ignore keys that mean nothing; render only panels that are open.",
         needs: &["CMD-01"],
         after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(every_key(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(every_key(cx)), renders_an_open_panel),
     },
     Check {
         id: "PAN-03",
@@ -62,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Stop timers and tasks of a panel when `panel_close` comes.",
         needs: &["CMD-01"],
         after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(closed(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(closed(cx)), renders_no_closed_panel),
     },
     Check {
         id: "PAN-04",
@@ -77,6 +86,41 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Tried(|cx| Box::pin(unknown_panel(cx))),
     },
 ];
+
+fn valid_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let types = [
+        "open_panel",
+        "panel_render",
+        "panel_close",
+        "command_response",
+    ];
+    let refusal = invalid(heard, before, &types)?;
+    let is_panel = !heard.is("command_response") || refusal.pointer.starts_with("/open_panel");
+    is_panel.then(|| does_not_validate(heard, refusal))
+}
+
+/// The panel that a valid frame renders, if it is not open.
+fn renders<'a>(heard: &'a Heard, before: &History) -> Option<&'a str> {
+    let Ok(FromExtension::PanelRender(render)) = &heard.frame else {
+        return None;
+    };
+    let id = render.panel_id.as_str();
+    (before.panel(id) != Some(Panel::Open)).then_some(id)
+}
+
+fn renders_an_open_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let id = renders(heard, before).filter(|id| before.panel(id).is_none())?;
+    let finding = Finding::new(format!("a render of the panel `{id}`, which is not open"))
+        .frame(heard.shown(), Some("/panel_id".to_owned()));
+    Some(finding.hint("open a panel with `open_panel` first, and use its `id`"))
+}
+
+fn renders_no_closed_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let id = renders(heard, before).filter(|id| before.panel(id).is_some())?;
+    let what = format!("a render of the panel `{id}`, which the host has closed");
+    let finding = Finding::new(what).frame(heard.shown(), Some("/panel_id".to_owned()));
+    Some(finding.hint("forget a panel when `panel_close` comes"))
+}
 
 /// A session with a panel open, and the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {

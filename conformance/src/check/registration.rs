@@ -1,10 +1,40 @@
 //! REG: what it registers.
 
-use super::{Check, Checked, Cx, Profile, Run};
+use std::collections::BTreeMap;
+
+use zot_protocol::{EventName, InterceptName};
+
+use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
-    surface::Surface,
+    diagnose::shown,
+    surface::{Surface, Tool},
+    survey::Survey,
     verdict::{Finding, Level},
 };
+
+/// The tools that every host has.
+const BUILT_IN_TOOLS: [&str; 5] = ["read", "write", "edit", "bash", "skill"];
+/// The commands that every host has.
+const BUILT_IN_COMMANDS: [&str; 15] = [
+    "help",
+    "model",
+    "clear",
+    "compact",
+    "sessions",
+    "session",
+    "skills",
+    "reload-ext",
+    "ext",
+    "login",
+    "logout",
+    "jail",
+    "unjail",
+    "yolo",
+    "exit",
+];
+
+/// The check that every tool's schema compiles.
+pub(super) const SCHEMAS: &str = "REG-03";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -17,7 +47,14 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Correct the place that is named. `zot schema from-extension/register_tool` prints the schema.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: |heard, before| {
+                let types = ["register_command", "register_tool", "subscribe", "ready"];
+                let refusal = invalid(heard, before, &types)?;
+                Some(does_not_validate(heard, refusal))
+            },
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "REG-02",
@@ -29,10 +66,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Send {"type":"ready"} after the last registration. Do slow preparations after it, or when they are first needed."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(ready_in_time),
     },
     Check {
-        id: "REG-03",
+        id: SCHEMAS,
         level: Level::Must,
         profile: Profile::Quick,
         title: "every tool's schema compiles and is of type object",
@@ -41,7 +78,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r##"Use a plain JSON Schema: {"type":"object","properties":{…},"required":[…]}, with references only to places in itself ("#/$defs/x")."##,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(schemas_compile),
     },
     Check {
         id: "REG-04",
@@ -53,7 +90,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Register each name once.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| Some(all(duplicates(survey.registered()?)))),
     },
     Check {
         id: "REG-05",
@@ -65,7 +102,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Choose another name, for instance with your extension's name in front.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| Some(all(built_ins(survey.registered()?)))),
     },
     Check {
         id: "REG-06",
@@ -77,7 +114,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Correct the name. `hello_ack` lists them in `supported_events` and `supported_intercepts`.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| Some(all(unknown_events(survey.registered()?)))),
     },
     Check {
         id: "REG-07",
@@ -89,7 +126,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"Name what you register: "capabilities": ["commands", "tools", "events", "panels"]."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| Some(all(missing_capabilities(survey.registered()?)))),
     },
     Check {
         id: "REG-08",
@@ -104,6 +141,101 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Tried(|cx| Box::pin(same_again(cx))),
     },
 ];
+
+fn all(found: Vec<Finding>) -> Checked {
+    broken(found.into_iter().map(Fault::from).collect())
+}
+
+fn ready_in_time(survey: &Survey) -> Option<Checked> {
+    let surface = survey.registered()?;
+    if !surface.says_ready {
+        let what = "it never says `ready`: each start waits until nothing came for 250 ms";
+        let hint = "send {\"type\":\"ready\"} after the last registration";
+        return Some(Err(Finding::new(what).hint(hint).into()));
+    }
+    if surface.ready_after > survey.startup_limit {
+        let what = format!("`ready` came after {}", shown(surface.ready_after));
+        return Some(Err(Finding::new(what).into()));
+    }
+    Some(Ok(Vec::new()))
+}
+
+fn schemas_compile(survey: &Survey) -> Option<Checked> {
+    let tools = &survey.registered()?.tools;
+    if tools.is_empty() {
+        return Some(Err(Stop::not_applicable("it registers no tool")));
+    }
+    let fault = |tool: &Tool| {
+        let fault = tool.arguments.as_ref().err()?;
+        Some(Finding::new(format!("tool `{}`: {fault}", tool.name)))
+    };
+    Some(all(tools.iter().filter_map(fault).collect()))
+}
+
+fn duplicates(surface: &Surface) -> Vec<Finding> {
+    let commands = surface
+        .commands
+        .iter()
+        .map(|it| ("command", it.to_lowercase()));
+    let tools = surface.tools.iter().map(|it| ("tool", it.name.clone()));
+    let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for key in commands.chain(tools) {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|((kind, name), count)| format!("{kind} `{name}` is registered {count} times"))
+        .map(Finding::new)
+        .collect()
+}
+
+fn built_ins(surface: &Surface) -> Vec<Finding> {
+    let commands = surface
+        .commands
+        .iter()
+        .filter(|name| BUILT_IN_COMMANDS.contains(&name.to_lowercase().as_str()))
+        .map(|name| format!("`/{name}` is a built-in command"));
+    let tools = surface
+        .tools
+        .iter()
+        .filter(|tool| BUILT_IN_TOOLS.contains(&tool.name.as_str()))
+        .map(|tool| format!("`{}` is a built-in tool", tool.name));
+    commands.chain(tools).map(Finding::new).collect()
+}
+
+fn unknown_events(surface: &Surface) -> Vec<Finding> {
+    let events: Vec<_> = EventName::KNOWN.iter().map(EventName::as_str).collect();
+    let intercepts: Vec<_> = InterceptName::KNOWN
+        .iter()
+        .map(InterceptName::as_str)
+        .collect();
+    let mut found = Vec::new();
+    for (what, names, known) in [
+        ("event", &surface.events, events),
+        ("intercept", &surface.intercepts, intercepts),
+    ] {
+        for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+            let finding = Finding::new(format!("`{name}` is no {what} that a host knows"));
+            found.push(finding.hint(format!("known: {}", known.join(", "))));
+        }
+    }
+    found
+}
+
+fn missing_capabilities(surface: &Surface) -> Vec<Finding> {
+    let subscribes = !surface.events.is_empty() || !surface.intercepts.is_empty();
+    [
+        ("commands", !surface.commands.is_empty()),
+        ("tools", !surface.tools.is_empty()),
+        ("events", subscribes),
+    ]
+    .into_iter()
+    .filter(|(name, registers)| *registers && !surface.capabilities.iter().any(|it| it == name))
+    .map(|(name, _)| format!("it registers {name}, and `capabilities` does not say so"))
+    .map(Finding::new)
+    .collect()
+}
 
 async fn same_again(cx: &Cx) -> Checked {
     let session = cx.open().await?;

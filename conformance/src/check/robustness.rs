@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zot_protocol::limits::FRAME_BYTES;
+use zot_protocol::{limits::FRAME_BYTES, validate::RefusalKind};
 
 use super::{
     Check, Checked, Cx, Fault, Profile, REACHES, Request, Run, Stop, broken,
-    command::{gone, ignored},
+    command::{self, gone, ignored},
+    does_not_validate, intercept, refusal, tool,
 };
 use crate::{
     diagnose,
-    session::Session,
+    session::{Heard, History, REPLIES, Session},
     verdict::{Finding, Level, Verdict},
 };
 
@@ -81,7 +82,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Cut long results, and say in the text that you did.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: fits,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-06",
@@ -93,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Split at \\n only; write UTF-8 whatever the locale says (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
         needs: &["ROB-02"],
         after: REACHES,
-        run: Run::Tried(|cx| Box::pin(hard_text(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(hard_text(cx)), is_utf8),
     },
     Check {
         id: "ROB-07",
@@ -129,7 +133,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Write what is meant for people to stderr; it goes to the extension's log.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: is_frame,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-10",
@@ -141,7 +148,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Answer each request once, with its own id.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: answers_once,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-11",
@@ -156,6 +166,78 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Tried(|cx| Box::pin(garbage(cx))),
     },
 ];
+
+fn fits(heard: &Heard, _: &History) -> Option<Finding> {
+    heard.is_too_long().then(|| {
+        Finding::new(format!("a line of {} bytes", heard.bytes()))
+            .frame(heard.shown(), None)
+            .hint(format!(
+                "a frame has at most {FRAME_BYTES} bytes; cut long texts, or say where the whole is to be found"
+            ))
+    })
+}
+
+fn is_utf8(heard: &Heard, _: &History) -> Option<Finding> {
+    heard.is_not_utf8().then(|| {
+        Finding::new("a line that is not UTF-8")
+            .frame(heard.shown(), None)
+            .hint("write UTF-8, whatever the locale says")
+    })
+}
+
+/// Every line that no other check refuses: text that is not a frame, and frames of types that have no check of their own.
+fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
+    let refusal = refusal(heard, before)?;
+    let finding = match refusal.frame_type.as_deref() {
+        None => Finding {
+            hint: Some(
+                "stdout is for frames only; write what is meant for people to stderr".to_owned(),
+            ),
+            ..does_not_validate(heard, refusal)
+        },
+        Some(_) => does_not_validate(heard, refusal),
+    };
+    let types = [
+        "tool_progress",
+        "clear_notes",
+        "shutdown_ack",
+        "submit",
+        "call_tool",
+        "call_tool_cancel",
+    ];
+    let frame_type = refusal.frame_type.as_deref();
+    let is_ours = frame_type.is_none_or(|it| types.contains(&it));
+    (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
+}
+
+/// A reply belongs to one request, and a request has one reply.
+fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
+    let finding = |what: String| {
+        Finding::new(what)
+            .frame(heard.shown(), Some("/id".to_owned()))
+            .hint("answer each request once, with its own `id`")
+    };
+    if heard.is("shutdown_ack") && !before.shutdown_sent() {
+        let what = "`shutdown_ack` without a `shutdown`";
+        return Some(Finding::new(what).frame(heard.shown(), None));
+    }
+    if !REPLIES.iter().any(|kind| heard.is(kind)) {
+        return None;
+    }
+    match before.request(heard.id()?) {
+        None => Some(finding(
+            "a reply to a request that was never made".to_owned(),
+        )),
+        Some(request) if !heard.is(request.reply) => Some(finding(format!(
+            "a reply to what asked for a `{}`",
+            request.reply
+        ))),
+        Some(request) if request.answered => {
+            Some(finding("a second reply to one request".to_owned()))
+        }
+        Some(_) => None,
+    }
+}
 
 async fn unknown_type(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
@@ -192,12 +274,12 @@ type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
     let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
     let mut kinds: Vec<Asks<'_>> = Vec::new();
-    if works("INT-01") {
+    if works(intercept::ANSWERS) {
         for event in cx.surface().known_intercepts() {
             kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));
         }
     }
-    if works("TOL-01") {
+    if works(tool::ANSWERS) {
         for tool in cx.surface().callable() {
             if let Ok(args) = tool.minimal() {
                 kinds.push(Box::new(move |session| {
@@ -206,7 +288,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
             }
         }
     }
-    if works("CMD-01") {
+    if works(command::ANSWERS) {
         for name in &cx.surface().commands {
             kinds.push(Box::new(move |session| cx.command(session, name, "")));
         }

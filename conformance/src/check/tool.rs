@@ -2,13 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
-use zot_protocol::Object;
+use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool};
+use super::{
+    Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool,
+    does_not_validate, invalid, registration::SCHEMAS,
+};
 use crate::{
     arguments::{Arguments, Made},
-    session::{Heard, Session},
+    session::{Heard, History, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
 };
@@ -16,9 +20,12 @@ use crate::{
 /// How many of a kind are made from the seed.
 const RANDOM: usize = 10;
 
+/// The check that tools answer.
+pub(super) const ANSWERS: &str = "TOL-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "TOL-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
         title: "minimal valid arguments: one result, same id, within 60 s",
@@ -39,7 +46,14 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#""content": [{"type":"text","text":"…"}]; a plain text is not a list."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_tools(surface)),
+        run: Run::Watched {
+            frame: |heard, before| {
+                let refusal = invalid(heard, before, &["tool_result"])?;
+                let is_image = is_about_an_image(heard, refusal);
+                (!is_image).then(|| does_not_validate(heard, refusal))
+            },
+            not_applicable: |surface, _| no_tools(surface),
+        },
     },
     Check {
         id: "TOL-03",
@@ -51,9 +65,12 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"image","mime_type":"image/png","data":"iVBORw0…"}: plain base64, no line breaks, no `data:` prefix."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, seen| {
-            no_tools(surface).or((!seen.any(&["image"])).then_some("no image came"))
-        }),
+        run: Run::Watched {
+            frame: valid_images,
+            not_applicable: |surface, seen| {
+                no_tools(surface).or((!seen.any(&["image"])).then_some("no image came"))
+            },
+        },
     },
     Check {
         id: "TOL-04",
@@ -139,6 +156,46 @@ fn no_tools(surface: &Surface) -> Option<&'static str> {
     }
 }
 
+fn is_about_an_image(heard: &Heard, refusal: &Refusal) -> bool {
+    let mut parts = refusal.pointer.split('/').skip(1);
+    let (Some("content"), Some(at)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let block = heard.value().pointer(&format!("/content/{at}/type"));
+    block.and_then(Value::as_str) == Some("image")
+}
+
+fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["tool_result"]) {
+        return is_about_an_image(heard, refusal).then(|| does_not_validate(heard, refusal));
+    }
+    let Ok(FromExtension::ToolResult(result)) = &heard.frame else {
+        return None;
+    };
+    result.content.iter().enumerate().find_map(|(at, block)| {
+        let Content::Image(image) = block else {
+            return None;
+        };
+        let (field, what, hint) = if !image.mime_type.starts_with("image/") {
+            (
+                "mime_type",
+                format!("{:?} is not the type of an image", image.mime_type),
+                "`mime_type` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
+            )
+        } else if STANDARD.decode(&image.data).is_err() {
+            (
+                "data",
+                "`data` is not base64".to_owned(),
+                "`data` is plain base64 with padding, without line breaks and without `data:`",
+            )
+        } else {
+            return None;
+        };
+        let pointer = Some(format!("/content/{at}/{field}"));
+        Some(Finding::new(what).frame(heard.shown(), pointer).hint(hint))
+    })
+}
+
 /// The tools that are called, each with what makes its arguments.
 fn tools(cx: &Cx) -> Result<Vec<(&Tool, &Arguments)>, Stop> {
     if let Some(why) = no_tools(cx.surface()) {
@@ -188,7 +245,7 @@ async fn one_result(cx: &Cx) -> Checked {
     session.listen(cx.scaled(Duration::from_millis(100))).await;
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
-        None if refused && !called => Err(Stop::BlockedBy("REG-03")),
+        None if refused && !called => Err(Stop::BlockedBy(SCHEMAS)),
         _ => broken(faults),
     }
 }

@@ -3,8 +3,9 @@
 use std::{collections::HashMap, sync::PoisonError, time::Duration};
 
 use crate::{
-    check::{Check, Plan, Run, Seen},
+    check::{Check, Checked, Fault, HELLO, Run, Seen, Stop},
     session::{Collected, Sink, Violation},
+    survey::Survey,
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
@@ -14,7 +15,7 @@ const SHOWN: usize = 5;
 /// What is known of each check so far.
 #[derive(Default)]
 pub(super) struct Results {
-    /// What the first start, or a frame anywhere, has shown.
+    /// What frames of any session have shown.
     pub(super) findings: HashMap<&'static str, Vec<Finding>>,
     pub(super) tried: HashMap<&'static str, Tried>,
     /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
@@ -31,11 +32,16 @@ pub(super) struct Tried {
 }
 
 impl Results {
-    pub(super) fn of(findings: HashMap<&'static str, Vec<Finding>>) -> Self {
-        Self {
-            findings,
-            ..Self::default()
-        }
+    /// What the first start, which is part of every run, has shown. Its exchange is shown with the check of `hello`.
+    pub(super) fn take_in_survey(&mut self, sink: &Sink) {
+        let tried = Tried {
+            verdict: Verdict::Pass,
+            findings: Vec::new(),
+            took: Duration::ZERO,
+            collected: self.take_in(HELLO, sink),
+        };
+        self.sources.clear();
+        self.tried.insert(HELLO, tried);
     }
 
     /// What the sessions of a check have shown about all of them.
@@ -44,8 +50,7 @@ impl Results {
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
-            // The first start, which HEL-01 stands for, is part of every run.
-            if known.is_empty() && check != id && id != "HEL-01" {
+            if known.is_empty() && check != id {
                 self.sources.insert(check, id);
             }
             // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
@@ -56,20 +61,21 @@ impl Results {
         for (kind, count) in collected.seen.drain() {
             *self.seen.0.entry(kind).or_default() += count;
         }
-        if id == "HEL-01" {
-            let tried = Tried {
-                verdict: Verdict::Pass,
-                findings: Vec::new(),
-                took: Duration::ZERO,
-                collected,
-            };
-            self.tried.insert(id, tried);
-            return Collected::default();
-        }
         collected
     }
 
-    pub(super) fn verdict(&mut self, check: &'static Check, plan: &Plan) -> Outcome {
+    pub(super) fn outcome(
+        &mut self,
+        check: &'static Check,
+        survey: &Survey,
+        blocker: Option<&str>,
+    ) -> Outcome {
+        let blocked = || {
+            (
+                Verdict::BlockedBy(blocker.unwrap_or_default().to_owned()),
+                Vec::new(),
+            )
+        };
         let tried = self.tried.remove(check.id);
         let found = self.findings.remove(check.id).unwrap_or_default();
         let (took, exchanges) = match &tried {
@@ -83,48 +89,32 @@ impl Results {
                 findings.extend(tried.into_iter().flat_map(|it| it.findings));
                 (failure(check.level), findings)
             }
-            (Run::Surveyed, _) => match check.id {
-                "HEL-03" | "MAN-01" | "MAN-03" | "MAN-04" if plan.target.manifest.is_none() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("a bare command has no manifest")],
-                ),
-                "REG-03" if plan.surface.tools.is_empty() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("it registers no tool")],
-                ),
-                _ => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Watched(applies), _) => match applies(&plan.surface, &self.seen) {
-                Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
-                None => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Tried(_), Some(tried)) => (tried.verdict, tried.findings),
-            (Run::Tried(_), None) => (Verdict::Withheld, Vec::new()),
+            (Run::Surveyed(judge), _) => judge(survey).map_or_else(blocked, |it| judged(check, it)),
+            _ if blocker.is_some() => blocked(),
+            (Run::Watched { not_applicable, .. }, _) => {
+                match not_applicable(&survey.surface, &self.seen) {
+                    Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
+                    None => (Verdict::Pass, Vec::new()),
+                }
+            }
+            (_, Some(tried)) => (tried.verdict, tried.findings),
+            (_, None) => (Verdict::Withheld, Vec::new()),
         };
         outcome(check, verdict, findings, took, exchanges)
     }
+}
 
-    /// For a run that ended at `blocker`, before anything could be tried.
-    pub(super) fn blocked(&mut self, check: &'static Check, blocker: &str) -> Outcome {
-        // The order in which a start fails.
-        const BEFORE: [&str; 5] = ["MAN-01", "MAN-03", "MAN-04", "MAN-02", "HEL-01"];
-        let place = |id: &str| {
-            BEFORE
-                .iter()
-                .position(|it| *it == id)
-                .unwrap_or(BEFORE.len())
-        };
-        let found = self.findings.remove(check.id).unwrap_or_default();
-        let collected = self.tried.remove(check.id).map(|it| it.collected);
-        let exchanges = collected.unwrap_or_default().exchanges;
-        let verdict = if !found.is_empty() {
-            failure(check.level)
-        } else if place(check.id) < place(blocker) {
-            Verdict::Pass
-        } else {
-            Verdict::BlockedBy(blocker.to_owned())
-        };
-        outcome(check, verdict, found, Duration::ZERO, exchanges)
+/// The verdict on what a check found, and what there is to say about it.
+pub(super) fn judged(check: &Check, checked: Checked) -> (Verdict, Vec<Finding>) {
+    let findings = |faults: Vec<Fault>| faults.into_iter().map(|it| it.finding).collect();
+    match checked {
+        Ok(recorded) => (Verdict::Pass, recorded),
+        Err(Stop::Broken(faults)) => (failure(check.level), findings(faults)),
+        Err(Stop::Weak(faults)) => (Verdict::Warn, findings(faults)),
+        Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
+        Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
+        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
+        Err(Stop::BlockedBy(id)) => (Verdict::BlockedBy(id.to_owned()), Vec::new()),
     }
 }
 

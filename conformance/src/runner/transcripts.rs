@@ -77,14 +77,14 @@ impl Plan {
         Stage {
             target: &self.target,
             start: &self.start,
-            surface: &self.surface,
+            surface: &self.survey.surface,
             hello: hello.mul_f64(self.start.scale),
         }
     }
 }
 
 async fn of(plan: &Plan, script: &Script) -> Outcome {
-    let missing = missing(&script.transcript.head.needs, &plan.surface);
+    let missing = missing(&script.transcript.head.needs, &plan.survey.surface);
     if !missing.is_empty() {
         let why = format!("it does not register {}", missing.join(", "));
         let why = vec![Finding::new(why)];

@@ -105,6 +105,11 @@ impl Heard {
         self.kind == Kind::TooLong
     }
 
+    /// Whether it is a line of UTF-8 text that fits a frame.
+    pub fn is_text(&self) -> bool {
+        self.kind == Kind::Text
+    }
+
     /// Whether it has bytes that are not UTF-8.
     pub fn is_not_utf8(&self) -> bool {
         self.kind == Kind::NotUtf8
