@@ -29,9 +29,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "an unknown frame type is ignored",
-        does: "Sends a frame of a type that does not exist, then asks for something.",
-        why: "Later versions have more frames.",
-        fix: "Ignore a `type` you do not know; do not end the loop.",
+        does: "Sends a frame with an unknown type, then sends a request.",
+        why: "Later versions add frames.",
+        fix: "Ignore frames whose `type` you do not know; do not exit.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_type(cx))),
@@ -41,9 +41,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "unknown fields are ignored",
-        does: "Sends a request with fields that no version knows.",
-        why: "Later versions have more fields.",
-        fix: "Read the fields you need and leave the others.",
+        does: "Sends a request with unknown fields.",
+        why: "Later versions add fields.",
+        fix: "Read the fields you need and ignore the others.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
@@ -52,10 +52,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-03",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "8 interleaved requests, each id answered once",
-        does: "Sends eight requests without waiting, of all kinds it has, and collects the replies in any order.",
-        why: "A model calls several tools at once.",
-        fix: "Keep the id with the request it belongs to, not in a variable that the next one overwrites.",
+        title: "8 interleaved requests get one reply each",
+        does: "Sends eight requests of all kinds without waiting, and accepts the replies in any order.",
+        why: "Models call several tools at once.",
+        fix: "Keep the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(interleaved(cx))),
@@ -64,10 +64,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-04",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "a frame of 1 MiB (and of 4 MiB: should)",
-        does: "Sends a request with an unknown field that makes the line 1 MiB long, and one of 4 MiB, the limit.",
-        why: "The text of a file, or an image, comes in one line.",
-        fix: "Read lines of any length: many readers stop at 64 KiB by default.",
+        title: "accepts a frame of 1 MiB (and should accept 4 MiB)",
+        does: "Sends a request that an unknown field pads to 1 MiB, and one of 4 MiB, which is the limit.",
+        why: "A whole file or an image comes in one line.",
+        fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(large(cx))),
@@ -76,10 +76,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-05",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "none of its own frames is over 4 MiB",
-        does: "Measures every line that comes.",
-        why: "A longer one is thrown away, and what waits for it fails.",
-        fix: "Cut long results, and say in the text that you did.",
+        title: "sends no frame over 4 MiB",
+        does: "Measures every line of stdout.",
+        why: "The host discards a longer frame, so the request fails.",
+        fix: "Truncate long results, and say so in the text.",
         needs: &[],
         after: &[],
         run: Run::Watched {
@@ -91,10 +91,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-06",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "emoji, U+2028, escapes: valid UTF-8 back",
-        does: "Sends a request that holds emoji, line separators, quotes and control characters, and reads the reply as UTF-8.",
-        why: "Frames are UTF-8, one per line. A reader that splits at U+2028, or a writer in the locale's encoding, tears them.",
-        fix: "Split at \\n only; write UTF-8 whatever the locale says (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
+        title: "answers emoji, U+2028 and escapes with valid UTF-8",
+        does: "Sends a request with emoji, line separators, quotes and control characters, and decodes the reply as UTF-8.",
+        why: "Frames are UTF-8, one per line. Splitting at U+2028 or writing in the locale's encoding corrupts them.",
+        fix: "Split only at \\n, and write UTF-8 regardless of the locale (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
         needs: &["ROB-02"],
         after: REACHES,
         run: Run::TriedAndWatched(|cx| Box::pin(hard_text(cx)), is_utf8),
@@ -103,10 +103,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-07",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "split and joined writes",
-        does: "Sends one request in pieces, torn within a character, and two requests in one write.",
-        why: "A pipe knows no frames: what was written at once may be read in pieces.",
-        fix: "Collect bytes until a newline; decode whole lines.",
+        title: "handles split and joined writes",
+        does: "Sends one request in pieces, split inside a character, and two requests in one write.",
+        why: "A pipe has no message boundaries: one write may arrive in several reads.",
+        fix: "Buffer bytes until a newline, and decode only complete lines.",
         needs: &["ROB-02"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(torn(cx))),
@@ -115,10 +115,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-08",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "stdout unread for 3 s: nothing lost",
-        does: "Sends up to 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
-        why: "A host may be busy for a while. A write that would block must wait, not fail.",
-        fix: "Write in blocking mode, or keep what could not be written.",
+        title: "loses nothing if stdout is not read for 3 s",
+        does: "Sends up to 80 requests and reads no replies for three seconds, with a one-page pipe.",
+        why: "A host may be busy for a moment. A write that would block must wait, not fail.",
+        fix: "Use blocking writes, or buffer what could not be written.",
         needs: &["ROB-03"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unread(cx))),
@@ -128,9 +128,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "every line of stdout is a frame",
-        does: "Looks at every line after `hello`, in every process.",
-        why: "stdout is the wire. A print for debugging is a broken frame.",
-        fix: "Write what is meant for people to stderr; it goes to the extension's log.",
+        does: "Validates every line after `hello`, in every process.",
+        why: "stdout carries the protocol, so a debug print is an invalid frame.",
+        fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
         after: &[],
         run: Run::Watched {
@@ -142,10 +142,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-10",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "no reply twice, none invented",
+        title: "exactly one reply per request",
         does: "Matches every reply with a request, in every process.",
-        why: "A second reply, or one to a request that was never made, belongs to nobody.",
-        fix: "Answer each request once, with its own id.",
+        why: "The host cannot match a second reply, or a reply to a request that it never sent.",
+        fix: "Answer each request once, with the request's id.",
         needs: &[],
         after: &[],
         run: Run::Watched {
@@ -157,10 +157,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-11",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "garbage, a blank line, CRLF",
-        does: "Sends each and records whether it goes on.",
-        why: "No host sends them; it is good to know what happens.",
-        fix: "Nothing is required. Skipping what is no frame is the kindest.",
+        title: "garbage, a blank line and CRLF",
+        does: "Sends each one and records whether the extension continues.",
+        why: "No host sends these, but it is useful to know what happens.",
+        fix: "Nothing is required. Ideally, skip lines that are not frames.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(garbage(cx))),
@@ -181,7 +181,7 @@ fn is_utf8(heard: &Heard, _: &History) -> Option<Finding> {
     heard.is_not_utf8().then(|| {
         Finding::new("a line that is not UTF-8")
             .frame(heard.shown(), None)
-            .hint("write UTF-8, whatever the locale says")
+            .hint("write UTF-8 regardless of the locale")
     })
 }
 
@@ -191,7 +191,7 @@ fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
     let finding = match refusal.frame_type.as_deref() {
         None => Finding {
             hint: Some(
-                "stdout is for frames only; write what is meant for people to stderr".to_owned(),
+                "stdout is for frames only; write messages for people to stderr".to_owned(),
             ),
             ..does_not_validate(heard, refusal)
         },
@@ -215,7 +215,7 @@ fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
             .frame(heard.shown(), Some("/id".to_owned()))
-            .hint("answer each request once, with its own `id`")
+            .hint("answer each request once, with the request's `id`")
     };
     if heard.is("shutdown_ack") && !before.shutdown_sent() {
         let what = "`shutdown_ack` without a `shutdown`";
