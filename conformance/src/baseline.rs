@@ -23,7 +23,7 @@ impl Baseline {
     /// What fails in this run, as a list that tells what each is.
     pub fn text_of(report: &Report) -> String {
         let mut text = String::from(
-            "# What is known to fail; zot-conform --baseline passes over it until it passes.\n",
+            "# Known failures, for zot-conform --baseline. Remove an entry once it passes.\n",
         );
         for outcome in &report.outcomes {
             if outcome.is_failure(report.strict) {

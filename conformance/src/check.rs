@@ -215,7 +215,7 @@ fn does_not_validate(heard: &Heard, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
     let finding = Finding::new(refusal.to_string()).frame(heard.shown(), pointer);
     match refusal.frame_type.as_deref().and_then(example_of) {
-        Some(example) => finding.hint(format!("a valid one: {example}")),
+        Some(example) => finding.hint(format!("valid example: {example}")),
         None => finding,
     }
 }

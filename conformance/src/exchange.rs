@@ -16,7 +16,7 @@ pub enum Party {
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum Action {
     /// A line was written: its text, cut after [`SHOWN_BYTES`], and its whole length in bytes.
     Line(String, usize),
     /// Something else happened: `closed stdin`, `exit status 0`, `SIGTERM`.
@@ -31,7 +31,7 @@ pub struct Entry {
     /// Who.
     pub who: Party,
     /// What.
-    pub deed: Deed,
+    pub action: Action,
 }
 
 /// All that happened with one process.

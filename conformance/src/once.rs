@@ -116,8 +116,8 @@ fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
     }
     let finding = Finding::new(format!("it {what} `{name}`"));
     Err(Box::new(match known.as_slice() {
-        [] => finding.hint("there is none at all"),
-        known => finding.hint(format!("there is: {}", known.join(", "))),
+        [] => finding.hint("it registers none"),
+        known => finding.hint(format!("available: {}", known.join(", "))),
     }))
 }
 
@@ -125,8 +125,8 @@ fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
     let tool = surface.tools.iter().find(|tool| tool.name == name);
     let tool = tool.expect("it was looked for before");
     tool.minimal().map_err(|why| {
-        let what = format!("no arguments for `{name}` could be made: {why}");
-        Box::new(Finding::new(what).hint("give them as JSON after the name"))
+        let what = format!("cannot generate arguments for `{name}`: {why}");
+        Box::new(Finding::new(what).hint("pass them as JSON after the name"))
     })
 }
 
@@ -138,10 +138,8 @@ fn question(id: &str, event: &str, fields: &Object) -> Result<Value, Box<Finding
     match validate::value::<FromHost>(&frame) {
         Ok(()) => Ok(frame),
         Err(refusal) => Err(Box::new(
-            Finding::new(format!("no host asks this: {refusal}")).hint(format!(
-                "an example: {}",
-                samples::intercept("1", event, "ls")
-            )),
+            Finding::new(format!("invalid request: {refusal}"))
+                .hint(format!("example: {}", samples::intercept("1", event, "ls"))),
         )),
     }
 }

@@ -40,13 +40,13 @@ use results::{Results, Tried, failure, judged, outcome};
 pub struct Options {
     /// How far it goes.
     pub profile: Profile,
-    /// What random arguments are made from.
+    /// The seed for random arguments.
     pub seed: u64,
     /// Multiplies every deadline.
     pub scale: f64,
     /// How long it may take to `hello`; `None`: as long as its manifest or the protocol says.
     pub startup: Option<Duration>,
-    /// How many checks at once.
+    /// The number of checks to run in parallel.
     pub jobs: usize,
     /// Which checks.
     pub selection: Selection,

@@ -28,7 +28,7 @@ pub(crate) use history::{Panel, REPLIES};
 use self::pipes::{Arrival, Reader, Stderr};
 use crate::{
     check,
-    exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES},
+    exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES},
     target::Target,
     verdict::Finding,
 };
@@ -202,7 +202,7 @@ impl Session {
     /// Sends a frame. One that our own schema refuses is a fault of the harness, and panics the check that sent it.
     pub async fn send(&mut self, frame: &Value) -> Result<(), Silence> {
         if let Err(refusal) = validate::value::<FromHost>(frame) {
-            panic!("the harness made a frame that its own schema refuses: {refusal}\n{frame}");
+            panic!("zot-conform made an invalid frame: {refusal}\n{frame}");
         }
         self.send_as_is(frame).await
     }
@@ -214,7 +214,7 @@ impl Session {
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
             self.sent.push(frame.clone());
         }
-        self.remember(Party::Host, line_deed(&line));
+        self.remember(Party::Host, line_action(&line));
         line.push('\n');
         self.write(line.as_bytes()).await
     }
@@ -238,7 +238,7 @@ impl Session {
     pub async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), Silence> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
-        self.remember(Party::Host, line_deed(text));
+        self.remember(Party::Host, line_action(text));
         self.write(bytes).await
     }
 
@@ -368,18 +368,18 @@ impl Session {
     pub fn stall(&mut self, stalled: bool) {
         self.reader.stall(stalled);
         let note = if stalled {
-            "stops reading"
+            "stopped reading"
         } else {
-            "reads again"
+            "resumed reading"
         };
-        self.remember(Party::Host, Deed::Note(note.to_owned()));
+        self.remember(Party::Host, Action::Note(note.to_owned()));
     }
 
     /// Stops reading its standard output for a while, and returns at once.
     pub fn stall_for(&mut self, during: Duration) {
         self.reader.stall_for(during);
-        let note = format!("stops reading for {during:?}");
-        self.remember(Party::Host, Deed::Note(note));
+        let note = format!("stopped reading for {during:?}");
+        self.remember(Party::Host, Action::Note(note));
     }
 
     /// Makes the pipe from its standard output as small as the system allows.
@@ -390,13 +390,13 @@ impl Session {
     /// Ends its input.
     pub fn close_stdin(&mut self) {
         if self.stdin.take().is_some() {
-            self.remember(Party::Host, Deed::Note("closed stdin".to_owned()));
+            self.remember(Party::Host, Action::Note("closed stdin".to_owned()));
         }
     }
 
     /// Sends a signal to the process itself.
     pub fn signal(&mut self, signal: rustix::process::Signal, name: &str) {
-        self.remember(Party::Host, Deed::Note(name.to_owned()));
+        self.remember(Party::Host, Action::Note(name.to_owned()));
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
             // Gone already is what was wanted.
@@ -427,7 +427,7 @@ impl Session {
         // What was written before the exit is in the pipe, and its end after it. A grandchild may hold the pipe for ever.
         self.listen(LAST_LINES).await;
         let exit = self.process.exited()?;
-        self.remember(Party::Extension, Deed::Note(exit.to_string()));
+        self.remember(Party::Extension, Action::Note(exit.to_string()));
         Some(exit)
     }
 
@@ -437,7 +437,7 @@ impl Session {
         let broken = check::violations(&heard, &self.history);
         self.violations.extend(broken);
         self.history.heard(&heard);
-        let entry = Deed::Line(heard.shown().to_owned(), heard.bytes());
+        let entry = Action::Line(heard.shown().to_owned(), heard.bytes());
         self.remember_at(at, Party::Extension, entry);
         let call = heard.is("call_tool").then(|| heard.value().clone());
         self.heard.push(heard);
@@ -469,12 +469,12 @@ impl Session {
         self.started.elapsed()
     }
 
-    fn remember(&mut self, who: Party, deed: Deed) {
-        self.remember_at(self.started.elapsed(), who, deed);
+    fn remember(&mut self, who: Party, action: Action) {
+        self.remember_at(self.started.elapsed(), who, action);
     }
 
-    fn remember_at(&mut self, at: Duration, who: Party, deed: Deed) {
-        let entry = Entry { at, who, deed };
+    fn remember_at(&mut self, at: Duration, who: Party, action: Action) {
+        let entry = Entry { at, who, action };
         if let Some(onlooker) = &self.onlooker {
             onlooker(&entry);
         }
@@ -506,8 +506,8 @@ fn new_directories() -> std::io::Result<Arc<TempDir>> {
     Ok(Arc::new(directories))
 }
 
-fn line_deed(line: &str) -> Deed {
-    Deed::Line(cut(line).to_owned(), line.len())
+fn line_action(line: &str) -> Action {
+    Action::Line(cut(line).to_owned(), line.len())
 }
 
 /// As much of a line as is kept for showing.

@@ -45,14 +45,16 @@ pub(crate) fn timing(timing: &Timing) -> anyhow::Result<(f64, Option<Duration>)>
     let scale = timing.timeout_scale;
     ensure!(
         scale.is_finite() && (0.001..=1000.0).contains(&scale),
-        "--timeout-scale is between 0.001 and 1000, not {scale}"
+        "--timeout-scale must be between 0.001 and 1000, not {scale}"
     );
     let startup = match timing.startup_timeout {
         None => None,
         Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
             Some(Duration::from_secs_f64(seconds))
         }
-        Some(seconds) => bail!("--startup-timeout is between 0 and 3600 seconds, not {seconds}"),
+        Some(seconds) => {
+            bail!("--startup-timeout must be between 0 and 3600 seconds, not {seconds}")
+        }
     };
     Ok((scale, startup))
 }

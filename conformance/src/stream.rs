@@ -8,7 +8,7 @@ use zot_protocol::{
     validate::{self, Validated},
 };
 
-/// Who has sent the frames of a stream.
+/// The sender of the frames of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// An extension.

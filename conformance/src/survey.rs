@@ -175,7 +175,7 @@ async fn hello(
     if line.value().get("type").is_some() {
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
-            .hint("send `hello` before anything else: a host ends the connection here");
+            .hint("send `hello` before anything else; the host closes the connection here");
         return Err((false, finding));
     }
     let finding = Finding::new("the first line of stdout is not a frame")
@@ -232,12 +232,11 @@ async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let _ = session.send(&ack).await;
     if session.find(0, patience, hello).await.is_ok() {
         let finding = Finding::new("`hello` came only after `hello_ack` was sent");
-        return Some(
-            finding.hint("the extension speaks first: send `hello` before you read anything"),
-        );
+        return Some(finding.hint("send `hello` before you read from stdin"));
     }
     session.close_stdin();
     session.find(0, patience, hello).await.ok()?;
-    let finding = Finding::new("`hello` comes only once stdin is closed: stdout is block-buffered");
+    let finding =
+        Finding::new("`hello` came only after stdin was closed: stdout is block-buffered");
     Some(finding.hint(diagnose::flush(target.language())))
 }

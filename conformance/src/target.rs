@@ -41,7 +41,7 @@ pub struct Target {
 #[derive(Debug, thiserror::Error)]
 pub enum Unstartable {
     /// There is no such directory, or no manifest in it.
-    #[error("cannot read `{}`: {source}\nhint: give the directory that holds {MANIFEST}", path.display())]
+    #[error("cannot read `{}`: {source}\nhint: pass the directory that contains {MANIFEST}", path.display())]
     Unread {
         /// The manifest's path.
         path: PathBuf,

@@ -94,7 +94,7 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
     surface
         .commands
         .is_empty()
-        .then_some("it registers no command")
+        .then_some("it registers no commands")
 }
 
 fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
@@ -212,8 +212,8 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
 /// It could not even be told.
 pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
     let why = match silence {
-        Silence::Exited(exit) => format!("it ended: {exit}"),
-        _ => "it does not read its stdin".to_owned(),
+        Silence::Exited(exit) => format!("it exited: {exit}"),
+        _ => "it does not read stdin".to_owned(),
     };
     let mut finding = Finding::new(why);
     let stderr = session.stderr();

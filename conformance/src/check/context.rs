@@ -135,7 +135,7 @@ impl Cx {
     pub(crate) async fn launch(&self, how: Start) -> Result<Session, Stop> {
         let session = Session::start(self.target(), &how, Arc::clone(&self.sink)).await;
         session.map_err(|error| {
-            let what = format!("it could not be started again: {error}");
+            let what = format!("it failed to start again: {error}");
             Stop::not_exercised(Finding::new(what))
         })
     }
@@ -337,10 +337,10 @@ impl Cx {
             Some(exit) => Ok(exit),
             None => {
                 let finding = Finding::new(format!(
-                    "it still runs {} after `shutdown` and the end of its input",
+                    "it is still running {} after `shutdown` and the end of stdin",
                     diagnose::shown(within)
                 ))
-                .hint("leave the loop at `shutdown`, and at the end of stdin, and let the process exit");
+                .hint("exit on `shutdown` and at the end of stdin");
                 Err(Fault::in_session(finding, session))
             }
         }
@@ -365,7 +365,7 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
         .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
     match stray {
         Some(heard) => finding
-            .hint("answer with the `id` of the request, verbatim")
+            .hint("answer with exactly the `id` of the request")
             .frame(heard.shown(), Some("/id".to_owned())),
         None => finding,
     }
@@ -374,7 +374,7 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
 /// That a tool could not be called.
 pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -> Stop {
     let what = format!("tool `{}` could not be called: {why}", tool.name);
-    let hint = "mend the schema, so that there are arguments that fit it";
+    let hint = "fix the schema so that some arguments match it";
     Stop::not_exercised(Finding::new(what).hint(hint))
 }
 

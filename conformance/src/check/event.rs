@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn events(cx: &Cx) -> Result<Vec<&str>, Stop> {
     let events: Vec<&str> = cx.surface().known_events().collect();
     if events.is_empty() {
-        return Err(Stop::not_applicable("it observes no event"));
+        return Err(Stop::not_applicable("it subscribes to no events"));
     }
     Ok(events)
 }

@@ -101,7 +101,7 @@ fn one_valid_hello(heard: &Heard, before: &History) -> Option<Finding> {
     (heard.is("hello") && before.hellos() > 0).then(|| {
         Finding::new("a second `hello`")
             .frame(heard.shown(), None)
-            .hint("say `hello` once, as the first line")
+            .hint("send `hello` once, as the first line")
     })
 }
 
@@ -109,9 +109,10 @@ fn same_name(survey: &Survey) -> Option<Checked> {
     let said = &survey.registered()?.name;
     Some(match &survey.manifest_name {
         None => Err(Stop::not_applicable(NO_MANIFEST)),
-        Some(name) if name != said => {
-            Err(Finding::new(format!("`hello` says `{said}`, the manifest says `{name}`")).into())
-        }
+        Some(name) if name != said => Err(Finding::new(format!(
+            "the name is `{said}` in `hello`, but `{name}` in the manifest"
+        ))
+        .into()),
         Some(_) => Ok(Vec::new()),
     })
 }
@@ -165,9 +166,9 @@ async fn another_version(cx: &Cx) -> Checked {
         Err(_) => false,
     };
     let what = match session.exited() {
-        _ if went_on => "it goes on".to_owned(),
-        Some(exit) => format!("it leaves ({exit})"),
-        None => "it stays and does not answer".to_owned(),
+        _ if went_on => "it continues".to_owned(),
+        Some(exit) => format!("it exits ({exit})"),
+        None => "it keeps running but does not answer".to_owned(),
     };
     Ok(vec![Finding::new(what)])
 }

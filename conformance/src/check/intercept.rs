@@ -104,7 +104,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn no_intercepts(surface: &Surface) -> Option<&'static str> {
     let none = surface.known_intercepts().next().is_none();
-    none.then_some("it intercepts no event")
+    none.then_some("it intercepts no events")
 }
 
 /// A valid answer to an interception, and the event it is about.
@@ -127,9 +127,9 @@ fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
     if response.block || response.modified_args.is_none() || event == "tool_call" {
         return None;
     }
-    let finding = Finding::new(format!("`modified_args` in the answer about `{event}`"))
+    let finding = Finding::new(format!("`modified_args` in the response to `{event}`"))
         .frame(heard.shown(), Some("/modified_args".to_owned()));
-    Some(finding.hint("only a `tool_call` has arguments to rewrite"))
+    Some(finding.hint("only `tool_call` has arguments to modify"))
 }
 
 fn text_to_replace(heard: &Heard, before: &History) -> Option<Finding> {
@@ -138,7 +138,7 @@ fn text_to_replace(heard: &Heard, before: &History) -> Option<Finding> {
     if response.block || response.replace_text.is_none() || has_text {
         return None;
     }
-    let finding = Finding::new(format!("`replace_text` in the answer about `{event}`"))
+    let finding = Finding::new(format!("`replace_text` in the response to `{event}`"))
         .frame(heard.shown(), Some("/replace_text".to_owned()));
     Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
 }
@@ -151,7 +151,7 @@ fn block_has_reason(heard: &Heard, before: &History) -> Option<Finding> {
     }
     let finding =
         Finding::new(format!("`{event}` blocked without a reason")).frame(heard.shown(), None);
-    Some(finding.hint("say why in `reason`: the model or the user is shown it"))
+    Some(finding.hint("give a `reason`; it is shown to the model or the user"))
 }
 
 fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {
@@ -195,7 +195,7 @@ async fn quick(cx: &Cx) -> Checked {
     }
     match slow.iter().max() {
         Some(slowest) if slow.len() > 1 => Err(Finding::new(format!(
-            "{} of 20 took longer than {}, the slowest {}",
+            "{} of 20 responses took longer than {}, the slowest {}",
             slow.len(),
             shown(limit),
             shown(*slowest)
@@ -210,7 +210,7 @@ async fn while_busy(cx: &Cx) -> Checked {
     let slowest = cx.by_latency().pop().map(|tool| (tool, cx.latency(tool)));
     let Some((tool, latency)) = slowest.filter(|(_, latency)| *latency >= SLOW) else {
         return Err(Stop::not_applicable(
-            "no tool of it takes longer than 200 ms",
+            "none of its tools takes longer than 200 ms",
         ));
     };
     let mut session = cx.open().await?;
@@ -225,9 +225,9 @@ async fn while_busy(cx: &Cx) -> Checked {
     let result = session.heard().iter().any(|heard| heard.is("tool_result"));
     if result && waited > latency / 2 {
         return Err(Finding::new(format!(
-            "asked while `{}` was running, it answered after {}, when the tool was done",
-            tool.name,
-            shown(waited)
+            "it answered an interception only after {}, when `{}` had finished",
+            shown(waited),
+            tool.name
         ))
         .hint("handle requests concurrently, for example with a thread or task per request")
         .into());

@@ -135,7 +135,7 @@ async fn acknowledged(cx: &Cx) -> Checked {
     if session.heard().iter().any(|heard| heard.is("shutdown_ack")) {
         return Ok(Vec::new());
     }
-    Err(Finding::new("no `shutdown_ack` came").into())
+    Err(Finding::new("it sent no `shutdown_ack`").into())
 }
 
 async fn end_of_input(cx: &Cx) -> Checked {
@@ -150,8 +150,11 @@ async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
     match session.exit(within).await {
         Some(exit) => Ok(exit),
         None => {
-            let what = format!("it still runs {} after the end of its input", shown(within));
-            let hint = "end the program when stdin ends: a read of nothing is the end, not a reason to try again";
+            let what = format!(
+                "it is still running {} after the end of stdin",
+                shown(within)
+            );
+            let hint = "exit at the end of stdin; an empty read means the end, so do not retry it";
             Err(Finding::new(what).hint(hint).into())
         }
     }
@@ -172,14 +175,14 @@ async fn code_zero(cx: &Cx) -> Checked {
     told("`shutdown`", exit, &session);
     let mut session = cx.open().await?;
     let exit = ended(cx, &mut session).await?;
-    told("the end of its input", exit, &session);
+    told("the end of stdin", exit, &session);
     broken(faults)
 }
 
 async fn in_the_middle(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let Some(request) = cx.slowest(&mut session)? else {
-        return Err(Stop::not_applicable("there is nothing that it answers"));
+        return Err(Stop::not_applicable("it has nothing that answers requests"));
     };
     let _ = session.send(&request.frame).await;
     cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
@@ -193,7 +196,7 @@ async fn terminated(cx: &Cx) -> Checked {
     match session.exit(within).await {
         Some(_) => Ok(Vec::new()),
         None => {
-            let what = format!("it still runs {} after SIGTERM", shown(within));
+            let what = format!("it is still running {} after SIGTERM", shown(within));
             Err(Finding::new(what).into())
         }
     }
@@ -231,7 +234,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
-        "{} left after {used} replies and its end: {}",
+        "{} left running after {used} replies and the exit: {}",
         plural(left.len()),
         named.join(", ")
     );
@@ -270,7 +273,7 @@ async fn after_kill(cx: &Cx) -> Checked {
 }
 
 fn told_again(mut fault: Fault) -> Stop {
-    fault.finding.what = format!("the second start: {}", fault.finding.what);
+    fault.finding.what = format!("on the second start: {}", fault.finding.what);
     fault.case.clear();
     fault.into()
 }

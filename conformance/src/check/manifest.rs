@@ -88,7 +88,7 @@ async fn permissions_hold(cx: &Cx) -> Checked {
         return Err(Stop::not_applicable("it declares no permissions"));
     }
     if !target::can_hold() {
-        let what = "this kernel cannot hold a process to its permissions (Landlock and seccomp)";
+        let what = "this kernel cannot enforce permissions (it needs Landlock and seccomp)";
         return Err(Stop::not_exercised(Finding::new(what)));
     }
     let held = exercise(cx, true).await?;
@@ -101,7 +101,7 @@ async fn permissions_hold(cx: &Cx) -> Checked {
                 finding.what
             );
             finding.hint =
-                Some("grant in `permissions` what it needs, or do without it".to_owned());
+                Some("declare what it needs in `permissions`, or stop using it".to_owned());
             faults.push(finding.into());
         }
     }
@@ -153,5 +153,5 @@ fn complaint(heard: &Heard) -> Option<Finding> {
         .and_then(|it| it.as_str())
         .unwrap_or_default();
     let failed = reply.get("is_error").is_some_and(|it| it == true) || !error.is_empty();
-    failed.then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+    failed.then(|| Finding::new("it returned an error").frame(heard.shown(), None))
 }

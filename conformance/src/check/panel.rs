@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
                 let refusal = invalid(heard, before, &["notify"])?;
                 Some(does_not_validate(heard, refusal))
             },
-            not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no note"),
+            not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
         },
     },
     Check {
@@ -110,23 +110,26 @@ fn renders<'a>(heard: &'a Heard, before: &History) -> Option<&'a str> {
 
 fn renders_an_open_panel(heard: &Heard, before: &History) -> Option<Finding> {
     let id = renders(heard, before).filter(|id| before.panel(id).is_none())?;
-    let finding = Finding::new(format!("a render of the panel `{id}`, which is not open"))
-        .frame(heard.shown(), Some("/panel_id".to_owned()));
-    Some(finding.hint("open a panel with `open_panel` first, and use its `id`"))
+    let finding = Finding::new(format!(
+        "`panel_render` for panel `{id}`, which is not open"
+    ))
+    .frame(heard.shown(), Some("/panel_id".to_owned()));
+    Some(finding.hint("open the panel with `open_panel` first, and use its `id`"))
 }
 
 fn renders_no_closed_panel(heard: &Heard, before: &History) -> Option<Finding> {
     let id = renders(heard, before).filter(|id| before.panel(id).is_some())?;
-    let what = format!("a render of the panel `{id}`, which the host has closed");
+    let what = format!("`panel_render` for panel `{id}`, which the host has closed");
     let finding = Finding::new(what).frame(heard.shown(), Some("/panel_id".to_owned()));
-    Some(finding.hint("forget a panel when `panel_close` comes"))
+    Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
 }
 
 /// A session with a panel open, and the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
     let known = cx.plan.known.opens_panel.lock();
     let command = known.unwrap_or_else(PoisonError::into_inner).clone();
-    let command = command.ok_or_else(|| Stop::not_applicable("no command of it opens a panel"))?;
+    let command =
+        command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))?;
     let mut session = cx.open().await?;
     let id = invoke(cx, &mut session, &command).await?;
     Ok((session, id))
@@ -142,7 +145,7 @@ async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String,
         // One without an id is PAN-01's to tell of; nothing can be sent to it.
         Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
     });
-    opened.ok_or_else(|| Stop::not_applicable("its command opened no panel this time"))
+    opened.ok_or_else(|| Stop::not_applicable("the command did not open a panel this time"))
 }
 
 async fn every_key(cx: &Cx) -> Checked {

@@ -123,7 +123,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "`capabilities` match the registrations",
         does: "Compares `capabilities` in `hello` with what is registered.",
         why: "Users and tools read them, and some frames are only sent to extensions that list the capability.",
-        fix: r#"Name what you register: "capabilities": ["commands", "tools", "events", "panels"]."#,
+        fix: r#"List what you register: "capabilities": ["commands", "tools", "events", "panels"]."#,
         needs: &[],
         after: &[],
         run: Run::Surveyed(|survey| Some(all(missing_capabilities(survey.registered()?)))),
@@ -149,7 +149,7 @@ fn all(found: Vec<Finding>) -> Checked {
 fn ready_in_time(survey: &Survey) -> Option<Checked> {
     let surface = survey.registered()?;
     if !surface.says_ready {
-        let what = "it never says `ready`: each start waits until nothing came for 250 ms";
+        let what = "it never sends `ready`, so each start waits until no frame has come for 250 ms";
         let hint = "send {\"type\":\"ready\"} after the last registration";
         return Some(Err(Finding::new(what).hint(hint).into()));
     }
@@ -163,7 +163,7 @@ fn ready_in_time(survey: &Survey) -> Option<Checked> {
 fn schemas_compile(survey: &Survey) -> Option<Checked> {
     let tools = &survey.registered()?.tools;
     if tools.is_empty() {
-        return Some(Err(Stop::not_applicable("it registers no tool")));
+        return Some(Err(Stop::not_applicable("it registers no tools")));
     }
     let fault = |tool: &Tool| {
         let fault = tool.arguments.as_ref().err()?;
@@ -216,7 +216,7 @@ fn unknown_events(surface: &Surface) -> Vec<Finding> {
         ("intercept", &surface.intercepts, intercepts),
     ] {
         for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
-            let finding = Finding::new(format!("`{name}` is no {what} that a host knows"));
+            let finding = Finding::new(format!("`{name}` is not a known {what}"));
             found.push(finding.hint(format!("known: {}", known.join(", "))));
         }
     }
@@ -232,7 +232,7 @@ fn missing_capabilities(surface: &Surface) -> Vec<Finding> {
     ]
     .into_iter()
     .filter(|(name, registers)| *registers && !surface.capabilities.iter().any(|it| it == name))
-    .map(|(name, _)| format!("it registers {name}, and `capabilities` does not say so"))
+    .map(|(name, _)| format!("it registers {name}, but `capabilities` does not list them"))
     .map(Finding::new)
     .collect()
 }
@@ -262,7 +262,7 @@ async fn same_again(cx: &Cx) -> Checked {
         }
     };
     Err(Finding::new(format!(
-        "only the first time: {}; only the second time: {}",
+        "only on the first start: {}; only on the second start: {}",
         only(&first, &second),
         only(&second, &first)
     ))

@@ -172,7 +172,7 @@ fn fits(heard: &Heard, _: &History) -> Option<Finding> {
         Finding::new(format!("a line of {} bytes", heard.bytes()))
             .frame(heard.shown(), None)
             .hint(format!(
-                "a frame has at most {FRAME_BYTES} bytes; cut long texts, or say where the whole is to be found"
+                "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
             ))
     })
 }
@@ -190,9 +190,7 @@ fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
     let refusal = refusal(heard, before)?;
     let finding = match refusal.frame_type.as_deref() {
         None => Finding {
-            hint: Some(
-                "stdout is for frames only; write messages for people to stderr".to_owned(),
-            ),
+            hint: Some("stdout is for frames only; write messages for people to stderr".to_owned()),
             ..does_not_validate(heard, refusal)
         },
         Some(_) => does_not_validate(heard, refusal),
@@ -226,14 +224,14 @@ fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
     }
     match before.request(heard.id()?) {
         None => Some(finding(
-            "a reply to a request that was never made".to_owned(),
+            "a reply to a request that was never sent".to_owned(),
         )),
         Some(request) if !heard.is(request.reply) => Some(finding(format!(
-            "a reply to what asked for a `{}`",
+            "wrong reply type: the request expects a `{}`",
             request.reply
         ))),
         Some(request) if request.answered => {
-            Some(finding("a second reply to one request".to_owned()))
+            Some(finding("a second reply to the same request".to_owned()))
         }
         Some(_) => None,
     }
@@ -263,7 +261,7 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     let within = cx.scaled(zot_protocol::limits::SHUTDOWN_GRACE);
     match session.exit(within).await {
         Some(_) => Ok(Vec::new()),
-        None => Err(Finding::new("a `shutdown` with unknown fields did not end it").into()),
+        None => Err(Finding::new("it did not exit after a `shutdown` with unknown fields").into()),
     }
 }
 
@@ -296,7 +294,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
     if kinds.is_empty() {
         // Where there is something to ask, this says which failure keeps us from it.
         cx.poke(session, "ls")?;
-        return Err(Stop::not_applicable("there is nothing that it answers"));
+        return Err(Stop::not_applicable("it has nothing that answers requests"));
     }
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))
@@ -483,9 +481,9 @@ async fn garbage(cx: &Cx) -> Checked {
             Err(_) => false,
         };
         said.push(match (goes_on, session.exited()) {
-            (true, _) => format!("{what}: it goes on"),
-            (false, Some(exit)) => format!("{what}: it ends ({exit})"),
-            (false, None) => format!("{what}: it does not answer any more"),
+            (true, _) => format!("{what}: continues"),
+            (false, Some(exit)) => format!("{what}: exits ({exit})"),
+            (false, None) => format!("{what}: stops answering"),
         });
     }
     Ok(vec![Finding::new(said.join("; "))])

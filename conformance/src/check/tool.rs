@@ -68,7 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Watched {
             frame: valid_images,
             not_applicable: |surface, seen| {
-                no_tools(surface).or((!seen.any(&["image"])).then_some("no image came"))
+                no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
             },
         },
     },
@@ -148,9 +148,9 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn no_tools(surface: &Surface) -> Option<&'static str> {
     if surface.tools.is_empty() {
-        Some("it registers no tool")
+        Some("it registers no tools")
     } else if surface.callable().next().is_none() {
-        Some("all its tools are interactive, and wait for a user")
+        Some("all its tools are interactive and need a user")
     } else {
         None
     }
@@ -179,14 +179,14 @@ fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
         let (field, what, hint) = if !image.mime_type.starts_with("image/") {
             (
                 "mime_type",
-                format!("{:?} is not the type of an image", image.mime_type),
-                "`mime_type` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
+                format!("{:?} is not an image type", image.mime_type),
+                "use `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
             )
         } else if STANDARD.decode(&image.data).is_err() {
             (
                 "data",
                 "`data` is not base64".to_owned(),
-                "`data` is plain base64 with padding, without line breaks and without `data:`",
+                "use plain base64 with padding, without line breaks and without a `data:` prefix",
             )
         } else {
             return None;
@@ -286,9 +286,7 @@ async fn each(
         }
     }
     if tried == 0 {
-        return Err(Stop::not_applicable(
-            "there is nothing of the kind to call it with",
-        ));
+        return Err(Stop::not_applicable("no tool has such arguments"));
     }
     broken(faults)
 }
@@ -302,8 +300,7 @@ async fn own_examples(cx: &Cx) -> Checked {
         cx,
         |_, arguments| arguments.examples(),
         |_, heard| {
-            is_error(heard)
-                .then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+            is_error(heard).then(|| Finding::new("it returned an error").frame(heard.shown(), None))
         },
     )
     .await
@@ -334,8 +331,8 @@ async fn misfits(cx: &Cx) -> Checked {
             .is_some_and(|it| !it.trim().is_empty());
         let what = match (is_error(heard), says) {
             (true, true) => return None,
-            (true, false) => "an error without a text",
-            (false, _) => "a result that is no error",
+            (true, false) => "an error without a message",
+            (false, _) => "the result is not an error",
         };
         Some(Finding::new(what).frame(heard.shown(), None))
     })
@@ -345,7 +342,7 @@ async fn misfits(cx: &Cx) -> Checked {
 async fn empty(cx: &Cx) -> Checked {
     let fits = |arguments: &Arguments| arguments.is_valid(&Object::new());
     if !cx.is_full() && tools(cx)?.iter().all(|(_, arguments)| !fits(arguments)) {
-        let why = "each tool has required arguments, so `{}` is no valid call";
+        let why = "every tool has required arguments, so `{}` is not valid";
         return Err(Stop::Withheld(why.to_owned()));
     }
     let make = |_: &Tool, arguments: &Arguments| {
@@ -373,7 +370,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     if is_error(&heard) {
         return Ok(Vec::new());
     }
-    let finding = Finding::new("a result that is no error").frame(heard.shown(), None);
+    let finding = Finding::new("the result is not an error").frame(heard.shown(), None);
     Err(Fault::in_session(finding, &session).into())
 }
 

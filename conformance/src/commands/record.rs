@@ -22,7 +22,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     let (scale, startup) = settings::timing(&args.timing)?;
     if args.output.exists() && !args.force {
         bail!(
-            "`{}` is there already\nhint: --force writes over it",
+            "`{}` already exists\nhint: use --force to overwrite it",
             args.output.display()
         );
     }

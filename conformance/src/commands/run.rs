@@ -92,7 +92,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     line.end();
     let report = report.context("cannot start processes")?;
     if report.outcomes.is_empty() {
-        bail!("no check is selected\nhint: `zot-conform list` shows their ids");
+        bail!("no checks selected\nhint: run `zot-conform list` to see their ids");
     }
     Ok(report)
 }
@@ -103,9 +103,9 @@ pub(super) fn exit(report: &Report) -> u8 {
     match exit {
         Exit::Harness => {
             let fault = report.fault.as_deref().unwrap_or_default();
-            eprintln!("error: a fault of zot-conform itself: {fault}");
+            eprintln!("error: internal error in zot-conform: {fault}");
         }
-        Exit::Nothing => eprintln!("error: nothing was tried, so nothing is proved"),
+        Exit::Nothing => eprintln!("error: no check was run, so nothing was tested"),
         _ => {}
     }
     exit as u8
@@ -126,7 +126,7 @@ pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBu
             let Some(form) = Form::named(name) else {
                 let names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
                 bail!(
-                    "no report is called `{name}`\nhint: there are {}",
+                    "unknown report format `{name}`\nhint: available formats: {}",
                     names.join(", ")
                 );
             };

@@ -41,7 +41,7 @@ fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
             StreamFinding::Unknown { line, name } => {
                 writeln!(
                     stdout,
-                    "! {}:{line}: unknown type {name:?}, which a reader ignores",
+                    "! {}:{line}: unknown type {name:?}, which is ignored",
                     file.display()
                 )
             }
@@ -58,7 +58,7 @@ fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     if summary.frames > 0 {
         let _ = match summary.refused {
             0 => writeln!(stdout, "✓ {} frames, all valid", summary.frames),
-            refused => writeln!(stdout, "{} frames, {refused} refused", summary.frames),
+            refused => writeln!(stdout, "{} frames, {refused} invalid", summary.frames),
         };
     }
     Ok(summary)

@@ -55,7 +55,7 @@ pub(super) fn again_and_again(
             continue;
         }
         eprintln!(
-            "\nwaiting for a change in {} (Ctrl-C to leave)",
+            "\nwaiting for changes in {} (press Ctrl-C to stop)",
             dir.display()
         );
         block_on(wait(&mut changes, dir))??;
@@ -67,7 +67,7 @@ async fn wait(
     dir: &Path,
 ) -> anyhow::Result<()> {
     loop {
-        let event = changes.recv().await.context("nothing watches any more")?;
+        let event = changes.recv().await.context("the file watcher stopped")?;
         if event.is_ok_and(|event| is_change(&event, dir)) {
             break;
         }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     clean::console,
-    exchange::{Deed, Entry, Exchange},
+    exchange::{Action, Entry, Exchange},
     report::{
         Counts, Report, frame, group, json,
         wording::{one_line, seconds},
@@ -285,7 +285,7 @@ fn code(text: &str) -> String {
 
 /// The place where an exchange is drawn.
 fn exchange(exchange: &Exchange, outcome: usize, at: usize) -> String {
-    let is_frame = |entry: &&Entry| matches!(entry.deed, Deed::Line(..));
+    let is_frame = |entry: &&Entry| matches!(entry.action, Action::Line(..));
     let count = exchange.entries.iter().filter(is_frame).count();
     let frames = if count == 1 { "frame" } else { "frames" };
     let last = exchange.entries.last().map(|entry| entry.at);

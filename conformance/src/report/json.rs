@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     clean::is_unseen,
-    exchange::{Deed, Entry, Exchange, Party},
+    exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Report, group},
     verdict::{Finding, Level, Outcome, Verdict},
 };
@@ -217,9 +217,9 @@ fn exchange(exchange: &Exchange) -> ExchangeView<'_> {
 }
 
 fn entry(entry: &Entry) -> EntryView<'_> {
-    let (line, bytes, note) = match &entry.deed {
-        Deed::Line(line, bytes) => (Some(line.as_str()), Some(*bytes), None),
-        Deed::Note(note) => (None, None, Some(note.as_str())),
+    let (line, bytes, note) = match &entry.action {
+        Action::Line(line, bytes) => (Some(line.as_str()), Some(*bytes), None),
+        Action::Note(note) => (None, None, Some(note.as_str())),
     };
     EntryView {
         at_ms: milliseconds(entry.at),

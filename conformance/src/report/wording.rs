@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     clean::visible,
-    exchange::{Deed, Entry, Exchange, Party},
+    exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Exit, Report},
 };
 
@@ -84,8 +84,8 @@ pub(super) fn exchange(exchange: &Exchange) -> String {
 
 fn moment(entry: &Entry) -> String {
     let at = format!("{:9.3} s", entry.at.as_secs_f64());
-    match (&entry.deed, entry.who) {
-        (Deed::Line(line, bytes), who) => {
+    match (&entry.action, entry.who) {
+        (Action::Line(line, bytes), who) => {
             let arrow = match who {
                 Party::Host => "host →",
                 Party::Extension => "ext  ←",
@@ -96,7 +96,7 @@ fn moment(entry: &Entry) -> String {
             };
             format!("{at}  {arrow}  {}{cut}\n", one_line(line))
         }
-        (Deed::Note(note), Party::Host) => format!("{at}  host ·  {}\n", one_line(note)),
-        (Deed::Note(note), Party::Extension) => format!("{at}  ext  ·  {}\n", one_line(note)),
+        (Action::Note(note), Party::Host) => format!("{at}  host ·  {}\n", one_line(note)),
+        (Action::Note(note), Party::Extension) => format!("{at}  ext  ·  {}\n", one_line(note)),
     }
 }

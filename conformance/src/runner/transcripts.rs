@@ -145,7 +145,7 @@ fn outcome(script: &Script, verdict: Verdict, findings: Vec<Finding>, took: Dura
     Outcome {
         id: id(script),
         level: Level::Must,
-        title: about.unwrap_or_else(|| "plays as it is written".to_owned()),
+        title: about.unwrap_or_else(|| "matches the transcript".to_owned()),
         verdict,
         findings,
         took,

@@ -15,7 +15,7 @@ pub enum ExecError {
     #[error("`{}` does not exist", .0.display())]
     Missing(PathBuf),
     /// A bare name that is neither on `PATH` nor beside the manifest.
-    #[error("`{0}` is neither on PATH nor in the extension's directory")]
+    #[error("`{0}` was not found on PATH or in the extension's directory")]
     NotOnPath(String),
     /// It is there, and cannot be executed.
     #[error("`{path}` is not an executable file\nhint: chmod +x {path}", path = .0.display())]

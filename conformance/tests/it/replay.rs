@@ -180,7 +180,7 @@ fn the_extension_is_found_or_named() {
     let said = stage.conform(&["replay", "no-such-id"]).exits(2);
     assert_eq!(
         said.err,
-        "error: there is no file `no-such-id`, and no failure of that id is kept\n"
+        "error: no file and no saved failure is named `no-such-id`\n"
     );
     let said = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
     assert!(said.err.contains("no file `home`"), "{}", said.err);

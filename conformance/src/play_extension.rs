@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Says what the transcript's extension said, checks what the host says, and tells of what is wrong as it is seen.
 ///
 /// What cannot be seen from this end is passed over: `raw`, `split`, `stall_stdout`, `signal`, `quiet`.
-pub async fn as_extension(
+pub async fn play_extension(
     transcript: &Transcript,
     name: &str,
     label: &str,
@@ -31,7 +31,7 @@ pub async fn as_extension(
     output: impl AsyncWrite + Unpin,
     tell: impl FnMut(Finding),
 ) -> io::Result<()> {
-    let mut guest = Guest {
+    let mut player = ExtensionPlayer {
         transcript,
         name,
         label,
@@ -42,14 +42,14 @@ pub async fn as_extension(
         bindings: Bindings::default(),
     };
     for step in &transcript.steps {
-        if guest.step(step).await?.is_none() {
+        if player.step(step).await?.is_none() {
             return Ok(());
         }
     }
-    guest.leave().await
+    player.leave().await
 }
 
-struct Guest<'a, I, O, T> {
+struct ExtensionPlayer<'a, I, O, T> {
     transcript: &'a Transcript,
     name: &'a str,
     label: &'a str,
@@ -63,7 +63,7 @@ struct Guest<'a, I, O, T> {
 /// Whether it goes on.
 type GoesOn = Option<()>;
 
-impl<I, O, T> Guest<'_, I, O, T>
+impl<I, O, T> ExtensionPlayer<'_, I, O, T>
 where
     I: AsyncBufRead + Unpin,
     O: AsyncWrite + Unpin,
@@ -163,7 +163,7 @@ where
             expected.capture(&frame, &mut self.bindings);
             return Ok(Some(()));
         }
-        let finding = Finding::new(format!("expected `{kind}`, and `{came}` came"));
+        let finding = Finding::new(format!("expected `{kind}`, got `{came}`"));
         self.found(line, finding.frame(frame.to_string(), pointer));
         Ok(None)
     }
@@ -175,12 +175,12 @@ where
                 return Ok(None);
             };
             if text_line.is_empty() {
-                self.found(line, Finding::new("a blank line, which no host sends"));
+                self.found(line, Finding::new("the host sent a blank line"));
                 continue;
             }
             if let Err(refusal) = validate::frame::<FromHost>(&text_line) {
                 let shown = String::from_utf8_lossy(&text_line).into_owned();
-                let finding = Finding::new(format!("no frame of a host: {refusal}"));
+                let finding = Finding::new(format!("invalid frame from the host: {refusal}"));
                 self.found(line, finding.frame(shown, None));
             }
             let Ok(frame) = serde_json::from_slice::<Value>(&text_line) else {
@@ -202,7 +202,7 @@ where
                 Ok(Some(text.to_vec()))
             }
             Ok(_) => {
-                let what = format!("the host ended the input before it sent {what}");
+                let what = format!("the host closed the input before sending {what}");
                 self.found(at, Finding::new(what));
                 Ok(None)
             }
@@ -224,12 +224,12 @@ where
             Ok(Some(0) | None) => {}
             Ok(_) => {
                 let shown = String::from_utf8_lossy(more.trim_ascii_end()).into_owned();
-                let finding = Finding::new("expected the end of the input, and a line came");
+                let finding = Finding::new("expected the end of input, got a line");
                 self.found(line, finding.frame(shown, None));
             }
             Err(_) => {
                 let shown = diagnose::shown(self.patience);
-                let what = format!("the host did not end the input within {shown}");
+                let what = format!("the host did not close the input within {shown}");
                 self.found(line, Finding::new(what));
             }
         }

@@ -17,7 +17,7 @@ use crate::{
 
 /// The text of a transcript with what the extension says now. Frames of another type than those expected, or none at
 /// all, are not taken in: that is another exchange, to be recorded anew.
-pub async fn retake(
+pub async fn replay_and_accept(
     target: &Target,
     script: &Script,
     scale: f64,
@@ -55,7 +55,7 @@ pub async fn retake(
     if let Some(failure) = played.failure {
         let mut finding = failure.finding;
         finding.hint.get_or_insert(
-            "what says something else is accepted; what is something else is to be recorded anew"
+            "accept only updates the content of frames; record the transcript again if the frames themselves changed"
                 .to_owned(),
         );
         return Err(Box::new(finding));
