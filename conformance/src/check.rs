@@ -34,17 +34,17 @@ pub(crate) use handshake::HELLO;
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Profile {
-    /// One of each: the handshake, each registration once, the end. For a save hook.
+    /// The handshake, each registration once, and the shutdown. For a save hook.
     Quick,
-    /// All that minimal valid arguments can show.
+    /// Everything that minimal valid arguments can show.
     #[default]
     Safe,
-    /// Hostile arguments and every key of a panel, too.
+    /// Also hostile arguments, and every key of a panel.
     Full,
 }
 
 impl Profile {
-    /// As on the command line.
+    /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -62,11 +62,11 @@ impl fmt::Display for Profile {
 
 /// One rule of the catalogue.
 pub struct Check {
-    /// Its id, which never changes its meaning: `TOL-01`.
+    /// A stable id, such as `TOL-01`.
     pub id: &'static str,
-    /// How much it weighs.
+    /// The severity of a failure.
     pub level: Level,
-    /// From which profile on it is tried.
+    /// The lowest profile that runs it.
     pub profile: Profile,
     /// The rule, in one line.
     pub title: &'static str,
@@ -74,16 +74,16 @@ pub struct Check {
     pub does: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// What to do when it fails.
+    /// How to fix a failure.
     pub fix: &'static str,
-    /// Checks whose failure makes this one unreachable.
+    /// Checks whose failure blocks this one.
     pub needs: &'static [&'static str],
-    /// Checks that must have ended before this one begins.
+    /// Checks that must finish before this one starts.
     pub(crate) after: &'static [&'static str],
     pub(crate) run: Run,
 }
 
-/// How a check comes to its verdict.
+/// How a check is judged.
 pub(crate) enum Run {
     /// Judged by what the first start showed; `None` if it ended too early to tell.
     Surveyed(fn(&Survey) -> Option<Checked>),
@@ -103,42 +103,42 @@ pub(crate) type JudgeFrame = fn(&Heard, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
-/// Which frames were heard in all sessions, by type.
+/// How many frames of each type all sessions received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(pub(crate) std::collections::HashMap<String, usize>);
 
 impl Seen {
-    /// Whether a frame of one of these types came.
+    /// Whether a frame of one of these types was received.
     pub(crate) fn any(&self, kinds: &[&str]) -> bool {
         kinds.iter().any(|kind| self.0.contains_key(*kind))
     }
 }
 
-/// What a trial found: what is worth recording, or why it stopped.
+/// Findings to record for a pass, or why the check did not pass.
 pub(crate) type Checked = Result<Vec<Finding>, Stop>;
 
-/// Why a check is no pass.
+/// Why a check did not pass.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The rule is broken.
     Broken(Vec<Fault>),
-    /// The part of the rule that only should hold is broken.
+    /// Only the SHOULD part of the rule is broken.
     Weak(Vec<Fault>),
-    /// There is nothing to try it on.
+    /// The extension has nothing the rule applies to.
     NotApplicable(String),
-    /// The profile does not try it.
+    /// The profile excludes it.
     Withheld(String),
-    /// It was tried, and could not be reached.
+    /// The harness could not exercise it.
     NotExercised(Box<Finding>),
-    /// The failure of this check makes it unreachable.
+    /// A failure of this check blocks it.
     BlockedBy(&'static str),
 }
 
-/// A finding, and what was sent to get there.
+/// A finding, and the frames that led to it.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) finding: Finding,
-    /// The host's frames after the handshake; the last one is what it failed at. Empty where it cannot be told so.
+    /// The host's frames after the handshake, up to the one that failed. Empty if they are not the cause.
     pub(crate) case: Vec<serde_json::Value>,
 }
 
@@ -152,7 +152,7 @@ impl From<Finding> for Fault {
 }
 
 impl Fault {
-    /// One that `session` shows.
+    /// Creates a fault with the frames sent in `session`.
     pub(crate) fn in_session(finding: Finding, session: &Session) -> Self {
         Self {
             finding,
@@ -227,7 +227,7 @@ fn example_of(kind: &str) -> Option<String> {
     Some(document.schema.get("examples")?.get(0)?.to_string())
 }
 
-/// A pass, unless something was found.
+/// Passes if there are no faults.
 pub(crate) fn broken(faults: Vec<Fault>) -> Checked {
     if faults.is_empty() {
         Ok(Vec::new())
@@ -236,7 +236,7 @@ pub(crate) fn broken(faults: Vec<Fault>) -> Checked {
     }
 }
 
-/// Every check, in the order in which they are told.
+/// Every check, in report order.
 pub fn catalogue() -> impl Iterator<Item = &'static Check> {
     [
         manifest::CHECKS,
@@ -254,12 +254,12 @@ pub fn catalogue() -> impl Iterator<Item = &'static Check> {
     .flatten()
 }
 
-/// The check with this id.
+/// Finds a check by id.
 pub fn find(id: &str) -> Option<&'static Check> {
     catalogue().find(|check| check.id.eq_ignore_ascii_case(id))
 }
 
-/// Names what is registered and needed to reach anything else of the kind: when it fails, the rest is blocked.
+/// The checks that show whether requests are answered at all. Other checks depend on them.
 pub(crate) const REACHES: &[&str] = &[
     intercept::ANSWERS,
     tool::ANSWERS,

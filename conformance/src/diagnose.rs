@@ -1,4 +1,4 @@
-//! From silence to a sentence: why an extension did not answer, and what to do about it.
+//! Diagnoses why an extension did not answer, and suggests a fix.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long one is given to say, after its input has ended, what it has kept in a buffer.
+/// How long to wait for buffered output after stdin is closed.
 const LAST_WORDS: Duration = Duration::from_millis(1500);
-/// How much of a standard error is shown.
+/// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
-/// Tells why `what` did not come: `` `tool_result` to the call of `weather` ``. The session is not of use afterwards.
+/// Explains why `what` did not come, such as `` `tool_result` to a call of `weather` ``. The session
+/// cannot be used afterwards.
 pub(crate) async fn silence(
     session: &mut Session,
     target: &Target,
@@ -59,10 +60,10 @@ pub(crate) async fn silence(
     with_stderr(finding, session).await
 }
 
-/// With the end of what it wrote to its standard error, a traceback above all.
+/// Adds the last part of stderr, such as a traceback.
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
-        // What was written before the end is in the pipe, which a descendant may hold open.
+        // A descendant may keep the pipe open.
         let _ = tokio::time::timeout(session.scaled(LAST_WORDS), session.stderr_ended()).await;
     }
     let stderr = session.stderr();
@@ -71,7 +72,7 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
     }
     let lines: Vec<&str> = stderr.lines().collect();
     let from = lines.len().saturating_sub(STDERR_LINES);
-    // A traceback is shown from its first line, if that is not too far up.
+    // Show a traceback from its first line, unless it is very long.
     let traceback = lines
         .iter()
         .rposition(|line| line.starts_with("Traceback (most recent call last)"));
@@ -85,7 +86,7 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
     finding
 }
 
-/// How a language is told to write at once.
+/// How to flush stdout in a language.
 pub(crate) fn flush(language: &str) -> String {
     let how = match language {
         "python" => {
@@ -104,7 +105,7 @@ pub(crate) fn flush(language: &str) -> String {
     format!("flush stdout after each frame: {how}")
 }
 
-/// What reads a line of any length in a language.
+/// How to read lines of any length in a language.
 pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
     Some(match language {
         "go" => {
@@ -123,7 +124,7 @@ pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
     })
 }
 
-/// A duration as people say it.
+/// Formats a duration.
 pub(crate) fn shown(duration: Duration) -> String {
     let ms = duration.as_millis();
     match ms {

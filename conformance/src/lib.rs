@@ -1,8 +1,8 @@
-//! Does this extension keep the zot extension protocol?
+//! Checks whether an extension conforms to the zot extension protocol.
 //!
-//! For an extension's author, in any language. It plays the host, from recorded transcripts and from what the extension
-//! registers, and explains what it finds. It shares types with the host and nothing else: a harness that shares the
-//! host's code vouches for its mistakes.
+//! The harness acts as the host, tests everything the extension registers, and replays recorded
+//! transcripts. It shares only the protocol's types with the real host: shared code would hide the
+//! host's mistakes.
 
 pub mod arguments;
 mod baseline;

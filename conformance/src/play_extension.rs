@@ -1,4 +1,4 @@
-//! A transcript against a host: the harness is the extension. For whoever writes another host.
+//! Plays the extension's side of a transcript, to test a host.
 
 use std::{io, time::Duration};
 
@@ -16,12 +16,14 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long a host may take to its next frame, scaled. Somebody may be typing there.
+/// How long to wait for the host's next frame. A user may be typing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says what the transcript's extension said, checks what the host says, and tells of what is wrong as it is seen.
+/// Sends the extension's frames of a transcript, checks the host's frames, and reports each mismatch
+/// through `tell`.
 ///
-/// What cannot be seen from this end is passed over: `raw`, `split`, `stall_stdout`, `signal`, `quiet`.
+/// Steps that only make sense for a host are skipped: `raw`, `split`, `stall_stdout`, `signal`,
+/// `quiet`.
 pub async fn play_extension(
     transcript: &Transcript,
     name: &str,
@@ -60,7 +62,7 @@ struct ExtensionPlayer<'a, I, O, T> {
     bindings: Bindings,
 }
 
-/// Whether it goes on.
+/// `None` ends the transcript.
 type GoesOn = Option<()>;
 
 impl<I, O, T> ExtensionPlayer<'_, I, O, T>
@@ -97,7 +99,7 @@ where
         Ok(Some(()))
     }
 
-    /// Registers all that the transcript has the host ask for.
+    /// Registers everything that the transcript's host requests.
     async fn handshake(&mut self, line: usize) -> io::Result<GoesOn> {
         let mut needs = self.transcript.head.needs.clone();
         let mut events = Vec::new();
@@ -142,8 +144,8 @@ where
         self.hears(line, &ack).await
     }
 
-    /// The next frame of the host must be this. One of its type that says something else is found fault with, and the
-    /// transcript goes on; at any other, nothing that follows would make sense.
+    /// Expects this frame next. A mismatch in a frame of the same type is reported, and the transcript
+    /// continues; a frame of another type ends it.
     async fn hears(&mut self, line: usize, expected: &Pattern) -> io::Result<GoesOn> {
         let kind = text(expected.source(), "type").to_owned();
         let Some(frame) = self.next(line, &format!("`{kind}`")).await? else {
@@ -168,7 +170,7 @@ where
         Ok(None)
     }
 
-    /// The host's next frame that is not to be passed over.
+    /// The host's next frame that is not ignored.
     async fn next(&mut self, line: usize, what: &str) -> io::Result<Option<Value>> {
         loop {
             let Some(text_line) = self.line(line, what).await? else {
@@ -248,7 +250,7 @@ where
         self.output.flush().await
     }
 
-    /// The transcript is over: whatever the host still says, it is told that it may end.
+    /// Waits for `shutdown` after the end of the transcript, and acknowledges it.
     async fn leave(&mut self) -> io::Result<()> {
         let mut line = Vec::new();
         while self.input.read_until(b'\n', &mut line).await? > 0 {

@@ -1,4 +1,4 @@
-//! Plays a transcript leniently, and gives it back with what was seen in it: for an author who means the change.
+//! Replays a transcript and updates it with what the extension sends now.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -15,8 +15,8 @@ use crate::{
     verdict::Finding,
 };
 
-/// The text of a transcript with what the extension says now. Frames of another type than those expected, or none at
-/// all, are not taken in: that is another exchange, to be recorded anew.
+/// Returns the transcript's text, updated with what the extension sends now. Fails if a frame is
+/// missing or has another type: then the transcript must be recorded again.
 pub async fn replay_and_accept(
     target: &Target,
     script: &Script,
@@ -60,7 +60,7 @@ pub async fn replay_and_accept(
         );
         return Err(Box::new(finding));
     }
-    // A frame that breaks a rule is nothing to hold on to.
+    // Do not accept frames that break a rule.
     let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(violation) = collected.violations.drain(..).next() {
         let mut finding = violation.finding;

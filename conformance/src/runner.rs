@@ -1,5 +1,5 @@
-//! Runs the checks: each when those it waits for have ended, more of them at once than there are cores, since most of
-//! them wait.
+//! Runs the checks, each after those it depends on. More of them run in parallel than there are
+//! cores, because most of them wait.
 
 mod repeat;
 mod results;
@@ -35,30 +35,30 @@ pub use selection::Selection;
 
 use results::{Results, Tried, failure, judged, outcome};
 
-/// How a run goes.
+/// The options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// How far it goes.
+    /// How thorough the run is.
     pub profile: Profile,
     /// The seed for random arguments.
     pub seed: u64,
-    /// Multiplies every deadline.
+    /// Multiplies every timeout.
     pub scale: f64,
-    /// How long it may take to `hello`; `None`: as long as its manifest or the protocol says.
+    /// The timeout for `hello`; `None` uses the manifest's or the protocol's.
     pub startup: Option<Duration>,
     /// The number of checks to run in parallel.
     pub jobs: usize,
-    /// Which checks.
+    /// Which checks are reported.
     pub selection: Selection,
     /// Whether a warning fails the run.
     pub strict: bool,
-    /// Tries what the failure of another check would block.
+    /// Runs checks even if a failed check blocks them.
     pub keep_going: bool,
-    /// Told of every moment of every session, as it passes.
+    /// Called for every entry of every session.
     pub onlooker: Option<Onlooker>,
-    /// What is played after the checks, as far as it is selected.
+    /// The transcripts to replay after the checks.
     pub transcripts: Vec<Script>,
-    /// Where failures are kept, to be repeated by name; `None`: nowhere.
+    /// Where failures are saved for replay; `None` saves nothing.
     pub store: Option<PathBuf>,
 }
 
@@ -80,29 +80,29 @@ impl Default for Options {
     }
 }
 
-/// Told how a run goes on.
+/// Receives the progress of a run.
 pub trait Progress: Send + Sync {
-    /// So many checks will be tried.
+    /// Adds to the number of checks to run.
     fn begins(&self, checks: usize) {
         let _ = checks;
     }
-    /// This one has begun.
+    /// A check has started.
     fn tries(&self, id: &str) {
         let _ = id;
     }
-    /// This one has ended.
+    /// A check has finished.
     fn ended(&self, outcome: &Outcome) {
         let _ = outcome;
     }
 }
 
-/// Nobody looks on.
+/// Ignores progress.
 #[derive(Debug, Clone, Copy)]
 pub struct NoProgress;
 
 impl Progress for NoProgress {}
 
-/// Runs every check that is selected, then plays every transcript that is.
+/// Runs the selected checks, then replays the selected transcripts.
 pub async fn run(
     target: Result<Target, Unstartable>,
     shown: &str,
@@ -170,7 +170,7 @@ pub async fn run(
     } else {
         let blocker = blocker.unwrap_or_default();
         let outcome = |check| results.outcome(check, &survey, Some(blocker));
-        // What blocks the rest is told of, selected or not.
+        // Report the blocking check even if it is not selected.
         let told = catalogue()
             .filter(|check| check.id == blocker || options.selection.has(check.id, check.level));
         report.outcomes = told.map(outcome).collect();
@@ -202,7 +202,7 @@ fn told_of(selection: &Selection) -> impl Iterator<Item = &'static Check> {
     catalogue().filter(|check| selection.has(check.id, check.level))
 }
 
-/// Tries all that are selected, and all that those wait for. Gives the fault of the harness itself, if there was one.
+/// Runs the selected checks and their dependencies. Returns an internal error, if there was one.
 async fn try_all(
     plan: &Arc<Plan>,
     options: &Options,
@@ -230,7 +230,7 @@ async fn try_all(
         let task = tasks.spawn(async move {
             let mut verdicts = HashMap::new();
             for (id, mut end) in waits {
-                // One that panicked has dropped its end; what it would have said is not known.
+                // A check that panicked has no verdict.
                 if let Ok(verdict) = end.wait_for(Option::is_some).await {
                     verdicts.extend(verdict.clone().map(|verdict| (id, verdict)));
                 }
@@ -303,12 +303,12 @@ fn panic_text(error: tokio::task::JoinError) -> String {
     }
 }
 
-/// What is tried: the selected, and whatever they wait for.
+/// The checks to run: the selected ones and their dependencies.
 fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
     let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
     if told_of(&options.selection).any(watched) {
-        // There is nothing to watch unless something is asked.
+        // Without requests there are no frames to judge.
         ids.extend(REACHES);
     }
     let mut at = 0;
@@ -337,7 +337,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
         && !faults.is_empty()
     {
-        // Only the first, which a reader begins with.
+        // Shrink only the first, which people read first.
         let first = faults.remove(0);
         let shrunk = shrink::told(&cx.plan, check.id, first).await;
         faults.insert(0, shrunk.into());
@@ -364,9 +364,9 @@ fn blocked_by(id: String) -> Tried {
 mod tests {
     use super::*;
 
-    /// A circle would wait for ever.
+    /// A cycle would wait forever.
     fn depth(id: &str, left: usize) {
-        assert!(left > 0, "{id} waits for itself");
+        assert!(left > 0, "{id} depends on itself");
         let check = crate::check::find(id).unwrap();
         for id in check.needs.iter().chain(check.after) {
             depth(id, left - 1);
@@ -374,12 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_check_waits_for_exists_and_waits_for_nothing_after_it() {
+    fn dependencies_exist_and_have_no_cycles() {
         for check in catalogue() {
             for id in check.needs.iter().chain(check.after) {
                 assert!(
                     crate::check::find(id).is_some(),
-                    "{} waits for {id}",
+                    "{} depends on unknown {id}",
                     check.id
                 );
             }

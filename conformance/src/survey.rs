@@ -1,4 +1,4 @@
-//! The first start: whether it can be started at all, its handshake, and what it registers.
+//! The first start: whether the extension starts, its handshake, and what it registers.
 
 use std::{
     sync::Arc,
@@ -17,11 +17,11 @@ use crate::{
     verdict::Finding,
 };
 
-/// After how long without `hello` a second process is asked why.
+/// How long to wait for `hello` before a second process is started to find out why it is missing.
 const DOUBT: Duration = Duration::from_secs(2);
-/// How long an extension is given to leave after the survey; whether it does is not judged here.
+/// How long to wait for the exit after the survey. Other checks judge the exit.
 const LEAVE: Duration = Duration::from_millis(500);
-/// How far the first start got. An extension that fails at one milestone reaches none of the later ones.
+/// How far the first start got. A start that fails at one milestone reaches none of the later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Milestone {
     /// The manifest is JSON and has its required fields.
@@ -84,7 +84,7 @@ impl Survey {
     }
 }
 
-/// Starts the extension, looks at all it does up to ready, and lets it go.
+/// Starts the extension, observes it until it is ready, and shuts it down.
 pub(crate) async fn survey(
     target: &Target,
     how: &Start,
@@ -92,7 +92,6 @@ pub(crate) async fn survey(
     sink: &Sink,
 ) -> Survey {
     let (survey, session) = meet(target, how, hello_limit, sink).await;
-    // It is asked to leave as always; how it does that is the matter of other checks.
     if let Some(mut session) = session
         && session.send(&json!({"type": "shutdown"})).await.is_ok()
     {
@@ -102,7 +101,7 @@ pub(crate) async fn survey(
     survey
 }
 
-/// Starts the extension and looks at all it does up to ready. A process that can be spoken to comes with it.
+/// Starts the extension and observes it until it is ready. Returns the session unless the start failed.
 pub(crate) async fn meet(
     target: &Target,
     how: &Start,
@@ -154,7 +153,7 @@ pub(crate) async fn meet(
     (survey, Some(session))
 }
 
-/// Waits for `hello` as the first line. What is wrong may leave a session that can go on, or not.
+/// Waits for `hello` as the first line. The error says whether the session can continue.
 async fn hello(
     session: &mut Session,
     target: &Target,
@@ -192,7 +191,7 @@ async fn hello(
     }
 }
 
-/// Waits for a line, and finds out soon why it does not come.
+/// Waits for a line. If it does not come soon, finds out why.
 async fn wait_for(
     session: &mut Session,
     target: &Target,
@@ -210,7 +209,7 @@ async fn wait_for(
     }
     let began = Instant::now();
     if let Some(why) = what_makes_it_speak(target, how).await {
-        // A slow start looks the same, unless this one, which began earlier, goes on being silent.
+        // A slow start looks the same, so give the first process more time.
         let patience = (began.elapsed() * 2).max(session.scaled(Duration::from_secs(1)));
         let found = session.find(0, patience.min(limit), wanted).await;
         return found.map_err(|_| why);
@@ -222,13 +221,12 @@ async fn wait_for(
     }
 }
 
-/// Tries on another process of it what makes it say `hello`: that the host begins, or that its input ends.
+/// Finds out with a second process what triggers `hello`: a frame from the host, or the end of stdin.
 async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let hello = |heard: &Heard| heard.is("hello");
     let mut session = Session::start(target, how, Sink::default()).await.ok()?;
     let patience = session.scaled(DOUBT);
     let ack = samples::hello_ack(&session, target);
-    // One that does not read does not wait for it either.
     let _ = session.send(&ack).await;
     if session.find(0, patience, hello).await.is_ok() {
         let finding = Finding::new("`hello` came only after `hello_ack` was sent");

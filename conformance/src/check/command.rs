@@ -117,7 +117,7 @@ async fn one_response(cx: &Cx) -> Checked {
         let request = cx.command(&mut session, name, "");
         match cx.ask(&mut session, &request).await {
             Ok(heard) => {
-                // One that comes as a frame of its own counts too.
+                // The panel may also come in a separate `open_panel` frame.
                 let opens = |it: &Heard| it.is("open_panel");
                 if text(heard.value(), "action") == "open_panel"
                     || session.heard().iter().any(opens)
@@ -134,7 +134,7 @@ async fn one_response(cx: &Cx) -> Checked {
             }
         }
     }
-    // A second response may come a little later; the judge sees it.
+    // Wait for a second response, which would break another rule.
     session
         .listen(cx.scaled(std::time::Duration::from_millis(100)))
         .await;
@@ -200,7 +200,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     ignored(cx, &mut session, &request.frame).await
 }
 
-/// It may say something or nothing, and goes on working.
+/// Sends a frame that needs no reply, and checks that the extension still works.
 pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Checked {
     if let Err(silence) = session.send(frame).await {
         return Err(gone(session, silence));
@@ -209,7 +209,7 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
     Ok(Vec::new())
 }
 
-/// It could not even be told.
+/// The extension exited or stopped reading before a frame could be sent.
 pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
     let why = match silence {
         Silence::Exited(exit) => format!("it exited: {exit}"),
@@ -221,7 +221,7 @@ pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
     Fault::in_session(finding, session).into()
 }
 
-/// A command whose own check passed.
+/// The first command.
 fn first(cx: &Cx) -> Result<&str, Stop> {
     Ok(&commands(cx)?[0])
 }

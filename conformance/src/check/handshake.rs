@@ -124,7 +124,7 @@ async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<Session, Stop
     change(&mut ack);
     match cx.acknowledge(&mut session, &ack).await {
         Ok(()) => Ok(session),
-        // The one that went before was tolerated, so this is about the change.
+        // The unchanged `hello_ack` worked before, so the change is the cause.
         Err(Stop::NotExercised(finding)) => Err((*finding).into()),
         Err(stop) => Err(stop),
     }

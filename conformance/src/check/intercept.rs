@@ -12,7 +12,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// A tool that takes this long leaves time to ask something else meanwhile.
+/// A tool this slow leaves time to send another request while it runs.
 const SLOW: Duration = Duration::from_millis(200);
 
 /// The check that interceptions are answered.
@@ -166,7 +166,7 @@ async fn one_response(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        // What a guard lets pass, and what it may well refuse or rewrite.
+        // One that a guard allows, and one that it may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
             if let Err(fault) = cx.ask(&mut session, &request).await {
@@ -220,7 +220,6 @@ async fn while_busy(cx: &Cx) -> Checked {
     let request = cx.intercept(&mut session, events[0], "ls");
     let asked = Instant::now();
     cx.ask(&mut session, &request).await?;
-    // Answered only when the tool was done.
     let waited = asked.elapsed();
     let result = session.heard().iter().any(|heard| heard.is("tool_result"));
     if result && waited > latency / 2 {

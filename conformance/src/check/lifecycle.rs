@@ -1,4 +1,4 @@
-//! LIF: the end, and what is left of it.
+//! LIF: shutdown, exit and cleanup.
 
 use std::time::Duration;
 
@@ -226,7 +226,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let used = replies(&session);
     cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    // A child that is about to end has a moment for it.
+    // Give exiting children a moment.
     tokio::time::sleep(cx.scaled(Duration::from_millis(100))).await;
     let left = session.descendants().await;
     if left.is_empty() {
@@ -263,7 +263,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     };
     match again.await {
         Ok(()) => Ok(Vec::new()),
-        // Nothing but the data directory is different from the first time.
+        // Only the data directory differs from the first start.
         Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
             Err(told_again(faults.swap_remove(0)))

@@ -108,7 +108,7 @@ async fn permissions_hold(cx: &Cx) -> Checked {
     broken(faults)
 }
 
-/// Everything once: what was done, and what went wrong with it.
+/// Sends every request once. Returns each request and what went wrong with it.
 async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding>)>, Stop> {
     let mut session = restart(cx, confined).await?;
     let mut done = Vec::new();
@@ -145,7 +145,7 @@ async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
     cx.open_as(how).await
 }
 
-/// A reply that says it went wrong.
+/// Reports a reply that is an error.
 fn complaint(heard: &Heard) -> Option<Finding> {
     let reply = heard.value();
     let error = reply

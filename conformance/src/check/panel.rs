@@ -1,4 +1,4 @@
-//! NOT and PAN: notes and panels.
+//! NOT and PAN: notifications and panels.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -124,7 +124,7 @@ fn renders_no_closed_panel(heard: &Heard, before: &History) -> Option<Finding> {
     Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
 }
 
-/// A session with a panel open, and the panel's id.
+/// Opens a session and a panel. Returns the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
     let known = cx.plan.known.opens_panel.lock();
     let command = known.unwrap_or_else(PoisonError::into_inner).clone();
@@ -142,7 +142,7 @@ async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String,
     let opened = session.heard()[from..].iter().rev().find_map(|heard| {
         let value = heard.value();
         let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
-        // One without an id is PAN-01's to tell of; nothing can be sent to it.
+        // A panel without an id is invalid, which another check reports.
         Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
     });
     opened.ok_or_else(|| Stop::not_applicable("the command did not open a panel this time"))
@@ -164,7 +164,7 @@ async fn every_key(cx: &Cx) -> Checked {
         let sent = session.send(&frame).await;
         sent.map_err(|silence| gone(&session, silence))?;
         session.listen(cx.scaled(Duration::from_millis(30))).await;
-        // A key may close the panel; the next one needs it open.
+        // If the key closed the panel, open it again.
         let closes = |heard: &Heard| heard.is("panel_close");
         if session.heard()[from..].iter().any(closes) {
             id = invoke(cx, &mut session, &command).await?;

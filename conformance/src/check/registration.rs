@@ -1,4 +1,4 @@
-//! REG: what it registers.
+//! REG: registrations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! ROB: whatever a host, a user or a pipe does.
+//! ROB: robustness.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::{
     verdict::{Finding, Level, Verdict},
 };
 
-/// A text that breaks naive readers and writers.
+/// Characters that break naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
 /// More than a pipe of one page holds.
 const FILLS: usize = 6000;
-/// How many requests fill it, at the most: they have effects.
+/// The maximum number of requests to fill the pipe, because they have side effects.
 const MANY: usize = 80;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -185,7 +185,7 @@ fn is_utf8(heard: &Heard, _: &History) -> Option<Finding> {
     })
 }
 
-/// Every line that no other check refuses: text that is not a frame, and frames of types that have no check of their own.
+/// Lines that are not frames, and invalid frames of types that no other check validates.
 fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
     let refusal = refusal(heard, before)?;
     let finding = match refusal.frame_type.as_deref() {
@@ -208,7 +208,7 @@ fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
     (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
 }
 
-/// A reply belongs to one request, and a request has one reply.
+/// Each request gets exactly one reply.
 fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
@@ -265,10 +265,10 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     }
 }
 
-/// Makes the next request of a kind.
+/// Creates the next request of a kind.
 type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
-/// Requests of all kinds that it answers, one after the other, `count` in all.
+/// Creates `count` requests, cycling through all kinds that the extension answers.
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
     let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
     let mut kinds: Vec<Asks<'_>> = Vec::new();
@@ -292,7 +292,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
         }
     }
     if kinds.is_empty() {
-        // Where there is something to ask, this says which failure keeps us from it.
+        // Reports the failed check if that is the reason.
         cx.poke(session, "ls")?;
         return Err(Stop::not_applicable("it has nothing that answers requests"));
     }
@@ -340,13 +340,13 @@ fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
         if let Some(hint) = diagnose::long_lines(cx.target().language()) {
             fault.finding.hint = Some(hint.to_owned());
         }
-        // It says nothing that the size does not say, and nobody wants to read it.
+        // The padded frame is too long to show.
         fault.case.clear();
     }
     faults
 }
 
-/// A frame of this many bytes, and a sign of life.
+/// Sends a frame of this many bytes, and checks that the extension still works.
 async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
     const KEY: &str = "zot_conform_padding";
     let mut session = cx.open().await?;
@@ -418,7 +418,7 @@ async fn torn(cx: &Cx) -> Checked {
     Ok(Vec::new())
 }
 
-/// Torn after the first byte, within a character, and before the newline.
+/// Splits a line after the first byte, inside a character, and before the newline.
 async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     let bytes = line.as_bytes();
     let within = line.find('ü').map_or(bytes.len() / 2, |at| at + 1);
@@ -426,7 +426,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     for end in [1, within, bytes.len() - 1, bytes.len()] {
         let sent = session.send_raw(&bytes[from..end]).await;
         sent.map_err(|silence| gone(session, silence))?;
-        // Long enough to be read as a piece of its own.
+        // Give the extension time to read each piece separately.
         session.listen(Duration::from_millis(20)).await;
         from = end;
     }
@@ -435,7 +435,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    // How much it says decides how often it is asked.
+    // The size of its replies determines how many fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {

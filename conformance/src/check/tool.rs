@@ -17,7 +17,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// How many of a kind are made from the seed.
+/// The number of random argument sets.
 const RANDOM: usize = 10;
 
 /// The check that tools answer.
@@ -196,7 +196,7 @@ fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
     })
 }
 
-/// The tools that are called, each with what makes its arguments.
+/// The callable tools, with their argument generators.
 fn tools(cx: &Cx) -> Result<Vec<(&Tool, &Arguments)>, Stop> {
     if let Some(why) = no_tools(cx.surface()) {
         return Err(Stop::not_applicable(why));
@@ -216,7 +216,7 @@ async fn one_result(cx: &Cx) -> Checked {
     for tool in cx.surface().callable() {
         let args = match tool.minimal() {
             Ok(args) => args,
-            // No host offers it; that is told there.
+            // The check of the schemas reports it.
             Err(Unreachable::Schema(_)) => {
                 refused = true;
                 continue;
@@ -250,7 +250,8 @@ async fn one_result(cx: &Cx) -> Checked {
     }
 }
 
-/// Calls tools with what `make` gives, and lets `judge` look at each reply. A process that does not answer is replaced.
+/// Calls each tool with the arguments from `make`, and judges each reply. Stops at the first call
+/// that gets no reply.
 async fn each(
     cx: &Cx,
     make: impl Fn(&Tool, &Arguments) -> Vec<Made>,
@@ -279,7 +280,7 @@ async fn each(
                 Err(mut fault) => {
                     fault.finding.what = told(&fault.finding.what);
                     faults.push(fault);
-                    // One is enough to begin with: each costs a deadline.
+                    // Each missing reply costs a full timeout, so stop at the first.
                     return broken(faults);
                 }
             }
@@ -320,7 +321,7 @@ async fn hostile(cx: &Cx) -> Checked {
 async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
-        // The host answers for a strict tool.
+        // The host rejects invalid arguments of a strict tool itself.
         let sent = |made: &Made| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
@@ -364,7 +365,6 @@ async fn unregistered(cx: &Cx) -> Checked {
     tools(cx)?;
     let mut session = cx.open().await?;
     let request = cx.call_with(&mut session, "zot_conform_no_such_tool", &Object::new());
-    // It is known to answer at once if it answers.
     let request = request.within(cx.scaled(Duration::from_secs(5)));
     let heard = cx.ask(&mut session, &request).await?;
     if is_error(&heard) {

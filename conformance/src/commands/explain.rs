@@ -1,4 +1,4 @@
-//! `zot-conform explain`: one check in full.
+//! `zot-conform explain`: explains a check.
 
 use std::{
     io::{Write, stdout},
@@ -10,7 +10,7 @@ use zot_conform::{Check, Level, Selection, catalogue};
 
 use super::list::level;
 
-/// Explains each check whose id fits.
+/// Explains each check whose id matches.
 pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
     let wanted = Selection {
         only: vec![id.to_owned()],

@@ -69,7 +69,7 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Tells of a finding where there is no report.
+/// Prints a finding to stderr.
 pub(super) fn complain(label: &str, finding: &Finding) {
     eprintln!("{label}: {}", zot_conform::visible(&finding.what));
     if let Some((frame, _)) = &finding.frame {

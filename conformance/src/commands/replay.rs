@@ -69,7 +69,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     for (form, path) in &sinks {
         run::write(&report, *form, path.as_deref())?;
     }
-    // Who has named a transcript wants to know why it was not played.
+    // Say why a named transcript was not replayed.
     for outcome in &report.outcomes {
         if outcome.verdict == Verdict::NotApplicable {
             let why: Vec<&str> = outcome.findings.iter().map(|it| it.what.as_str()).collect();
@@ -79,7 +79,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(run::exit(&report)))
 }
 
-/// The transcript in a file, or the failure that was kept by this id.
+/// Loads a transcript from a file, or a saved failure by id.
 fn load(file: &Path) -> anyhow::Result<Script> {
     if !file.exists()
         && let Some(id) = file.to_str().filter(|id| !id.contains(['/', '.']))
@@ -100,7 +100,7 @@ fn is_extension(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == MANIFEST)
 }
 
-/// The one extension that all of these are about.
+/// The extension that all transcripts belong to.
 pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
     let mut found: Option<PathBuf> = None;
     for script in scripts {
@@ -123,10 +123,10 @@ pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
     found.context("no transcript given")
 }
 
-/// The harness as the extension.
+/// Acts as the extension on stdin and stdout.
 fn as_extension(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
     let (scale, _) = settings::timing(timing)?;
-    // A host starts it in the directory of its manifest, whose name it has to say.
+    // A host starts us in the manifest's directory and expects its name.
     let own = Target::of_dir(Path::new("."));
     let own = own.ok().and_then(|own| own.name().map(str::to_owned));
     let name = own.unwrap_or_else(|| script.name());

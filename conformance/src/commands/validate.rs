@@ -32,7 +32,7 @@ pub(super) fn validate(from: From, file: &Path) -> ExitCode {
 
 fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     let mut stdout = io::stdout().lock();
-    // Who closes the pipe early, such as `head`, still gets the exit code.
+    // Ignore a closed pipe (`| head`), so that the exit code is kept.
     let report = |finding| {
         let _ = match finding {
             StreamFinding::Refused { line, why } => {

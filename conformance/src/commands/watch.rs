@@ -1,4 +1,4 @@
-//! `--watch`: again whenever a file of the extension changes.
+//! `--watch`: runs again when a file of the extension changes.
 
 use std::{
     collections::HashSet,

@@ -1,4 +1,4 @@
-//! What is known of each check so far, and what verdict that makes.
+//! Collects the results of all checks, and turns them into verdicts.
 
 use std::{collections::HashMap, sync::PoisonError, time::Duration};
 
@@ -9,21 +9,21 @@ use crate::{
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
-/// How many frames that break one rule are told of.
+/// How many frames that break the same rule are reported.
 const SHOWN: usize = 5;
 
-/// What is known of each check so far.
+/// The results of all checks so far.
 #[derive(Default)]
 pub(super) struct Results {
-    /// What frames of any session have shown.
+    /// Rules that frames of any session broke.
     pub(super) findings: HashMap<&'static str, Vec<Finding>>,
     pub(super) tried: HashMap<&'static str, Tried>,
-    /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
+    /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
     seen: Seen,
 }
 
-/// How a trial ended.
+/// The result of a check that was run.
 pub(super) struct Tried {
     pub(super) verdict: Verdict,
     pub(super) findings: Vec<Finding>,
@@ -32,7 +32,7 @@ pub(super) struct Tried {
 }
 
 impl Results {
-    /// What the first start, which is part of every run, has shown. Its exchange is shown with the check of `hello`.
+    /// Adds the results of the first start. Its exchange is reported with the check of `hello`.
     pub(super) fn take_in_survey(&mut self, sink: &Sink) {
         let tried = Tried {
             verdict: Verdict::Pass,
@@ -44,7 +44,7 @@ impl Results {
         self.tried.insert(HELLO, tried);
     }
 
-    /// What the sessions of a check have shown about all of them.
+    /// Adds what the sessions of a check collected.
     pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Collected {
         let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
         let mut collected = std::mem::take(&mut *collected);
@@ -53,7 +53,7 @@ impl Results {
             if known.is_empty() && check != id {
                 self.sources.insert(check, id);
             }
-            // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
+            // Report the same mistake once, and only a few variants.
             if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);
             }
@@ -83,7 +83,7 @@ impl Results {
             None => (Duration::ZERO, Vec::new()),
         };
         let (verdict, findings) = match (&check.run, tried) {
-            // A frame that breaks the rule breaks it, wherever it was seen.
+            // A frame of any session can break the rule.
             (_, tried) if !found.is_empty() => {
                 let mut findings = found;
                 findings.extend(tried.into_iter().flat_map(|it| it.findings));
@@ -104,7 +104,7 @@ impl Results {
     }
 }
 
-/// The verdict on what a check found, and what there is to say about it.
+/// The verdict and findings of a check.
 pub(super) fn judged(check: &Check, checked: Checked) -> (Verdict, Vec<Finding>) {
     let findings = |faults: Vec<Fault>| faults.into_iter().map(|it| it.finding).collect();
     match checked {

@@ -13,7 +13,7 @@ use super::{cut, pipes::Line};
 /// A line of the extension's standard output.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// Since the process was started.
+    /// The time since the process was started.
     pub at: Duration,
     /// The frame, or why it is none.
     pub frame: Result<FromExtension, Refusal>,
