@@ -72,7 +72,7 @@ fn nothing_selected_is_an_error() {
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
-        "error: no check is selected\nhint: `zot-conform list` shows their ids\n"
+        "error: no checks selected\nhint: run `zot-conform list` to see their ids\n"
     );
     let (code, text) = said(&staged.conform(&["--report", "papyrus"]));
     assert_eq!(code, Some(2));
@@ -218,7 +218,7 @@ fn the_catalogue_is_listed_and_explained() {
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
-        "error: no check is called `NOPE`\nhint: `zot-conform list` shows them all\n"
+        "error: no check matches `NOPE`\nhint: run `zot-conform list` to see all checks\n"
     );
 }
 
