@@ -107,7 +107,7 @@ pub enum Form {
     /// If `line` is truncated, `bytes` is its full length. Control characters are written as JSON
     /// escapes.
     Json,
-    /// JUnit XML for CI servers, with one suite per group.
+    /// `JUnit` XML for CI servers, with one suite per group.
     Junit,
     /// The Test Anything Protocol, version 14.
     Tap,

@@ -70,7 +70,7 @@ impl Results {
         survey: &Survey,
         blocker: Option<&str>,
     ) -> Outcome {
-        let blocked = || {
+        let unreached = || {
             (
                 Verdict::BlockedBy(blocker.unwrap_or_default().to_owned()),
                 Vec::new(),
@@ -89,8 +89,10 @@ impl Results {
                 findings.extend(tried.into_iter().flat_map(|it| it.findings));
                 (failure(check.level), findings)
             }
-            (Run::Surveyed(judge), _) => judge(survey).map_or_else(blocked, |it| judged(check, it)),
-            _ if blocker.is_some() => blocked(),
+            (Run::Surveyed(judge), _) => {
+                judge(survey).map_or_else(unreached, |it| judged(check, it))
+            }
+            _ if blocker.is_some() => unreached(),
             (Run::Watched { not_applicable, .. }, _) => {
                 match not_applicable(&survey.surface, &self.seen) {
                     Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),

@@ -183,7 +183,7 @@ fn the_extension_is_found_or_named() {
         "error: no file and no saved failure is named `no-such-id`\n"
     );
     let said = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
-    assert!(said.err.contains("no file `home`"), "{}", said.err);
+    assert!(said.err.contains("named `home`"), "{}", said.err);
 }
 
 #[test]
