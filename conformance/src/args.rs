@@ -1,15 +1,15 @@
-//! The command line, as it is typed.
+//! The command line.
 
 use std::path::PathBuf;
 
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 
-/// Does this extension keep the zot extension protocol?
+/// Check whether an extension conforms to the zot extension protocol
 ///
-/// Give it the directory of an extension: it starts it, plays the host, tries everything the extension registers, and
-/// explains what it finds. It needs no model, no network, and no knowledge of the extension.
+/// Starts the extension in DIR, acts as its host, tests everything it registers, and explains each
+/// problem. It needs no model, no network, and no knowledge of the extension.
 ///
-/// A directory that is called like one of the commands is given as a path: `./list`.
+/// If the directory has the name of a subcommand, give it as a path: `./list`.
 #[derive(Debug, Parser)]
 #[command(
     name = "zot-conform",
@@ -17,13 +17,14 @@ use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
     arg_required_else_help = true,
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  \
-        zot-conform ./my-ext                     every check that applies\n  \
-        zot-conform ./my-ext --profile full      hostile arguments, too\n  \
+        zot-conform ./my-ext                     run every check that applies\n  \
+        zot-conform ./my-ext --profile full      also try hostile arguments\n  \
         zot-conform call ./my-ext weather '{\"city\":\"Berlin\"}'\n  \
         zot-conform explain TOL-05\n\n\
         Exit codes:\n  \
-        0 conforms, 1 does not, 2 usage or nothing was tried, 3 could not start or shake hands,\n  \
-        4 a fault of zot-conform itself, 5 the baseline names what passes by now"
+        0 conforms, 1 does not conform, 2 usage error or nothing was tested,\n  \
+        3 the extension failed to start or complete the handshake,\n  \
+        4 internal error in zot-conform, 5 the baseline lists checks that pass now"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -34,23 +35,23 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Try every check that applies, then play the transcripts in DIR/conform
+    /// Run every check that applies, then replay the transcripts in DIR/conform
     Run(Run),
-    /// Play transcripts against the extension
+    /// Replay transcripts against the extension
     ///
-    /// DIR may be left out where a transcript names its extension, or lies in its folder `conform`.
+    /// DIR may be omitted if the transcript names its extension, or is in its `conform` directory.
     #[command(
-        after_help = "Examples:\n  zot-conform replay conform/rain.zt.ndjson\n  zot-conform replay rain.zt.ndjson ./my-ext\n  zot-conform replay tol-05-3f2a9c            a failure that a run has kept\n  zot-conform replay --as-extension rain.zt.ndjson\n                                              as the extension, on stdin and stdout, to test a host"
+        after_help = "Examples:\n  zot-conform replay conform/rain.zt.ndjson\n  zot-conform replay rain.zt.ndjson ./my-ext\n  zot-conform replay tol-05-3f2a9c            a failure saved by a run\n  zot-conform replay --as-extension rain.zt.ndjson\n                                              act as the extension, to test a host"
     )]
     Replay(Replay),
-    /// Play the host from a script or from the keyboard, and write a transcript
+    /// Act as the host, from a script or interactively, and record a transcript
     #[command(
         after_help = "Example:\n  printf '%s\\n' '/hello world' 'call weather {\"city\":\"Berlin\"}' shutdown |\n    zot-conform record ./my-ext -o ./my-ext/conform/first.zt.ndjson"
     )]
     Record(Record),
-    /// Take what the extension says now into a transcript, keeping its matchers
+    /// Update a transcript with what the extension sends now, keeping its matchers
     Accept {
-        /// The transcript; it is rewritten
+        /// The transcript to update
         file: PathBuf,
         /// The extension's directory
         dir: Option<PathBuf>,
@@ -64,7 +65,7 @@ pub(crate) enum Command {
         dir: PathBuf,
         /// The tool's name
         tool: String,
-        /// Its arguments; without them the smallest that its schema allows
+        /// Arguments as JSON [default: the smallest that the schema allows]
         json: Option<String>,
         #[command(flatten)]
         timing: Timing,
@@ -77,13 +78,13 @@ pub(crate) enum Command {
         dir: PathBuf,
         /// The command's name, without the slash
         name: String,
-        /// What followed the name
+        /// The command's arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
         #[command(flatten)]
         timing: Timing,
     },
-    /// Ask about an event once and print the frames
+    /// Send an interception request for an event and print the frames
     #[command(
         after_help = "Example:\n  zot-conform intercept ./guard tool_call '{\"tool_name\":\"bash\",\"tool_args\":{\"command\":\"rm -rf /\"}}'"
     )]
@@ -92,48 +93,48 @@ pub(crate) enum Command {
         dir: PathBuf,
         /// The event: `tool_call`, `assistant_message` …
         event: String,
-        /// The event's fields; without them a plausible example
+        /// The event's fields as JSON [default: an example]
         json: Option<String>,
         #[command(flatten)]
         timing: Timing,
     },
-    /// Check a stream of frames, one JSON object per line, against the schemas
+    /// Validate frames, one JSON object per line, against the schemas
     ///
-    /// Exit code: 0 all are valid, 1 some are not, 2 there was nothing to check.
+    /// Exit codes: 0 all frames are valid, 1 some are not, 2 there are no frames.
     #[command(after_help = "Example:\n  ./my-ext < /dev/null | zot-conform validate -")]
     Validate {
-        /// Who has sent the frames
+        /// The sender of the frames
         #[arg(long, value_enum, default_value = "ext")]
         from: From,
-        /// The file with the frames; `-` is standard input
+        /// The file to validate, or `-` for standard input
         file: PathBuf,
     },
-    /// Write the list of what fails now, for `--baseline`
+    /// Write a list of the current failures, for `--baseline`
     ///
-    /// With the list, what is on it does not fail a run any more; what is on it and passes does (exit code 5), so that
-    /// the list gets shorter.
+    /// A run with `--baseline` ignores the failures in the list. If one of them passes, the run ends
+    /// with exit code 5, so that the list gets shorter.
     #[command(
         after_help = "Example:\n  zot-conform baseline conform/known.txt . && zot-conform . --baseline conform/known.txt"
     )]
     Baseline {
-        /// The list
+        /// The file to write
         file: PathBuf,
         #[command(flatten)]
         run: Run,
     },
-    /// List the catalogue of checks
+    /// List all checks
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Explain a check: what it does, why it matters, what to do
+    /// Explain a check: what it does, why it matters, and how to fix a failure
     #[command(after_help = "Example:\n  zot-conform explain TOL-05")]
     Explain {
-        /// Its id, or a pattern: `TOL-*`
+        /// The id of a check, or a pattern such as `TOL-*`
         id: String,
     },
-    /// Print what makes a shell complete the commands and flags
+    /// Generate shell completions
     #[command(
         after_help = "Example:\n  echo 'source <(zot-conform completions bash)' >> ~/.bashrc"
     )]
@@ -144,79 +145,79 @@ pub(crate) enum Command {
     /// Write the manual pages into a directory
     #[command(hide = true)]
     Man {
-        /// The directory; it is made
+        /// The output directory, created if missing
         dir: PathBuf,
     },
 }
 
-/// What is tried, and how it is told.
+/// The options of a run.
 #[derive(Debug, Flags)]
 pub(crate) struct Run {
     /// The extension's directory
     pub(crate) dir: Option<PathBuf>,
-    /// A command to test in place of a directory
+    /// A command to test instead of a directory
     #[arg(last = true, value_name = "CMD", conflicts_with = "dir")]
     pub(crate) command: Vec<String>,
-    /// Only checks whose id fits: `TOL-*`; repeatable
+    /// Run only checks whose id matches, such as `TOL-*`; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
-    /// No check whose id fits; repeatable
+    /// Skip checks whose id matches; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) skip: Vec<String>,
-    /// The lowest level that is tried
+    /// Run only checks of this level and above
     #[arg(long, value_enum)]
     pub(crate) level: Option<Level>,
-    /// A warning fails the run
+    /// Treat warnings as failures
     #[arg(long)]
     pub(crate) strict: bool,
-    /// How far to go: quick is for a save hook, safe calls with minimal valid arguments, full with hostile ones
+    /// How thorough to be
     #[arg(long, value_enum, default_value = "safe")]
     pub(crate) profile: Profile,
-    /// What random arguments are made from
+    /// The seed for random arguments
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How many checks at once
+    /// The number of checks to run in parallel
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Run again whenever a file of the extension changes
+    /// Run again when a file of the extension changes
     #[arg(long, requires = "dir")]
     pub(crate) watch: bool,
-    /// Try what the failure of another check blocks, too
+    /// Also run checks that a failed check would block
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// The form of the report: pretty, json, junit, tap, github, html, each with an optional =PATH; repeatable
+    /// The report format: pretty, json, junit, tap, github or html, with an optional =PATH; repeatable
     #[arg(long, value_name = "FORM[=PATH]")]
     pub(crate) report: Vec<String>,
-    /// Known failures: those in FILE do not fail the run, and one that passes by now does
+    /// Ignore the known failures listed in FILE, and fail if one of them passes
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) timing: Timing,
 }
 
-/// Which transcripts are played, and how it is told.
+/// The options of a replay.
 #[derive(Debug, Flags)]
 pub(crate) struct Replay {
-    /// The transcripts, or the ids of failures that were kept; then the extension's directory
+    /// Transcripts or ids of saved failures, followed by the extension's directory
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Be the extension, on stdin and stdout, and check what the host says
+    /// Act as the extension on stdin and stdout, and check what the host sends
     #[arg(long)]
     pub(crate) as_extension: bool,
-    /// A warning fails it
+    /// Treat warnings as failures
     #[arg(long)]
     pub(crate) strict: bool,
-    /// How many transcripts at once
+    /// The number of transcripts to replay in parallel
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The form of the report, as for a run; repeatable
+    /// The report format, as for `run`; repeatable
     #[arg(long, value_name = "FORM[=PATH]")]
     pub(crate) report: Vec<String>,
     #[command(flatten)]
     pub(crate) timing: Timing,
 }
 
-/// What is recorded.
+/// The options of a recording.
 #[derive(Debug, Flags)]
 pub(crate) struct Record {
     /// The extension's directory
@@ -224,26 +225,26 @@ pub(crate) struct Record {
     /// The transcript to write
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// What the host says, line by line; without it, what is typed or piped in
+    /// The script to play, line by line [default: standard input]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) timing: Timing,
 }
 
-/// Deadlines, and what is shown meanwhile.
+/// Timeouts, and whether frames are printed.
 #[derive(Debug, Clone, Flags)]
 pub(crate) struct Timing {
-    /// Multiplies every deadline, for a slow machine
+    /// Multiply every timeout, for slow machines
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) timeout_scale: f64,
-    /// How long it may take to say hello, in seconds
+    /// The timeout for `hello`, in seconds
     #[arg(long, value_name = "S")]
     pub(crate) startup_timeout: Option<f64>,
-    /// Print every frame, both ways, as it passes
+    /// Print every frame that is sent or received
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -258,18 +259,18 @@ pub(crate) enum From {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Level {
-    /// What must hold
+    /// Only MUST rules
     Must,
-    /// What must and what should hold
+    /// MUST and SHOULD rules
     Should,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Profile {
-    /// One of each
+    /// Each registration once, for a save hook
     Quick,
-    /// All that minimal valid arguments can show
+    /// Everything that minimal valid arguments can show
     Safe,
-    /// Hostile arguments and every key of a panel, too
+    /// Also hostile arguments, and every key of a panel
     Full,
 }

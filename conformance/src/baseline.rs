@@ -1,16 +1,16 @@
-//! Known failures: what a project lives with for now. One that passes is then an error too, or the list would never get
-//! shorter.
+//! The baseline: a list of known failures that do not fail a run.
 //!
-//! A text file, one id per line; `#` begins a remark.
+//! A text file with one id per line; `#` starts a comment. An entry that passes is an error, so that
+//! the list gets shorter.
 
 use crate::report::Report;
 
-/// The ids of what is known to fail.
+/// The ids of known failures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Baseline(Vec<String>);
 
 impl Baseline {
-    /// Reads the list.
+    /// Parses the list.
     pub fn parse(text: &str) -> Self {
         let ids = text
             .lines()
@@ -20,10 +20,10 @@ impl Baseline {
         Self(ids.collect())
     }
 
-    /// What fails in this run, as a list that tells what each is.
+    /// Writes the failures of a run as a list.
     pub fn text_of(report: &Report) -> String {
         let mut text = String::from(
-            "# What is known to fail; zot-conform --baseline passes over it until it passes.\n",
+            "# Known failures, for zot-conform --baseline. Remove an entry once it passes.\n",
         );
         for outcome in &report.outcomes {
             if outcome.is_failure(report.strict) {
@@ -35,12 +35,12 @@ impl Baseline {
 }
 
 impl Report {
-    /// Passes over what is known to fail, and notes what is known to fail and does not.
+    /// Marks known failures, and records listed ids that do not fail.
     pub fn pass_over(&mut self, Baseline(known): &Baseline) {
         for id in known {
             match self.outcomes.iter_mut().find(|outcome| outcome.id == *id) {
                 Some(outcome) if outcome.is_failure(self.strict) => outcome.known = true,
-                // What was not selected, or could not be reached, says nothing about the list.
+                // A check that was not run says nothing about the list.
                 Some(outcome) if !outcome.verdict.is_untried() => self.stale.push(id.clone()),
                 _ => {}
             }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remarks_and_blank_lines_are_passed_over() {
+    fn comments_and_blank_lines_are_ignored() {
         let list = Baseline::parse("# a remark\n\nTOL-05  # crashes\n  transcript/rain\n");
         assert_eq!(list.0, ["TOL-05", "transcript/rain"]);
     }

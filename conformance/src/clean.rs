@@ -1,11 +1,11 @@
-//! Text of an extension's making, fit for a terminal, a log and a page.
+//! Sanitises text from an extension for terminals, logs and pages.
 //!
-//! A frame, a name and what comes on standard error are foreign: they may hold what moves the cursor, renames the
-//! window or turns the reading direction around. Every text form of a report shows them through here.
+//! Frames, names and stderr are untrusted: they may contain control sequences or characters that
+//! change the text direction. Every text report passes them through here.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Whether a reader would not see this character, or would see the ones around it in another place.
+/// Whether a character is invisible, or changes how the text around it is displayed.
 pub(crate) fn is_unseen(char: char) -> bool {
     matches!(
         char,
@@ -20,9 +20,9 @@ pub(crate) fn is_unseen(char: char) -> bool {
     )
 }
 
-/// The text with everything that controls instead of showing written as an escape, `\u{1b}`; newlines stay.
+/// Escapes control characters and invisible characters as `\u{1b}`; newlines stay.
 ///
-/// The escape is Rust's, so that it is told from the `\u001b` that a frame may hold as such.
+/// The escape is Rust's, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unseen) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The commands.
 
 mod accept;
 mod explain;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use self::interrupt::block_on;
 use crate::args::{Args, Command};
 
-/// Does what the command line asks for.
+/// Runs the command.
 pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         None => run::run(&args.run),

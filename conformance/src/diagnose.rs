@@ -1,4 +1,4 @@
-//! From silence to a sentence: why an extension did not answer, and what to do about it.
+//! Diagnoses why an extension did not answer, and suggests a fix.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long one is given to say, after its input has ended, what it has kept in a buffer.
+/// How long to wait for buffered output after stdin is closed.
 const LAST_WORDS: Duration = Duration::from_millis(1500);
-/// How much of a standard error is shown.
+/// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
-/// Tells why `what` did not come: `` `tool_result` to the call of `weather` ``. The session is not of use afterwards.
+/// Explains why `what` did not come, such as `` `tool_result` to a call of `weather` ``. The session
+/// cannot be used afterwards.
 pub(crate) async fn silence(
     session: &mut Session,
     target: &Target,
@@ -23,22 +24,22 @@ pub(crate) async fn silence(
 ) -> Finding {
     let finding = match silence {
         Silence::Exited(exit) => {
-            Finding::new(format!("it ended ({exit}) instead of sending {what}"))
+            Finding::new(format!("it exited ({exit}) instead of sending {what}"))
         }
-        Silence::Closed => Finding::new(format!("it closed its stdout before it sent {what}"))
-            .hint("keep stdout open until the process ends"),
+        Silence::Closed => Finding::new(format!("it closed stdout before sending {what}"))
+            .hint("keep stdout open until the process exits"),
         Silence::Unread => Finding::new(format!(
-            "it does not read its stdin, so {what} could not be asked for"
+            "it does not read stdin, so {what} could not be requested"
         ))
-        .hint("read stdin line by line all the time, also while a request is being worked on"),
+        .hint("keep reading stdin, even while handling a request"),
         Silence::Flooded => Finding::new(format!(
-            "it floods its stdout, and was given up on before it sent {what}"
+            "it flooded stdout, so zot-conform stopped reading before {what} came"
         ))
-        .hint("answer what is asked, and then wait for the next line of stdin"),
+        .hint("answer the request, then wait for the next line of stdin"),
         Silence::Deadline(within) if session.heard().iter().any(Heard::is_too_long) => {
-            let why = "a line over the limit came, which a host skips unread";
+            let why = "it sent a line over the size limit, which a host discards";
             Finding::new(format!("no {what} within {}: {why}", shown(within)))
-                .hint("cut long results, and say in the text that you did")
+                .hint("truncate long results, and say so in the text")
         }
         Silence::Deadline(within) => {
             let before = session.heard().len();
@@ -48,7 +49,7 @@ pub(crate) async fn silence(
                 .await;
             if late.is_ok() {
                 Finding::new(format!(
-                    "{what} came only once stdin was closed: stdout is block-buffered"
+                    "{what} came only after stdin was closed: stdout is block-buffered"
                 ))
                 .hint(flush(target.language()))
             } else {
@@ -59,10 +60,10 @@ pub(crate) async fn silence(
     with_stderr(finding, session).await
 }
 
-/// With the end of what it wrote to its standard error, a traceback above all.
+/// Adds the last part of stderr, such as a traceback.
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
-        // What was written before the end is in the pipe, which a descendant may hold open.
+        // A descendant may keep the pipe open.
         let _ = tokio::time::timeout(session.scaled(LAST_WORDS), session.stderr_ended()).await;
     }
     let stderr = session.stderr();
@@ -71,7 +72,7 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
     }
     let lines: Vec<&str> = stderr.lines().collect();
     let from = lines.len().saturating_sub(STDERR_LINES);
-    // A traceback is shown from its first line, if that is not too far up.
+    // Show a traceback from its first line, unless it is very long.
     let traceback = lines
         .iter()
         .rposition(|line| line.starts_with("Traceback (most recent call last)"));
@@ -79,51 +80,51 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
         .filter(|at| lines.len() - at <= 60)
         .unwrap_or(from);
     if finding.hint.is_none() && traceback.is_some() {
-        finding.hint = Some("an exception ended it; its traceback is below".to_owned());
+        finding.hint = Some("an exception crashed it; see the traceback below".to_owned());
     }
     finding.stderr = Some(lines[from..].join("\n"));
     finding
 }
 
-/// How a language is told to write at once.
+/// How to flush stdout in a language.
 pub(crate) fn flush(language: &str) -> String {
     let how = match language {
         "python" => {
             "print(..., flush=True), or sys.stdout.flush() after each line, or start it with `python3 -u`"
         }
-        "node" => "process.stdout.write is not buffered; look for a stream or a worker in between",
+        "node" => "process.stdout.write is unbuffered; look for a stream or worker in between",
         "bash" => {
-            "printf is not buffered in the shell itself; use `jq --unbuffered`, `sed -u`, `stdbuf -oL` for what it pipes through"
+            "printf is unbuffered, but filters are not: use `jq --unbuffered`, `sed -u` or `stdbuf -oL`"
         }
         "ruby" => "$stdout.sync = true",
         "perl" => "$| = 1",
         "go" => "Flush() the bufio.Writer after each frame",
         "rust" => "stdout.flush() after each frame",
-        _ => "fflush(stdout), or the like, after each line",
+        _ => "fflush(stdout) or similar after each line",
     };
     format!("flush stdout after each frame: {how}")
 }
 
-/// What reads a line of any length in a language.
+/// How to read lines of any length in a language.
 pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
     Some(match language {
         "go" => {
             "bufio.Scanner stops at 64 KiB: scanner.Buffer(make([]byte, 0, 64<<10), 8<<20), or bufio.Reader.ReadBytes('\\n')"
         }
         "python" => {
-            "asyncio's StreamReader stops at 64 KiB: connect it with limit=8 * 2**20; `for line in sys.stdin` has no limit"
+            "asyncio's StreamReader stops at 64 KiB: pass limit=8 * 2**20; `for line in sys.stdin` has no limit"
         }
         "node" => {
-            "split stdin at newlines yourself or with readline; neither has a limit, but setEncoding('utf8') must come first"
+            "call setEncoding('utf8') first, then split stdin at newlines yourself or with readline; neither has a limit"
         }
         "bash" => {
-            "`read -r line` has no limit, but a command line has (128 KiB an argument): pass the line by stdin, not as an argument"
+            "`read -r line` has no limit, but command-line arguments have (128 KiB): pass the line on stdin"
         }
         _ => return None,
     })
 }
 
-/// A duration as people say it.
+/// Formats a duration.
 pub(crate) fn shown(duration: Duration) -> String {
     let ms = duration.as_millis();
     match ms {

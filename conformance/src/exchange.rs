@@ -1,44 +1,44 @@
-//! What went over the wire between the harness and one process.
+//! The frames exchanged with one process.
 
 use std::time::Duration;
 
-/// How much of a line is kept for showing.
+/// How much of a line is kept for reports.
 pub const SHOWN_BYTES: usize = 4096;
 
-/// Who did it.
+/// The sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Party {
-    /// The harness, which plays the host.
+    /// The harness, acting as the host.
     Host,
     /// The extension.
     Extension,
 }
 
-/// What was done.
+/// What happened in an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// A line was written: its text, cut after [`SHOWN_BYTES`], and its whole length in bytes.
+pub enum Action {
+    /// A line was written: its text, truncated to [`SHOWN_BYTES`], and its full length in bytes.
     Line(String, usize),
     /// Something else happened: `closed stdin`, `exit status 0`, `SIGTERM`.
     Note(String),
 }
 
-/// One moment of an exchange.
+/// One entry of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Since the process was started.
+    /// The time since the process was started.
     pub at: Duration,
-    /// Who.
+    /// The sender.
     pub who: Party,
-    /// What.
-    pub deed: Deed,
+    /// What happened.
+    pub action: Action,
 }
 
-/// All that happened with one process.
+/// Everything that happened with one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exchange {
-    /// In the order in which it happened.
+    /// The entries in order.
     pub entries: Vec<Entry>,
-    /// The end of what it wrote to its standard error.
+    /// The last part of stderr.
     pub stderr: String,
 }

@@ -1,8 +1,8 @@
-//! Does this extension keep the zot extension protocol?
+//! Checks whether an extension conforms to the zot extension protocol.
 //!
-//! For an extension's author, in any language. It plays the host, from recorded transcripts and from what the extension
-//! registers, and explains what it finds. It shares types with the host and nothing else: a harness that shares the
-//! host's code vouches for its mistakes.
+//! The harness acts as the host, tests everything the extension registers, and replays recorded
+//! transcripts. It shares only the protocol's types with the real host: shared code would hide the
+//! host's mistakes.
 
 pub mod arguments;
 mod baseline;
@@ -10,12 +10,12 @@ mod check;
 mod clean;
 mod diagnose;
 mod exchange;
-mod guest;
 mod once;
+mod play_extension;
 mod record;
+mod replay_and_accept;
 mod reply;
 mod report;
-mod retake;
 mod runner;
 mod samples;
 pub mod session;
@@ -30,12 +30,13 @@ mod verdict;
 pub use baseline::Baseline;
 pub use check::{Check, Profile, catalogue, find};
 pub use clean::{console, visible};
-pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
-pub use guest::as_extension;
+pub use exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES};
 pub use once::{Ask, once, onlooker};
+pub use play_extension::play_extension;
 pub use record::{HELP, Heeded, Recording, Unheeded};
+pub use replay_and_accept::replay_and_accept;
 pub use report::{Counts, Exit, Form, Look, Report};
-pub use retake::retake;
 pub use runner::{NoProgress, Options, Progress, Selection, quoted, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
+pub use survey::Milestone;
 pub use verdict::{Finding, Level, Outcome, Verdict};

@@ -1,4 +1,4 @@
-//! One request, and the frames that come of it: an author's quickest look.
+//! Sends one request and shows the resulting frames.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,18 +15,18 @@ use crate::{
     verdict::Finding,
 };
 
-/// What is asked.
+/// The request to send.
 #[derive(Debug, Clone)]
 pub enum Ask {
-    /// A tool by its name; without arguments, with the smallest that its schema allows.
+    /// A tool call; `None` uses the smallest arguments that the schema allows.
     Tool(String, Option<Object>),
-    /// A command and what followed its name.
+    /// A command and its arguments.
     Command(String, String),
-    /// An event and its fields; without them, with plausible ones.
+    /// An interception of an event; `None` uses example fields.
     Intercept(String, Option<Object>),
 }
 
-/// Starts the extension, asks, and shuts it down. `onlooker` sees every frame; what went wrong is in the finding.
+/// Starts the extension, sends the request, and shuts it down. `onlooker` is called for every frame.
 pub async fn once(
     target: &Target,
     ask: &Ask,
@@ -43,13 +43,9 @@ pub async fn once(
     };
     let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
     let sink = Sink::default();
-    let (mut survey, session) = meet(target, &how, limit, &sink).await;
+    let (survey, session) = meet(target, &how, limit, &sink).await;
     let Some(mut session) = session else {
-        let mut findings = survey.findings.drain().flat_map(|(_, findings)| findings);
-        let finding = findings.next();
-        return Err(Box::new(
-            finding.unwrap_or_else(|| Finding::new("it did not start")),
-        ));
+        return Err(survey.into_problem());
     };
     registered(&survey.surface, ask)?;
     let id = session.new_id();
@@ -99,7 +95,7 @@ pub async fn once(
     }
 }
 
-/// No host asks for what was not registered; whoever mistyped it is told what there is.
+/// Reports a name that is not registered, and lists the ones that are.
 fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
     let (what, name, known): (_, _, Vec<&str>) = match ask {
         Ask::Tool(name, _) => {
@@ -120,17 +116,17 @@ fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
     }
     let finding = Finding::new(format!("it {what} `{name}`"));
     Err(Box::new(match known.as_slice() {
-        [] => finding.hint("there is none at all"),
-        known => finding.hint(format!("there is: {}", known.join(", "))),
+        [] => finding.hint("it registers none"),
+        known => finding.hint(format!("available: {}", known.join(", "))),
     }))
 }
 
 fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
     let tool = surface.tools.iter().find(|tool| tool.name == name);
-    let tool = tool.expect("it was looked for before");
+    let tool = tool.expect("the name was checked before");
     tool.minimal().map_err(|why| {
-        let what = format!("no arguments for `{name}` could be made: {why}");
-        Box::new(Finding::new(what).hint("give them as JSON after the name"))
+        let what = format!("cannot generate arguments for `{name}`: {why}");
+        Box::new(Finding::new(what).hint("pass them as JSON after the name"))
     })
 }
 
@@ -142,15 +138,13 @@ fn question(id: &str, event: &str, fields: &Object) -> Result<Value, Box<Finding
     match validate::value::<FromHost>(&frame) {
         Ok(()) => Ok(frame),
         Err(refusal) => Err(Box::new(
-            Finding::new(format!("no host asks this: {refusal}")).hint(format!(
-                "an example: {}",
-                samples::intercept("1", event, "ls")
-            )),
+            Finding::new(format!("invalid request: {refusal}"))
+                .hint(format!("example: {}", samples::intercept("1", event, "ls"))),
         )),
     }
 }
 
-/// For whoever looks on from several places at once.
+/// Wraps a function as an [`Onlooker`].
 pub fn onlooker(look: impl Fn(&crate::exchange::Entry) + Send + Sync + 'static) -> Onlooker {
     Arc::new(look)
 }

@@ -1,4 +1,4 @@
-//! What is seen while a run goes on: a line that counts, on a terminal only.
+//! The progress line of a run, on terminals only.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use std::{
 
 use zot_conform::{Outcome, Progress};
 
-/// A run that is over by then needs no line.
+/// Delay before the line is shown.
 const QUIET: Duration = Duration::from_millis(300);
 const BEAT: Duration = Duration::from_millis(100);
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// The line, and the thread that draws it.
+/// The progress line and the thread that draws it.
 pub(crate) struct Line {
     state: Arc<Mutex<State>>,
     over: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Line {
-    /// Begins to draw, if standard error is a terminal.
+    /// Starts drawing if stderr is a terminal.
     pub(crate) fn start() -> (Self, Arc<dyn Progress>) {
         let state = Arc::new(Mutex::new(State::default()));
         let over = Arc::new(AtomicBool::new(false));
@@ -52,11 +52,11 @@ impl Line {
         )
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn end(mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It draws and returns; a panic in there would be no reason to lose the report.
+            // A panic in this thread must not lose the report.
             let _ = thread.join();
         }
         lock(&self.state).running.clear();

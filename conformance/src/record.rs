@@ -86,14 +86,9 @@ impl Recording {
         };
         let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
         let sink = Sink::default();
-        let (mut survey, session) = meet(&target, &start, limit, &sink).await;
-        let (Some(mut session), None) = (session, survey.blocked) else {
-            let blocker = survey.blocked.unwrap_or("HEL-01");
-            let findings = survey.findings.remove(blocker).unwrap_or_default();
-            let finding = findings.into_iter().next();
-            return Err(Box::new(
-                finding.unwrap_or_else(|| Finding::new("it did not start")),
-            ));
+        let (survey, session) = meet(&target, &start, limit, &sink).await;
+        let Some(mut session) = session else {
+            return Err(survey.into_problem());
         };
         session.leave_calls();
         let places = places(&session, &target);

@@ -1,4 +1,4 @@
-//! Which reply a request of the host asks for.
+//! The reply that a request of the host expects.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::{surface::text, target::Target};
 pub(crate) struct Reply {
     /// Its type.
     pub(crate) kind: &'static str,
-    /// As it is told of: `` `tool_result` to a call of `weather` ``.
+    /// In words: `` `tool_result` to a call of `weather` ``.
     pub(crate) words: String,
 }
 
 impl Reply {
-    /// The reply that a frame asks for; events and the like ask for none.
+    /// The reply that a frame expects; `None` for events and other one-way frames.
     pub(crate) fn to(frame: &Value) -> Option<Self> {
         let (kind, words) = match text(frame, "type") {
             "tool_call" => {

@@ -1,4 +1,4 @@
-//! All that a run has found, and the forms in which it is told.
+//! The result of a run, and the formats to report it in.
 
 mod frame;
 mod github;
@@ -22,63 +22,63 @@ use crate::verdict::{Level, Outcome, Verdict};
 /// A finished run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was tested: a directory or a command line, as the user gave it.
+    /// The directory or command line that was tested, as the user gave it.
     pub target: String,
-    /// The extension's name, where its manifest or its `hello` told it.
+    /// The extension's name, from its manifest or `hello`.
     pub name: Option<String>,
     /// The profile: `quick`, `safe` or `full`.
     pub profile: &'static str,
-    /// What random arguments were made from.
+    /// The seed for random arguments.
     pub seed: u64,
     /// The checks in the catalogue's order, then the transcripts.
     pub outcomes: Vec<Outcome>,
-    /// How long it all took.
+    /// The duration of the run.
     pub took: Duration,
     /// Whether a warning fails the run.
     pub strict: bool,
-    /// The check whose failure left nothing to try: it could not be started, or did not shake hands.
+    /// The check that failed if the extension did not start or complete the handshake.
     pub unreachable: Option<String>,
-    /// What went wrong in the harness itself.
+    /// An internal error in the harness.
     pub fault: Option<String>,
-    /// What the baseline names and does not fail any more.
+    /// Entries of the baseline that no longer fail.
     pub stale: Vec<String>,
 }
 
-/// How often each verdict was given.
+/// The count of each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Rules that hold.
     pub pass: usize,
     /// Rules that are broken.
     pub fail: usize,
-    /// Rules that should hold and do not.
+    /// SHOULD rules that are broken.
     pub warn: usize,
-    /// Rules that cannot apply.
+    /// Rules that do not apply.
     pub not_applicable: usize,
-    /// What the profile does not try.
+    /// Checks that the profile excludes.
     pub withheld: usize,
-    /// What another failure made unreachable.
+    /// Checks that another failure blocks.
     pub blocked: usize,
-    /// What the harness could not reach.
+    /// Checks that the harness could not exercise.
     pub not_exercised: usize,
 }
 
-/// The forms in which a report is told.
+/// The report formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// For a person at a terminal: what fails comes last, in full.
+    /// For terminals, with detailed failures at the end.
     Pretty,
-    /// One document with all there is.
+    /// One JSON document with all details.
     ///
-    /// The names of the fields are stable; there may be more of them in a later version. Times are in milliseconds, with
-    /// fractions. What is absent is left out.
+    /// Field names are stable; later versions may add fields. Times are in milliseconds, with
+    /// fractions. Absent values are omitted.
     ///
     /// ```jsonc
     /// {
     ///   "format": 1,
     ///   "zot_conform": "0.1.0",
     ///   "target": "./weather", "name": "weather", "profile": "safe", "strict": false,
-    ///   "seed": "42",                              // a text: it may be larger than a JavaScript number is exact
+    ///   "seed": "42",                              // a string, because it may exceed JavaScript's safe integers
     ///   "conforms": false, "took_ms": 3210.5,
     ///   "counts": {"pass": 61, "fail": 1, "warn": 2, "not_applicable": 7, "withheld": 5, "blocked": 0, "not_exercised": 0},
     ///   "outcomes": [{
@@ -87,7 +87,7 @@ pub enum Form {
     ///     "title": "content is a list of known blocks",
     ///     "verdict": "fail",                       // "pass", "fail", "warn", "not_applicable", "withheld", "blocked", "not_exercised"
     ///     "blocked_by": "HEL-01",                  // for "blocked"
-    ///     "failure": true,                         // whether this alone keeps the extension from conforming
+    ///     "failure": true,                         // whether this outcome fails the run
     ///     "took_ms": 12.5,
     ///     "findings": [{
     ///       "what": "…", "frame": {"line": "{…}", "pointer": "/content/0/type"},
@@ -104,21 +104,21 @@ pub enum Form {
     /// }
     /// ```
     ///
-    /// A line that is longer than `line` tells so by `bytes`. Texts are as they were; what a terminal or a page could take
-    /// for a command is written as a JSON escape.
+    /// If `line` is truncated, `bytes` is its full length. Control characters are written as JSON
+    /// escapes.
     Json,
-    /// For build servers: a suite per group.
+    /// `JUnit` XML for CI servers, with one suite per group.
     Junit,
     /// The Test Anything Protocol, version 14.
     Tap,
-    /// Workflow commands, which GitHub shows beside the code.
+    /// GitHub workflow commands, shown as annotations.
     Github,
-    /// One page that needs nothing but a browser.
+    /// A self-contained HTML page.
     Html,
 }
 
 impl Form {
-    /// Every form.
+    /// All formats.
     pub const ALL: [Self; 6] = [
         Self::Pretty,
         Self::Json,
@@ -128,7 +128,7 @@ impl Form {
         Self::Html,
     ];
 
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pretty => "pretty",
@@ -140,18 +140,18 @@ impl Form {
         }
     }
 
-    /// The form of that name.
+    /// Finds a format by name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }
 }
 
-/// How [`Form::Pretty`] looks. The other forms look the same everywhere.
+/// Display options for [`Form::Pretty`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Whether to colour. It is never the only sign of anything.
+    /// Whether to use colour.
     pub colour: bool,
-    /// The columns there are.
+    /// The width in columns.
     pub width: usize,
 }
 
@@ -166,7 +166,7 @@ impl Default for Look {
 }
 
 impl Report {
-    /// Writes the report, whole, in one of its forms.
+    /// Writes the report in one of the formats.
     pub fn write(&self, form: Form, out: &mut impl Write, look: Look) -> io::Result<()> {
         match form {
             Form::Pretty => pretty::write(self, out, look),
@@ -178,19 +178,19 @@ impl Report {
         }
     }
 
-    /// Whether the extension conforms, as far as it was tried. A run that ran nothing has proved nothing.
+    /// Whether the extension conforms. A run without checks does not count.
     pub fn conforms(&self) -> bool {
         matches!(self.exit(), Exit::Conforms | Exit::Stale)
     }
 
-    /// How often each verdict was given.
+    /// The count of each verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.outcomes)
     }
 }
 
 impl Counts {
-    /// Counts the verdicts of these.
+    /// Counts the verdicts of these outcomes.
     pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
         let mut counts = Self::default();
         for outcome in outcomes {
@@ -208,25 +208,25 @@ impl Counts {
     }
 }
 
-/// What a run says to the shell.
+/// The exit code of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It conforms.
+    /// The extension conforms.
     Conforms = 0,
-    /// It does not.
+    /// The extension does not conform.
     Fails = 1,
-    /// Nothing was exercised, so nothing was proved.
+    /// No check was run.
     Nothing = 2,
-    /// It could not be started, or did not shake hands.
+    /// The extension did not start or complete the handshake.
     Unreachable = 3,
-    /// The harness itself is at fault.
+    /// Internal error in the harness.
     Harness = 4,
-    /// The baseline names what passes by now.
+    /// The baseline lists checks that pass now.
     Stale = 5,
 }
 
 impl Report {
-    /// What this run says to the shell.
+    /// The exit code of this run.
     pub fn exit(&self) -> Exit {
         let Counts {
             pass,
@@ -252,7 +252,7 @@ impl Report {
 }
 
 impl Outcome {
-    /// Whether this alone keeps an extension from conforming.
+    /// Whether this outcome fails the run.
     pub fn is_failure(&self, strict: bool) -> bool {
         match self.verdict {
             _ if self.known => false,

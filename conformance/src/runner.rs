@@ -1,5 +1,5 @@
-//! Runs the checks: each when those it waits for have ended, more of them at once than there are cores, since most of
-//! them wait.
+//! Runs the checks, each after those it depends on. More of them run in parallel than there are
+//! cores, because most of them wait.
 
 mod repeat;
 mod results;
@@ -20,45 +20,45 @@ use tokio::{
 use zot_process::Spawner;
 
 use crate::{
-    check::{Check, Cx, Fault, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
+    check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
     session::{Collected, Onlooker, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::{Finding, Outcome, Verdict},
+    verdict::{Outcome, Verdict},
 };
 
 pub use repeat::quoted;
 pub use selection::Selection;
 
-use results::{Results, Tried, failure, outcome};
+use results::{Results, Tried, failure, judged, outcome};
 
-/// How a run goes.
+/// The options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// How far it goes.
+    /// How thorough the run is.
     pub profile: Profile,
-    /// What random arguments are made from.
+    /// The seed for random arguments.
     pub seed: u64,
-    /// Multiplies every deadline.
+    /// Multiplies every timeout.
     pub scale: f64,
-    /// How long it may take to `hello`; `None`: as long as its manifest or the protocol says.
+    /// The timeout for `hello`; `None` uses the manifest's or the protocol's.
     pub startup: Option<Duration>,
-    /// How many checks at once.
+    /// The number of checks to run in parallel.
     pub jobs: usize,
-    /// Which checks.
+    /// Which checks are reported.
     pub selection: Selection,
     /// Whether a warning fails the run.
     pub strict: bool,
-    /// Tries what the failure of another check would block.
+    /// Runs checks even if a failed check blocks them.
     pub keep_going: bool,
-    /// Told of every moment of every session, as it passes.
+    /// Called for every entry of every session.
     pub onlooker: Option<Onlooker>,
-    /// What is played after the checks, as far as it is selected.
+    /// The transcripts to replay after the checks.
     pub transcripts: Vec<Script>,
-    /// Where failures are kept, to be repeated by name; `None`: nowhere.
+    /// Where failures are saved for replay; `None` saves nothing.
     pub store: Option<PathBuf>,
 }
 
@@ -80,29 +80,29 @@ impl Default for Options {
     }
 }
 
-/// Told how a run goes on.
+/// Receives the progress of a run.
 pub trait Progress: Send + Sync {
-    /// So many checks will be tried.
+    /// Adds to the number of checks to run.
     fn begins(&self, checks: usize) {
         let _ = checks;
     }
-    /// This one has begun.
+    /// A check has started.
     fn tries(&self, id: &str) {
         let _ = id;
     }
-    /// This one has ended.
+    /// A check has finished.
     fn ended(&self, outcome: &Outcome) {
         let _ = outcome;
     }
 }
 
-/// Nobody looks on.
+/// Ignores progress.
 #[derive(Debug, Clone, Copy)]
 pub struct NoProgress;
 
 impl Progress for NoProgress {}
 
-/// Runs every check that is selected, then plays every transcript that is.
+/// Runs the selected checks, then replays the selected transcripts.
 pub async fn run(
     target: Result<Target, Unstartable>,
     shown: &str,
@@ -138,20 +138,21 @@ pub async fn run(
             let survey = survey(&target, &start, limit, &sink).await;
             (Some(target), survey)
         }
-        Err(why) => (None, Survey::failed(why.check(), Finding::from_error(&why))),
+        Err(why) => (None, Survey::unstartable(&why)),
     };
     report.name = target.as_ref().and_then(|it| it.name().map(str::to_owned));
-    report.unreachable = survey.blocked.map(str::to_owned);
-    let mut results = Results::of(survey.findings);
-    results.take_in("HEL-01", &sink);
+    let blocker = blocker(&survey);
+    report.unreachable = blocker.map(str::to_owned);
+    let mut results = Results::default();
+    results.take_in_survey(&sink);
 
-    if let (Some(target), None) = (target, survey.blocked) {
+    if let (Some(target), None) = (target, blocker) {
         if report.name.is_none() && !survey.surface.name.is_empty() {
             report.name = Some(survey.surface.name.clone());
         }
         let plan = Arc::new(Plan {
             target,
-            surface: survey.surface,
+            survey,
             profile: options.profile,
             seed: options.seed,
             start: start.clone(),
@@ -160,19 +161,19 @@ pub async fn run(
             known: Known::default(),
         });
         report.fault = try_all(&plan, options, &progress, &mut results).await;
-        let verdict = |check| results.verdict(check, &plan);
-        report.outcomes = told_of(&options.selection).map(verdict).collect();
+        let outcome = |check| results.outcome(check, &plan.survey, None);
+        report.outcomes = told_of(&options.selection).map(outcome).collect();
         match transcripts::play_all(&plan, options, &progress).await {
             Ok(played) => report.outcomes.extend(played),
             Err(fault) => report.fault = Some(fault),
         }
     } else {
-        let blocker = survey.blocked.unwrap_or("MAN-01");
-        let verdict = |check| results.blocked(check, blocker);
-        // What blocks the rest is told of, selected or not.
+        let blocker = blocker.unwrap_or_default();
+        let outcome = |check| results.outcome(check, &survey, Some(blocker));
+        // Report the blocking check even if it is not selected.
         let told = catalogue()
             .filter(|check| check.id == blocker || options.selection.has(check.id, check.level));
-        report.outcomes = told.map(verdict).collect();
+        report.outcomes = told.map(outcome).collect();
         report
             .outcomes
             .extend(transcripts::blocked(options, blocker));
@@ -184,11 +185,24 @@ pub async fn run(
     Ok(report)
 }
 
+/// The check that failed at the first start and makes everything else unreachable.
+fn blocker(survey: &Survey) -> Option<&'static str> {
+    let failed = |check: &&Check| match check.run {
+        Run::Surveyed(judge) => matches!(judge(survey), Some(Err(Stop::Broken(_)))),
+        _ => false,
+    };
+    let failed = survey
+        .registered()
+        .is_none()
+        .then(|| catalogue().find(failed));
+    failed.flatten().map(|check| check.id)
+}
+
 fn told_of(selection: &Selection) -> impl Iterator<Item = &'static Check> {
     catalogue().filter(|check| selection.has(check.id, check.level))
 }
 
-/// Tries all that are selected, and all that those wait for. Gives the fault of the harness itself, if there was one.
+/// Runs the selected checks and their dependencies. Returns an internal error, if there was one.
 async fn try_all(
     plan: &Arc<Plan>,
     options: &Options,
@@ -216,7 +230,7 @@ async fn try_all(
         let task = tasks.spawn(async move {
             let mut verdicts = HashMap::new();
             for (id, mut end) in waits {
-                // One that panicked has dropped its end; what it would have said is not known.
+                // A check that panicked has no verdict.
                 if let Ok(verdict) = end.wait_for(Option::is_some).await {
                     verdicts.extend(verdict.clone().map(|verdict| (id, verdict)));
                 }
@@ -289,12 +303,12 @@ fn panic_text(error: tokio::task::JoinError) -> String {
     }
 }
 
-/// What is tried: the selected, and whatever they wait for.
+/// The checks to run: the selected ones and their dependencies.
 fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
-    let watched = |check: &Check| matches!(check.run, Run::Watched(_));
+    let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
     if told_of(&options.selection).any(watched) {
-        // There is nothing to watch unless something is asked.
+        // Without requests there are no frames to judge.
         ids.extend(REACHES);
     }
     let mut at = 0;
@@ -309,42 +323,32 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
         at += 1;
     }
     catalogue()
-        .filter(|check| matches!(check.run, Run::Tried(_)))
+        .filter(|check| matches!(check.run, Run::Tried(_) | Run::TriedAndWatched(..)))
         .filter(|check| check.profile <= options.profile && ids.contains(&check.id))
         .collect()
 }
 
 async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     let began = Instant::now();
-    let Run::Tried(run) = &check.run else {
+    let (Run::Tried(run) | Run::TriedAndWatched(run, _)) = &check.run else {
         unreachable!("only what is tried is chosen");
     };
-    let (verdict, findings) = match run(cx).await {
-        Ok(recorded) => (Verdict::Pass, recorded),
-        Err(Stop::Broken(faults)) => (failure(check.level), said(check, cx, faults).await),
-        Err(Stop::Weak(faults)) => (Verdict::Warn, said(check, cx, faults).await),
-        Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
-        Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
-        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
-        Err(Stop::BlockedBy(id)) => (Verdict::BlockedBy(id.to_owned()), Vec::new()),
-    };
+    let mut checked = run(cx).await;
+    if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
+        && !faults.is_empty()
+    {
+        // Shrink only the first, which people read first.
+        let first = faults.remove(0);
+        let shrunk = shrink::told(&cx.plan, check.id, first).await;
+        faults.insert(0, shrunk.into());
+    }
+    let (verdict, findings) = judged(check, checked);
     Tried {
         verdict,
         findings,
         took: began.elapsed(),
         collected: Collected::default(),
     }
-}
-
-/// The first is shrunk: it is the one that a reader begins with.
-async fn said(check: &Check, cx: &Cx, faults: Vec<Fault>) -> Vec<Finding> {
-    let mut faults = faults.into_iter();
-    let mut said = Vec::new();
-    if let Some(first) = faults.next() {
-        said.push(shrink::told(&cx.plan, check.id, first).await);
-    }
-    said.extend(faults.map(|fault| fault.finding));
-    said
 }
 
 fn blocked_by(id: String) -> Tried {
@@ -360,9 +364,9 @@ fn blocked_by(id: String) -> Tried {
 mod tests {
     use super::*;
 
-    /// A circle would wait for ever.
+    /// A cycle would wait forever.
     fn depth(id: &str, left: usize) {
-        assert!(left > 0, "{id} waits for itself");
+        assert!(left > 0, "{id} depends on itself");
         let check = crate::check::find(id).unwrap();
         for id in check.needs.iter().chain(check.after) {
             depth(id, left - 1);
@@ -370,12 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_check_waits_for_exists_and_waits_for_nothing_after_it() {
+    fn dependencies_exist_and_have_no_cycles() {
         for check in catalogue() {
             for id in check.needs.iter().chain(check.after) {
                 assert!(
                     crate::check::find(id).is_some(),
-                    "{} waits for {id}",
+                    "{} depends on unknown {id}",
                     check.id
                 );
             }

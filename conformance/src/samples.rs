@@ -1,11 +1,11 @@
-//! What a host says: one plausible frame of each kind. A check changes what it is about and leaves the rest.
+//! Sample frames of a host, one of each kind, which checks modify.
 
 use serde_json::{Value, json};
 use zot_protocol::{EventName, InterceptName, Object, PROTOCOL_VERSION};
 
 use crate::{session::Session, target::Target};
 
-/// The host's answer to `hello`, with every field.
+/// A `hello_ack` with every field.
 pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
     let names = |names: Vec<&str>| Value::from(names);
     json!({
@@ -23,16 +23,16 @@ pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
     })
 }
 
-/// How much of an event is said.
+/// Which fields an event has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fields {
     /// Every field.
     All,
-    /// Those that are always there.
+    /// The required fields.
     Required,
 }
 
-/// An event. One that this version does not know has no payload.
+/// An event. Unknown events have no payload.
 pub(crate) fn event(name: &str, fields: Fields) -> Value {
     let mut frame = json!({"type": "event", "event": name});
     let all = fields == Fields::All;
@@ -59,7 +59,7 @@ pub(crate) fn event(name: &str, fields: Fields) -> Value {
     frame
 }
 
-/// A question about an event. `text` is what stands where a text stands.
+/// An interception request. `text` is used for the text fields.
 pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
     let mut frame = json!({"type": "event_intercept", "id": id, "event": name});
     let payload = match name {
@@ -81,12 +81,12 @@ pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
     frame
 }
 
-/// A call of a tool.
+/// A tool call.
 pub(crate) fn tool_call(id: &str, name: &str, args: &Object) -> Value {
     json!({"type": "tool_call", "id": id, "name": name, "args": args})
 }
 
-/// A command as it is typed.
+/// A command invocation.
 pub(crate) fn command(id: &str, name: &str, args: &str) -> Value {
     json!({"type": "command_invoked", "id": id, "name": name, "args": args})
 }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_we_say_is_what_a_host_may_say() {
+    fn samples_are_valid_host_frames() {
         for name in EventName::KNOWN {
             for fields in [Fields::All, Fields::Required] {
                 validate::value::<FromHost>(&event(name.as_str(), fields)).unwrap();

@@ -1,7 +1,7 @@
-//! One process of the extension, with the harness as its host.
+//! A process of the extension, with the harness as its host.
 
 mod heard;
-mod judge;
+mod history;
 mod pipes;
 
 use std::{
@@ -22,57 +22,65 @@ use zot_process::{Exit, Process, SpawnError, Spawner};
 use zot_protocol::{FromHost, validate};
 
 pub use heard::Heard;
-pub use judge::Violation;
+pub use history::History;
+pub(crate) use history::{Panel, REPLIES};
 
-use self::{
-    judge::Judge,
-    pipes::{Arrival, Reader, Stderr},
-};
+use self::pipes::{Arrival, Reader, Stderr};
 use crate::{
-    exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES},
+    check,
+    exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES},
     target::Target,
+    verdict::Finding,
 };
 
-/// How long a write may make no progress before the extension counts as one that does not read.
+/// How long a write may stall before we report that the extension does not read stdin.
 const WRITE_STALL: Duration = Duration::from_secs(5);
-/// How long what is left in the pipe of a process that has exited, or its exit once its pipe has ended, may take to be
-/// seen on a busy machine.
+/// How long to wait for remaining output after an exit, or for the exit after the end of the output.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// How many frames, and how large, are kept for sending them again.
+/// How many frames are kept for shrinking a failure, and their maximum size.
 const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
-/// How many moments of an exchange are kept; a flood is counted and not kept.
+/// How many entries of an exchange are kept. A flood is truncated.
 const ENTRIES: usize = 20_000;
 
-/// What all sessions of a check leave behind.
+/// A rule that a frame broke.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// The check whose rule it is.
+    pub check: &'static str,
+    /// What is wrong with the frame.
+    pub finding: Finding,
+}
+
+/// What all sessions of a check collect.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// One per process that was started.
+    /// One per process.
     pub exchanges: Vec<Exchange>,
-    /// Which rules their frames broke.
+    /// The rules that frames broke.
     pub violations: Vec<Violation>,
-    /// How many frames of each type came; `image` and `panel` count what is within others.
+    /// The number of frames of each type; `image` and `panel` count parts of other frames.
     pub seen: HashMap<String, usize>,
 }
 
-/// Where sessions leave what they have seen when they end.
+/// Where sessions store what they collected when they end.
 pub type Sink = Arc<Mutex<Collected>>;
 
-/// Told of every moment as it passes.
+/// Called for every entry of an exchange as it happens.
 pub type Onlooker = Arc<dyn Fn(&Entry) + Send + Sync>;
 
 /// How a process is started.
 #[derive(Clone)]
 pub struct Start {
-    /// Who starts it.
+    /// Spawns the process.
     pub spawner: Spawner,
-    /// Held to what its manifest declares, as `zot` does it.
+    /// Whether the manifest's permissions are enforced, as `zot` does.
     pub confined: bool,
-    /// Multiplies the deadlines that are the harness's own.
+    /// Multiplies the harness's timeouts.
     pub scale: f64,
-    /// Told of every moment as it passes.
+    /// Called for every entry of an exchange as it happens.
     pub onlooker: Option<Onlooker>,
-    /// The directories of an earlier process; without them it has new ones.
+    /// The directories of an earlier process; `None` creates new ones.
     pub directories: Option<Arc<TempDir>>,
 }
 
@@ -86,39 +94,40 @@ pub struct Session {
     #[cfg(target_os = "linux")]
     handle: Option<rustix::fd::OwnedFd>,
     started: Instant,
-    /// The frames that were sent since the handshake, as far as they are small enough to be sent again.
+    /// The frames sent since the handshake, except large ones.
     sent: Vec<Value>,
     heard: Vec<Heard>,
-    /// How many of `heard` have been given to whoever reads them one by one.
+    /// How many of `heard` [`Session::next`] has returned.
     taken: usize,
-    judge: Judge,
+    history: History,
+    violations: Vec<Violation>,
     exchange: Exchange,
     minted: u64,
     scale: f64,
-    /// Whether its `call_tool` is answered, as by a host that has no tools.
+    /// Whether `call_tool` is answered with an error, as by a host without tools.
     answers_calls: bool,
     onlooker: Option<Onlooker>,
     sink: Sink,
     directories: Arc<TempDir>,
 }
 
-/// Why nothing came.
+/// Why the extension did not send the expected line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
     /// The process has exited.
     Exited(Exit),
-    /// It lives on, with its standard output closed.
+    /// The process is running, but closed its stdout.
     Closed,
-    /// Nothing came in this time.
+    /// Timed out.
     Deadline(Duration),
-    /// It does not read its standard input: what was to be sent could not be.
+    /// The process does not read stdin, so the frame could not be sent.
     Unread,
-    /// It said so much that nobody listens to it any more.
+    /// The process sent so much output that we stopped reading.
     Flooded,
 }
 
 impl Session {
-    /// Starts a process, which has the session's temporary directories as its `cwd` and `data_dir`.
+    /// Starts a process with temporary directories as its `cwd` and `data_dir`.
     pub async fn start(target: &Target, how: &Start, sink: Sink) -> Result<Self, SpawnError> {
         let directories = match &how.directories {
             Some(directories) => Arc::clone(directories),
@@ -146,7 +155,8 @@ impl Session {
             sent: Vec::new(),
             heard: Vec::new(),
             taken: 0,
-            judge: Judge::default(),
+            history: History::default(),
+            violations: Vec::new(),
             exchange: Exchange::default(),
             minted: 0,
             scale: how.scale,
@@ -157,77 +167,81 @@ impl Session {
         })
     }
 
-    /// Leaves `call_tool` to whoever plays.
+    /// Leaves `call_tool` to the caller.
     pub fn leave_calls(&mut self) {
         self.answers_calls = false;
     }
 
-    /// Where the user would work.
+    /// The user's working directory.
     pub fn cwd(&self) -> std::path::PathBuf {
         self.directories.path().join("cwd")
     }
 
-    /// Where it may keep its data.
+    /// The extension's data directory.
     pub fn data_dir(&self) -> std::path::PathBuf {
         self.directories.path().join("data")
     }
 
-    /// Its directories, for a process that is to find what this one leaves.
+    /// The directories, for starting another process with the same data.
     pub fn directories(&self) -> Arc<TempDir> {
         Arc::clone(&self.directories)
     }
 
-    /// A duration of the harness's own, scaled.
+    /// Scales one of the harness's timeouts.
     pub fn scaled(&self, duration: Duration) -> Duration {
         duration.mul_f64(self.scale)
     }
 
-    /// An id that has not been used in this session. They are all of one length, so that a frame is shown the same each time.
+    /// Returns a new request id. All ids have the same length, so that frames look the same in every run.
     pub fn new_id(&mut self) -> String {
         self.minted += 1;
         format!("c{:06x}-{}", self.process.id(), self.minted)
     }
 
-    /// Sends a frame. One that our own schema refuses is a fault of the harness, and panics the check that sent it.
+    /// Sends a frame.
+    ///
+    /// # Panics
+    ///
+    /// If the frame is invalid, which is a bug in the harness.
     pub async fn send(&mut self, frame: &Value) -> Result<(), Silence> {
         if let Err(refusal) = validate::value::<FromHost>(frame) {
-            panic!("the harness made a frame that its own schema refuses: {refusal}\n{frame}");
+            panic!("zot-conform made an invalid frame: {refusal}\n{frame}");
         }
         self.send_as_is(frame).await
     }
 
-    /// Sends a frame that need not be valid.
+    /// Sends a frame without validating it.
     pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), Silence> {
-        self.judge.asked(frame);
+        self.history.sent(frame);
         let mut line = frame.to_string();
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
             self.sent.push(frame.clone());
         }
-        self.remember(Party::Host, line_deed(&line));
+        self.remember(Party::Host, line_action(&line));
         line.push('\n');
         self.write(line.as_bytes()).await
     }
 
-    /// The frames that were sent since the handshake.
+    /// The frames sent since the handshake.
     pub fn sent(&self) -> &[Value] {
         &self.sent
     }
 
-    /// What was sent so far was the handshake.
+    /// Forgets the frames sent so far, at the end of the handshake.
     pub fn forget_sent(&mut self) {
         self.sent.clear();
     }
 
-    /// Tells the judge of a frame that is about to be sent as bytes.
+    /// Notes a frame that is about to be sent as bytes.
     pub fn announce(&mut self, frame: &Value) {
-        self.judge.asked(frame);
+        self.history.sent(frame);
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), Silence> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
-        self.remember(Party::Host, line_deed(text));
+        self.remember(Party::Host, line_action(text));
         self.write(bytes).await
     }
 
@@ -250,7 +264,7 @@ impl Session {
         Ok(())
     }
 
-    /// Its standard input is closed: it has exited, is about to, or has closed it.
+    /// Finds out why stdin is closed: the process exited, or closed it.
     async fn gone(&self, within: Duration) -> Silence {
         match timeout(within, self.process.wait()).await {
             Ok(exit) => Silence::Exited(exit),
@@ -258,7 +272,7 @@ impl Session {
         }
     }
 
-    /// The next line that nobody has taken yet.
+    /// Waits for the next line that this function has not returned yet.
     pub async fn next(&mut self, within: Duration) -> Result<&Heard, Silence> {
         let deadline = Instant::now() + within;
         while self.taken >= self.heard.len() {
@@ -268,7 +282,7 @@ impl Session {
         Ok(&self.heard[self.taken - 1])
     }
 
-    /// The first line from `from` on for which `wanted` holds, among those heard and those that come in time.
+    /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
     pub async fn find(
         &mut self,
         from: usize,
@@ -288,7 +302,7 @@ impl Session {
         }
     }
 
-    /// The reply of this type to the request with this id.
+    /// Waits for a reply of this type and id.
     pub async fn reply(
         &mut self,
         kind: &str,
@@ -300,18 +314,18 @@ impl Session {
         Ok(self.heard[at].clone())
     }
 
-    /// Listens for a while, whatever comes.
+    /// Reads lines for a while.
     pub async fn listen(&mut self, during: Duration) {
         let deadline = Instant::now() + during;
         while self.hear(deadline, during).await.is_ok() {}
     }
 
-    /// Everything that was heard so far, in order.
+    /// All lines received so far.
     pub fn heard(&self) -> &[Heard] {
         &self.heard
     }
 
-    /// Takes in one more line.
+    /// Waits for one more line.
     async fn hear(&mut self, deadline: Instant, within: Duration) -> Result<(), Silence> {
         let arrival = tokio::select! {
             biased;
@@ -322,7 +336,7 @@ impl Session {
             if self.reader.gave_up() {
                 return Err(Silence::Flooded);
             }
-            // Nothing more can come. It exits now, or lives on without a voice.
+            // Stdout ended: the process exits now, or keeps running without it.
             let left = deadline.saturating_duration_since(Instant::now());
             let grace = left.min(LAST_LINES);
             return Err(match timeout(grace, self.process.wait()).await {
@@ -330,7 +344,7 @@ impl Session {
                 Err(_) => Silence::Closed,
             });
         };
-        // What is there already counts, however late this task is; one that never stops talking has a deadline all the same.
+        // Lines that arrived in time count even if this task runs late.
         let late = self.started + arrival.at > deadline + LAST_LINES;
         if let Some(call) = self.take_in(arrival) {
             self.answer_call(&call).await;
@@ -341,54 +355,53 @@ impl Session {
         Ok(())
     }
 
-    /// This host has no tools; whoever calls one is told, as by any host.
+    /// Answers `call_tool` with an error, because this host has no tools.
     async fn answer_call(&mut self, call: &Value) {
         let answer = serde_json::json!({
             "type": "tool_result", "id": call["id"], "name": call["name"], "is_error": true,
             "content": [{"type": "text", "text": "zot-conform has no tools to call"}],
         });
         if validate::value::<FromHost>(&answer).is_ok() {
-            // Whether it reads the answer is seen by what it does next.
             let _ = Box::pin(self.send_as_is(&answer)).await;
         }
     }
 
-    /// Stops or goes on reading its standard output.
+    /// Stops or resumes reading stdout.
     pub fn stall(&mut self, stalled: bool) {
         self.reader.stall(stalled);
         let note = if stalled {
-            "stops reading"
+            "stopped reading"
         } else {
-            "reads again"
+            "resumed reading"
         };
-        self.remember(Party::Host, Deed::Note(note.to_owned()));
+        self.remember(Party::Host, Action::Note(note.to_owned()));
     }
 
-    /// Stops reading its standard output for a while, and returns at once.
+    /// Stops reading stdout for a while. Returns immediately.
     pub fn stall_for(&mut self, during: Duration) {
         self.reader.stall_for(during);
-        let note = format!("stops reading for {during:?}");
-        self.remember(Party::Host, Deed::Note(note));
+        let note = format!("stopped reading for {during:?}");
+        self.remember(Party::Host, Action::Note(note));
     }
 
-    /// Makes the pipe from its standard output as small as the system allows.
+    /// Makes the stdout pipe as small as the system allows.
     pub fn narrow(&self) {
         self.reader.narrow();
     }
 
-    /// Ends its input.
+    /// Closes stdin.
     pub fn close_stdin(&mut self) {
         if self.stdin.take().is_some() {
-            self.remember(Party::Host, Deed::Note("closed stdin".to_owned()));
+            self.remember(Party::Host, Action::Note("closed stdin".to_owned()));
         }
     }
 
-    /// Sends a signal to the process itself.
+    /// Sends a signal to the process.
     pub fn signal(&mut self, signal: rustix::process::Signal, name: &str) {
-        self.remember(Party::Host, Deed::Note(name.to_owned()));
+        self.remember(Party::Host, Action::Note(name.to_owned()));
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
-            // Gone already is what was wanted.
+            // The process may have exited already.
             let _ = rustix::process::pidfd_send_signal(handle, signal);
             return;
         }
@@ -399,7 +412,7 @@ impl Session {
         }
     }
 
-    /// How it exits, if it does in time. What it says meanwhile is heard.
+    /// Waits for the exit, and reads lines until then.
     pub async fn exit(&mut self, within: Duration) -> Option<Exit> {
         let deadline = Instant::now() + within;
         let mut open = true;
@@ -413,55 +426,57 @@ impl Session {
                 () = sleep_until(deadline.into()) => return None,
             }
         }
-        // What was written before the exit is in the pipe, and its end after it. A grandchild may hold the pipe for ever.
+        // Read the rest of the pipe. A grandchild may keep it open forever.
         self.listen(LAST_LINES).await;
         let exit = self.process.exited()?;
-        self.remember(Party::Extension, Deed::Note(exit.to_string()));
+        self.remember(Party::Extension, Action::Note(exit.to_string()));
         Some(exit)
     }
 
-    /// Takes in a line, and gives what must be answered: a `call_tool`.
+    /// Stores a line. Returns it if it is a `call_tool` that must be answered.
     fn take_in(&mut self, Arrival { at, line }: Arrival) -> Option<Value> {
         let heard = Heard::new(at, line);
-        self.judge.heard(&heard);
-        let entry = Deed::Line(heard.shown().to_owned(), heard.bytes());
+        let broken = check::violations(&heard, &self.history);
+        self.violations.extend(broken);
+        self.history.heard(&heard);
+        let entry = Action::Line(heard.shown().to_owned(), heard.bytes());
         self.remember_at(at, Party::Extension, entry);
         let call = heard.is("call_tool").then(|| heard.value().clone());
         self.heard.push(heard);
         call.filter(|_| self.answers_calls)
     }
 
-    /// How it has exited, if it has.
+    /// The exit status, if the process has exited.
     pub fn exited(&self) -> Option<Exit> {
         self.process.exited()
     }
 
-    /// What it has started and left, by process id.
+    /// The processes that it started and that still run.
     pub async fn descendants(&self) -> Vec<zot_process::Descendant> {
         self.process.descendants().await
     }
 
-    /// Waits until its standard error has been read to the end.
+    /// Waits until stderr has been read to the end.
     pub(crate) async fn stderr_ended(&self) {
         self.stderr.ended().await;
     }
 
-    /// The end of its standard error.
+    /// The last part of stderr.
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
 
-    /// Since the process was started.
+    /// The time since the process was started.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    fn remember(&mut self, who: Party, deed: Deed) {
-        self.remember_at(self.started.elapsed(), who, deed);
+    fn remember(&mut self, who: Party, action: Action) {
+        self.remember_at(self.started.elapsed(), who, action);
     }
 
-    fn remember_at(&mut self, at: Duration, who: Party, deed: Deed) {
-        let entry = Entry { at, who, deed };
+    fn remember_at(&mut self, at: Duration, who: Party, action: Action) {
+        let entry = Entry { at, who, action };
         if let Some(onlooker) = &self.onlooker {
             onlooker(&entry);
         }
@@ -471,13 +486,13 @@ impl Session {
     }
 }
 
-/// What was seen outlives the session; the process does not.
+/// Hands what was collected to the sink. The process is killed.
 impl Drop for Session {
     fn drop(&mut self) {
         self.exchange.stderr = self.stderr.text();
         let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         collected.exchanges.push(std::mem::take(&mut self.exchange));
-        collected.violations.append(&mut self.judge.take());
+        collected.violations.append(&mut self.violations);
         for heard in &self.heard {
             for what in heard.contents() {
                 *collected.seen.entry(what).or_default() += 1;
@@ -493,21 +508,21 @@ fn new_directories() -> std::io::Result<Arc<TempDir>> {
     Ok(Arc::new(directories))
 }
 
-fn line_deed(line: &str) -> Deed {
-    Deed::Line(cut(line).to_owned(), line.len())
+fn line_action(line: &str) -> Action {
+    Action::Line(cut(line).to_owned(), line.len())
 }
 
-/// As much of a line as is kept for showing.
+/// Truncates a line to the length that is shown.
 pub(crate) fn cut(line: &str) -> &str {
     &line[..line.floor_char_boundary(SHOWN_BYTES)]
 }
 
-/// Holds on to the process, so that its number cannot become another's before it is signalled.
+/// Opens a handle on the process, so that a reused pid is never signalled.
 #[cfg(target_os = "linux")]
 fn handle_of(process: &Process) -> Option<rustix::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let pid = Pid::from_raw(i32::try_from(process.id()).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    // Still running after it was opened, so it was this process.
+    // If it still runs now, the handle is of this process.
     process.exited().is_none().then_some(handle)
 }

@@ -1,4 +1,4 @@
-//! From what was typed to what is done.
+//! Resolves command-line arguments to options.
 
 use std::{io::IsTerminal, path::PathBuf, time::Duration};
 
@@ -7,7 +7,7 @@ use zot_conform::{Options, Selection};
 
 use crate::args::{self, Timing};
 
-/// More than cores: most checks wait.
+/// More than there are cores, because most checks wait.
 pub(crate) const JOBS: usize = 12;
 
 /// The options of a run.
@@ -40,29 +40,31 @@ pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
     })
 }
 
-/// The scale of deadlines, and the one of `hello`.
+/// The scale of timeouts, and the timeout for `hello`.
 pub(crate) fn timing(timing: &Timing) -> anyhow::Result<(f64, Option<Duration>)> {
     let scale = timing.timeout_scale;
     ensure!(
         scale.is_finite() && (0.001..=1000.0).contains(&scale),
-        "--timeout-scale is between 0.001 and 1000, not {scale}"
+        "--timeout-scale must be between 0.001 and 1000, not {scale}"
     );
     let startup = match timing.startup_timeout {
         None => None,
         Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
             Some(Duration::from_secs_f64(seconds))
         }
-        Some(seconds) => bail!("--startup-timeout is between 0 and 3600 seconds, not {seconds}"),
+        Some(seconds) => {
+            bail!("--startup-timeout must be between 0 and 3600 seconds, not {seconds}")
+        }
     };
     Ok((scale, startup))
 }
 
-/// Whether there is colour on a stream.
+/// Whether to use colour on a stream.
 pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
-/// Where failures are kept, by §2 of the protocol's page; `None` where there is no home.
+/// The directory for saved failures; `None` if there is no home directory.
 pub(crate) fn store() -> Option<PathBuf> {
     let var = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
@@ -73,7 +75,7 @@ pub(crate) fn store() -> Option<PathBuf> {
     } else if cfg!(target_os = "macos") {
         std::env::home_dir()?.join("Library/Application Support/zot")
     } else {
-        // XDG says to ignore a relative one.
+        // The XDG specification says to ignore relative paths.
         let state = var("XDG_STATE_HOME").filter(|state| state.is_absolute());
         let state = state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
         state?.join("zot")
@@ -81,7 +83,7 @@ pub(crate) fn store() -> Option<PathBuf> {
     Some(home.join("conform"))
 }
 
-/// The columns of the terminal; elsewhere what a log has.
+/// The terminal's width, or 100 columns elsewhere.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout());
     size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 140))

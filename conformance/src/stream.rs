@@ -1,4 +1,4 @@
-//! A stream of frames against the schemas, line by line.
+//! Validates a stream of frames, line by line.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,7 +8,7 @@ use zot_protocol::{
     validate::{self, Validated},
 };
 
-/// Who has sent the frames of a stream.
+/// The sender of the frames of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// An extension.
@@ -17,35 +17,35 @@ pub enum Sender {
     Host,
 }
 
-/// What there is to say about one line.
+/// A problem with one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamFinding {
-    /// It is no valid frame.
+    /// The line is not a valid frame.
     Refused {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why, in one line.
+        /// The reason, in one line.
         why: String,
     },
-    /// It is a frame of a type that this version does not know, which every reader ignores.
+    /// The frame has a type that this version does not know; readers ignore it.
     Unknown {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The type.
         name: String,
     },
 }
 
-/// How a stream fared.
+/// The result of validating a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamSummary {
-    /// Lines that were looked at; blank ones are not counted.
+    /// The number of lines, without blank ones.
     pub frames: usize,
-    /// Those of them that were refused.
+    /// The number of invalid lines.
     pub refused: usize,
 }
 
-/// Validates every line of `stream`, and tells `report` of each that is not a frame as it should be.
+/// Validates every line of `stream`, and calls `report` for each problem.
 pub fn validate(
     stream: impl BufRead,
     from: Sender,
@@ -65,7 +65,7 @@ fn validate_as<F: Validated>(
     let mut buffer = Vec::new();
     for line in 1.. {
         buffer.clear();
-        // One byte more than a frame may have and one for its newline: enough to see that it is too long.
+        // One byte over the limit plus the newline is enough to detect a line that is too long.
         let limit = FRAME_BYTES as u64 + 2;
         if stream.by_ref().take(limit).read_until(b'\n', &mut buffer)? == 0 {
             break;
@@ -100,7 +100,7 @@ fn validate_as<F: Validated>(
     Ok(summary)
 }
 
-/// What a host tolerates around a frame: a byte order mark at the start, white space at the end.
+/// Strips what a host accepts around a frame: a byte order mark and trailing white space.
 fn without_frills(line: &[u8], first: bool) -> &[u8] {
     let line = if first {
         line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)

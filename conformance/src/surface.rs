@@ -1,4 +1,4 @@
-//! What an extension offers, as its registrations tell.
+//! What an extension registers.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use crate::{
     session::Heard,
 };
 
-/// All that an extension has registered up to ready.
+/// Everything that an extension registered before `ready`.
 #[derive(Debug, Default)]
 pub(crate) struct Surface {
     /// The name in its `hello`.
     pub name: String,
-    /// What it says it can do.
+    /// The capabilities in its `hello`.
     pub capabilities: Vec<String>,
-    /// Its commands, in the order of their registration.
+    /// Its commands, in registration order.
     pub commands: Vec<String>,
     /// Its tools.
     pub tools: Vec<Tool>,
-    /// The events it observes.
+    /// The events it subscribes to.
     pub events: Vec<String>,
     /// The events it intercepts.
     pub intercepts: Vec<String>,
-    /// Whether it says `ready`, and does not leave it to the host to guess.
+    /// Whether it sends `ready`.
     pub says_ready: bool,
-    /// From its start to ready.
+    /// The time from process start to `ready`.
     pub ready_after: Duration,
-    /// How many lines came after `hello` and before ready.
+    /// The number of lines after `hello`, up to `ready`.
     pub registrations: usize,
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct Surface {
 pub(crate) struct Tool {
     /// Its name.
     pub name: String,
-    /// Whether it waits for the user: it is not called by a harness.
+    /// Whether it waits for the user, so that the harness cannot call it.
     pub interactive: bool,
-    /// Whether a host sees to it that arguments fit.
+    /// Whether the host validates the arguments.
     pub strict: bool,
-    /// What makes arguments for it; an error where its schema is none.
+    /// Generates arguments, or why the schema is invalid.
     pub arguments: Result<Arguments, SchemaFault>,
-    /// What its structured content is to be, if it says so.
+    /// The schema of its structured content.
     pub output: Option<Result<ToolSchema, SchemaFault>>,
 }
 
@@ -62,13 +62,13 @@ impl Tool {
         }
     }
 
-    /// What makes arguments for it, if its schema allows any.
+    /// The argument generator, if the schema allows any arguments.
     pub(crate) fn arguments_of(&self) -> Option<&Arguments> {
         let arguments = self.arguments.as_ref().ok()?;
         arguments.minimal().is_ok().then_some(arguments)
     }
 
-    /// The smallest arguments it may be called with.
+    /// The smallest valid arguments.
     pub(crate) fn minimal(&self) -> Result<Object, Unreachable> {
         match &self.arguments {
             Ok(arguments) => arguments.minimal().map_err(Unreachable::Unsatisfied),
@@ -80,16 +80,16 @@ impl Tool {
 /// Why a tool cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreachable {
-    /// Its schema is none.
+    /// The schema is invalid.
     #[error("{0}")]
     Schema(SchemaFault),
-    /// Nothing fits its schema, as far as could be found.
+    /// No arguments were found that match the schema.
     #[error("{0}")]
     Unsatisfied(Unsatisfied),
 }
 
 impl Surface {
-    /// Takes in a line from the time before ready.
+    /// Adds a line sent before `ready`.
     pub(crate) fn take_in(&mut self, heard: &Heard) {
         let Ok(frame) = &heard.frame else {
             self.take_in_refused(heard);
@@ -120,7 +120,7 @@ impl Surface {
         self.registrations += 1;
     }
 
-    /// A frame that does not validate is one mistake: what can be read of a `hello` is not missing, too.
+    /// Reads what it can from an invalid `hello`, so that one mistake is reported once.
     fn take_in_refused(&mut self, heard: &Heard) {
         if !heard.is("hello") {
             self.registrations += 1;
@@ -132,13 +132,13 @@ impl Surface {
         self.capabilities = names.map(str::to_owned).collect();
     }
 
-    /// The intercepts that a host asks about.
+    /// The intercepts that this version knows.
     pub(crate) fn known_intercepts(&self) -> impl Iterator<Item = &str> {
         let known = |name: &&String| InterceptName::from(name.as_str()).is_known();
         self.intercepts.iter().filter(known).map(String::as_str)
     }
 
-    /// The events that a host tells of.
+    /// The events that this version knows.
     pub(crate) fn known_events(&self) -> impl Iterator<Item = &str> {
         let known = |name: &&String| EventName::from(name.as_str()).is_known();
         self.events.iter().filter(known).map(String::as_str)
@@ -149,7 +149,7 @@ impl Surface {
         self.tools.iter().filter(|tool| !tool.interactive)
     }
 
-    /// What it registers, in an order of its own, for comparing two starts.
+    /// A sorted list of the registrations, for comparing two starts.
     pub(crate) fn summary(&self) -> Vec<String> {
         let tools = self.tools.iter().map(|it| it.name.clone()).collect();
         let mut all = Vec::new();
@@ -174,7 +174,7 @@ fn union<'a>(all: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// What a valid frame says at this key, as a text.
+/// The string at this key, or an empty string.
 pub(crate) fn text<'v>(frame: &'v Value, key: &str) -> &'v str {
     frame.get(key).and_then(Value::as_str).unwrap_or_default()
 }

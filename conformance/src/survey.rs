@@ -1,76 +1,90 @@
-//! The first start: whether it can be started at all, its handshake, and what it registers.
+//! The first start: whether the extension starts, its handshake, and what it registers.
 
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
-use zot_protocol::{EventName, InterceptName, limits};
+use zot_protocol::limits;
 
 use crate::{
-    check::until_ready,
+    check::{Checked, broken, until_ready},
     diagnose, samples,
     session::{Heard, Session, Silence, Sink, Start},
     surface::Surface,
-    target::Target,
+    target::{Target, Unstartable},
     verdict::Finding,
 };
 
-/// After how long without `hello` a second process is asked why.
+/// How long to wait for `hello` before a second process is started to find out why it is missing.
 const DOUBT: Duration = Duration::from_secs(2);
-/// How long an extension is given to leave after the survey; whether it does is not judged here.
+/// How long to wait for the exit after the survey. Other checks judge the exit.
 const LEAVE: Duration = Duration::from_millis(500);
-/// The tools that every host has.
-const BUILT_IN_TOOLS: [&str; 5] = ["read", "write", "edit", "bash", "skill"];
-/// The commands that every host has.
-const BUILT_IN_COMMANDS: [&str; 15] = [
-    "help",
-    "model",
-    "clear",
-    "compact",
-    "sessions",
-    "session",
-    "skills",
-    "reload-ext",
-    "ext",
-    "login",
-    "logout",
-    "jail",
-    "unjail",
-    "yolo",
-    "exit",
-];
+/// How far the first start got. A start that fails at one milestone reaches none of the later ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Milestone {
+    /// The manifest is JSON and has its required fields.
+    #[default]
+    Manifest,
+    /// The manifest's optional fields have the right types.
+    ManifestFields,
+    /// The manifest's name is safe as a file name.
+    ManifestName,
+    /// The program exists and starts.
+    Program,
+    /// The extension says `hello` and answers the handshake.
+    Hello,
+    /// The extension has registered everything.
+    Ready,
+}
 
-/// What the first start has shown.
+/// What the first start showed.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
+    /// The milestone it failed at, or `Ready`.
+    pub(crate) reached: Milestone,
+    /// What went wrong, and at which milestone. A problem need not end the survey.
+    pub(crate) problems: Vec<(Milestone, Finding)>,
+    /// The name in the manifest; `None` for a bare command.
+    pub(crate) manifest_name: Option<String>,
     pub(crate) surface: Surface,
-    /// What was found, by the check that it is about.
-    pub(crate) findings: HashMap<&'static str, Vec<Finding>>,
-    /// The check whose failure makes everything else unreachable.
-    pub(crate) blocked: Option<&'static str>,
+    /// How long a host waits for the registrations.
+    pub(crate) startup_limit: Duration,
 }
 
 impl Survey {
-    fn found(&mut self, check: &'static str, finding: Finding) {
-        self.findings.entry(check).or_default().push(finding);
-    }
-
-    fn blocked(mut self, check: &'static str, finding: Finding) -> Self {
-        self.found(check, finding);
-        self.blocked = Some(check);
+    fn fail(mut self, reached: Milestone, finding: Finding) -> Self {
+        self.problems.push((reached, finding));
+        self.reached = reached;
         self
     }
 
-    /// One that could not even begin.
-    pub(crate) fn failed(check: &'static str, finding: Finding) -> Self {
-        Self::default().blocked(check, finding)
+    /// A survey of an extension that cannot be started.
+    pub(crate) fn unstartable(why: &Unstartable) -> Self {
+        Self::default().fail(why.milestone(), Finding::from_error(why))
+    }
+
+    /// Judges one milestone; `None` if the survey ended before it.
+    pub(crate) fn milestone(&self, milestone: Milestone) -> Option<Checked> {
+        let at = self.problems.iter().filter(|(at, _)| *at == milestone);
+        let faults: Vec<_> = at.map(|(_, finding)| finding.clone().into()).collect();
+        (!faults.is_empty() || self.reached > milestone).then(|| broken(faults))
+    }
+
+    /// What the extension registered; `None` if the survey ended before it was ready.
+    pub(crate) fn registered(&self) -> Option<&Surface> {
+        (self.reached == Milestone::Ready).then_some(&self.surface)
+    }
+
+    /// The first problem of a survey that failed.
+    pub(crate) fn into_problem(self) -> Box<Finding> {
+        let first = self.problems.into_iter().next();
+        Box::new(first.map_or_else(|| Finding::new("it did not start"), |(_, finding)| finding))
     }
 }
 
-/// Starts the extension, looks at all it does up to ready, and lets it go.
+/// Starts the extension, observes it until it is ready, and shuts it down.
 pub(crate) async fn survey(
     target: &Target,
     how: &Start,
@@ -78,7 +92,6 @@ pub(crate) async fn survey(
     sink: &Sink,
 ) -> Survey {
     let (survey, session) = meet(target, how, hello_limit, sink).await;
-    // It is asked to leave as always; how it does that is the matter of other checks.
     if let Some(mut session) = session
         && session.send(&json!({"type": "shutdown"})).await.is_ok()
     {
@@ -88,26 +101,29 @@ pub(crate) async fn survey(
     survey
 }
 
-/// Starts the extension and looks at all it does up to ready. A process that can be spoken to comes with it.
+/// Starts the extension and observes it until it is ready. Returns the session unless the start failed.
 pub(crate) async fn meet(
     target: &Target,
     how: &Start,
     hello_limit: Duration,
     sink: &Sink,
 ) -> (Survey, Option<Session>) {
-    let mut survey = Survey::default();
+    let mut survey = Survey {
+        manifest_name: target.name().map(str::to_owned),
+        ..Survey::default()
+    };
     let mut session = match Session::start(target, how, Arc::clone(sink)).await {
         Ok(session) => session,
         Err(error) => {
             let finding = Finding::from_error(&error);
-            return (survey.blocked("MAN-02", finding), None);
+            return (survey.fail(Milestone::Program, finding), None);
         }
     };
     if let Err((stays, finding)) = hello(&mut session, target, how, hello_limit).await {
         if !stays {
-            return (survey.blocked("HEL-01", finding), None);
+            return (survey.fail(Milestone::Hello, finding), None);
         }
-        survey.found("HEL-01", finding);
+        survey.problems.push((Milestone::Hello, finding));
     }
     let ack = samples::hello_ack(&session, target);
     let ready = match session.send(&ack).await {
@@ -118,7 +134,7 @@ pub(crate) async fn meet(
         let came = |heard: &Heard| heard.is("ready");
         let what = "its registrations";
         let finding = diagnose::silence(&mut session, target, silence, what, came).await;
-        return (survey.blocked("HEL-01", finding), None);
+        return (survey.fail(Milestone::Hello, finding), None);
     }
     session.forget_sent();
     let from_hello = session
@@ -132,11 +148,12 @@ pub(crate) async fn meet(
             break;
         }
     }
-    judge(&mut survey, target, session.scaled(limits::STARTUP));
+    survey.reached = Milestone::Ready;
+    survey.startup_limit = session.scaled(limits::STARTUP);
     (survey, Some(session))
 }
 
-/// Waits for `hello` as the first line. What is wrong may leave a session that can go on, or not.
+/// Waits for `hello` as the first line. The error says whether the session can continue.
 async fn hello(
     session: &mut Session,
     target: &Target,
@@ -157,7 +174,7 @@ async fn hello(
     if line.value().get("type").is_some() {
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
-            .hint("send `hello` before anything else: a host ends the connection here");
+            .hint("send `hello` before anything else; the host closes the connection here");
         return Err((false, finding));
     }
     let finding = Finding::new("the first line of stdout is not a frame")
@@ -174,7 +191,7 @@ async fn hello(
     }
 }
 
-/// Waits for a line, and finds out soon why it does not come.
+/// Waits for a line. If it does not come soon, finds out why.
 async fn wait_for(
     session: &mut Session,
     target: &Target,
@@ -192,7 +209,7 @@ async fn wait_for(
     }
     let began = Instant::now();
     if let Some(why) = what_makes_it_speak(target, how).await {
-        // A slow start looks the same, unless this one, which began earlier, goes on being silent.
+        // A slow start looks the same, so give the first process more time.
         let patience = (began.elapsed() * 2).max(session.scaled(Duration::from_secs(1)));
         let found = session.find(0, patience.min(limit), wanted).await;
         return found.map_err(|_| why);
@@ -204,133 +221,20 @@ async fn wait_for(
     }
 }
 
-/// Tries on another process of it what makes it say `hello`: that the host begins, or that its input ends.
+/// Finds out with a second process what triggers `hello`: a frame from the host, or the end of stdin.
 async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let hello = |heard: &Heard| heard.is("hello");
     let mut session = Session::start(target, how, Sink::default()).await.ok()?;
     let patience = session.scaled(DOUBT);
     let ack = samples::hello_ack(&session, target);
-    // One that does not read does not wait for it either.
     let _ = session.send(&ack).await;
     if session.find(0, patience, hello).await.is_ok() {
         let finding = Finding::new("`hello` came only after `hello_ack` was sent");
-        return Some(
-            finding.hint("the extension speaks first: send `hello` before you read anything"),
-        );
+        return Some(finding.hint("send `hello` before you read from stdin"));
     }
     session.close_stdin();
     session.find(0, patience, hello).await.ok()?;
-    let finding = Finding::new("`hello` comes only once stdin is closed: stdout is block-buffered");
+    let finding =
+        Finding::new("`hello` came only after stdin was closed: stdout is block-buffered");
     Some(finding.hint(diagnose::flush(target.language())))
-}
-
-/// What its registrations alone show; `startup` is how long a host waits for them.
-fn judge(survey: &mut Survey, target: &Target, startup: Duration) {
-    let mut found = Vec::new();
-    let surface = &survey.surface;
-    if let Some(name) = target.name().filter(|name| *name != surface.name) {
-        let what = format!(
-            "`hello` says `{}`, the manifest says `{name}`",
-            surface.name
-        );
-        found.push(("HEL-03", Finding::new(what)));
-    }
-    if !surface.says_ready {
-        let hint = "send {\"type\":\"ready\"} after the last registration";
-        let what = "it never says `ready`: each start waits until nothing came for 250 ms";
-        found.push(("REG-02", Finding::new(what).hint(hint)));
-    } else if surface.ready_after > startup {
-        let what = format!(
-            "`ready` came after {}",
-            diagnose::shown(surface.ready_after)
-        );
-        found.push(("REG-02", Finding::new(what)));
-    }
-    for tool in &surface.tools {
-        if let Err(fault) = &tool.arguments {
-            found.push((
-                "REG-03",
-                Finding::new(format!("tool `{}`: {fault}", tool.name)),
-            ));
-        }
-    }
-    for finding in doubles(surface) {
-        found.push(("REG-04", finding));
-    }
-    for finding in built_ins(surface) {
-        found.push(("REG-05", finding));
-    }
-    for (what, names, known) in [
-        (
-            "event",
-            &surface.events,
-            names(EventName::KNOWN, EventName::as_str),
-        ),
-        (
-            "intercept",
-            &surface.intercepts,
-            names(InterceptName::KNOWN, InterceptName::as_str),
-        ),
-    ] {
-        for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
-            let finding = Finding::new(format!("`{name}` is no {what} that a host knows"));
-            found.push((
-                "REG-06",
-                finding.hint(format!("known: {}", known.join(", "))),
-            ));
-        }
-    }
-    for (capability, registers) in [
-        ("commands", !surface.commands.is_empty()),
-        ("tools", !surface.tools.is_empty()),
-        (
-            "events",
-            !surface.events.is_empty() || !surface.intercepts.is_empty(),
-        ),
-    ] {
-        if registers && !surface.capabilities.iter().any(|it| it == capability) {
-            let what = format!("it registers {capability}, and `capabilities` does not say so");
-            found.push(("REG-07", Finding::new(what)));
-        }
-    }
-    for (check, finding) in found {
-        survey.found(check, finding);
-    }
-}
-
-fn names<T>(known: &'static [T], name: impl Fn(&'static T) -> &'static str) -> Vec<&'static str> {
-    known.iter().map(name).collect()
-}
-
-fn doubles(surface: &Surface) -> Vec<Finding> {
-    let commands = surface
-        .commands
-        .iter()
-        .map(|it| ("command", it.to_lowercase()));
-    let tools = surface.tools.iter().map(|it| ("tool", it.name.clone()));
-    let mut counts: HashMap<(&str, String), usize> = HashMap::new();
-    for key in commands.chain(tools) {
-        *counts.entry(key).or_default() += 1;
-    }
-    let mut doubles: Vec<String> = counts
-        .into_iter()
-        .filter(|(_, count)| *count > 1)
-        .map(|((kind, name), count)| format!("{kind} `{name}` is registered {count} times"))
-        .collect();
-    doubles.sort();
-    doubles.into_iter().map(Finding::new).collect()
-}
-
-fn built_ins(surface: &Surface) -> Vec<Finding> {
-    let commands = surface
-        .commands
-        .iter()
-        .filter(|name| BUILT_IN_COMMANDS.contains(&name.to_lowercase().as_str()))
-        .map(|name| format!("`/{name}` is a built-in command"));
-    let tools = surface
-        .tools
-        .iter()
-        .filter(|tool| BUILT_IN_TOOLS.contains(&tool.name.as_str()))
-        .map(|tool| format!("`{}` is a built-in tool", tool.name));
-    commands.chain(tools).map(Finding::new).collect()
 }

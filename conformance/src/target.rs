@@ -1,4 +1,4 @@
-//! What is tested: a directory with a manifest, or a bare command; and how a process of it is started.
+//! The extension to test: a directory with a manifest, or a bare command.
 
 mod exec;
 mod rights;
@@ -15,66 +15,67 @@ use zot_protocol::{
     validate::{self, Refusal},
 };
 
+use crate::survey::Milestone;
 pub use exec::ExecError;
 pub(crate) use rights::can_hold;
 
-/// What a manifest's file is called.
+/// The file name of a manifest.
 pub const MANIFEST: &str = "extension.json";
-/// A manifest larger than this is not read.
+/// The maximum size of a manifest.
 const MANIFEST_BYTES: u64 = 1 << 20;
 
 /// An extension that can be started.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// As the user named it.
+    /// The path or command as the user gave it.
     pub shown: String,
-    /// Where it works; absolute.
+    /// The working directory, as an absolute path.
     pub dir: PathBuf,
-    /// Its manifest; a bare command has none.
+    /// The manifest; `None` for a bare command.
     pub manifest: Option<Manifest>,
     program: PathBuf,
     args: Vec<String>,
 }
 
-/// Why there is nothing to start. Each is the failure of one check, [`Unstartable::check`].
+/// Why an extension cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Unstartable {
-    /// There is no such directory, or no manifest in it.
-    #[error("cannot read `{}`: {source}\nhint: give the directory that holds {MANIFEST}", path.display())]
+    /// The manifest cannot be read.
+    #[error("cannot read `{}`: {source}\nhint: pass the directory that contains {MANIFEST}", path.display())]
     Unread {
         /// The manifest's path.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It is not JSON, not an object, or has no `name` or `exec`.
+    /// The manifest is not a JSON object, or has no `name` or `exec`.
     #[error("{MANIFEST}: {0}")]
     NoManifest(Refusal),
-    /// An optional field has another type than it should.
+    /// An optional field has the wrong type.
     #[error("{MANIFEST}: {0}")]
     WrongField(Refusal),
-    /// The name cannot be a file's name.
+    /// The name is not safe as a file name.
     #[error("{MANIFEST}: {0}")]
     UnsafeName(Refusal),
-    /// Its `exec` is no program.
+    /// `exec` is not a program.
     #[error(transparent)]
     NoProgram(#[from] ExecError),
 }
 
 impl Unstartable {
-    /// The check that this is the failure of.
-    pub fn check(&self) -> &'static str {
+    /// The milestone that the start fails at.
+    pub fn milestone(&self) -> Milestone {
         match self {
-            Self::Unread { .. } | Self::NoManifest(_) => "MAN-01",
-            Self::NoProgram(_) => "MAN-02",
-            Self::WrongField(_) => "MAN-03",
-            Self::UnsafeName(_) => "MAN-04",
+            Self::Unread { .. } | Self::NoManifest(_) => Milestone::Manifest,
+            Self::WrongField(_) => Milestone::ManifestFields,
+            Self::UnsafeName(_) => Milestone::ManifestName,
+            Self::NoProgram(_) => Milestone::Program,
         }
     }
 }
 
 impl Target {
-    /// The extension in `dir`, or the one whose manifest `dir` is.
+    /// Loads the extension in `dir`; `dir` may also be the path of the manifest.
     pub fn of_dir(dir: &Path) -> Result<Self, Unstartable> {
         let shown = dir.display().to_string();
         let file = if dir.file_name().is_some_and(|name| name == MANIFEST) {
@@ -89,7 +90,7 @@ impl Target {
         let bytes = read(&file).map_err(unread)?;
         let manifest = manifest(&bytes)?;
         let dir = file.parent().unwrap_or(Path::new("."));
-        // An empty parent is that of a bare file name.
+        // A bare file name has an empty parent.
         let dir = if dir.as_os_str().is_empty() {
             Path::new(".")
         } else {
@@ -106,7 +107,7 @@ impl Target {
         })
     }
 
-    /// A command without a manifest, started in the current directory.
+    /// A bare command, started in the current directory.
     pub fn of_command(command: &[String]) -> Result<Self, Unstartable> {
         let (exec, args) = command.split_first().ok_or(ExecError::Empty)?;
         let dir = std::env::current_dir().map_err(|source| Unstartable::Unread {
@@ -122,14 +123,14 @@ impl Target {
         })
     }
 
-    /// The name of its manifest.
+    /// The name in the manifest.
     pub fn name(&self) -> Option<&str> {
         self.manifest
             .as_ref()
             .map(|manifest| manifest.name.as_str())
     }
 
-    /// What it is written in, as far as its command line tells: `python`, `node`, `bash`, `go` …
+    /// The language it is written in, guessed from its command line: `python`, `node`, `bash`, `go` …
     pub fn language(&self) -> &str {
         let words = std::iter::once(self.program.to_string_lossy().into_owned())
             .chain(self.args.iter().cloned());
@@ -153,8 +154,7 @@ impl Target {
         told.unwrap_or("")
     }
 
-    /// How a process of it is started as `zot` would, with these directories. `confined`: held to what its manifest
-    /// declares.
+    /// How to start a process as `zot` would. `confined` enforces the permissions in the manifest.
     pub fn spec(&self, cwd: &Path, data: &Path, confined: bool) -> Spec {
         let spec = Spec::new(&self.program).args(&self.args).cwd(&self.dir);
         let permissions = self
@@ -167,17 +167,17 @@ impl Target {
         }
     }
 
-    /// How long it may take to its `hello`.
+    /// The timeout for `hello`.
     pub fn hello_limit(&self) -> std::time::Duration {
         self.deadline(|timeouts| timeouts.hello_ms, limits::HELLO)
     }
 
-    /// How long a tool of it may take.
+    /// The timeout for a tool call.
     pub fn tool_limit(&self) -> std::time::Duration {
         self.deadline(|timeouts| timeouts.tool_ms, limits::TOOL)
     }
 
-    /// How long an interception may take.
+    /// The timeout for an interception.
     pub fn intercept_limit(&self) -> std::time::Duration {
         self.deadline(|timeouts| timeouts.intercept_ms, limits::INTERCEPT)
     }
@@ -206,8 +206,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     fs::read(file)
 }
 
-/// Reads a manifest, and tells the kinds of mistakes apart: first what is missing, then what is of a wrong type, then a
-/// name that is not fit.
+/// Parses a manifest. Errors are reported in this order: missing fields, wrong types, an unsafe name.
 fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
     let refusal = match validate::manifest(bytes) {
         Ok((manifest, _)) => return Ok(manifest),
@@ -220,7 +219,7 @@ fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
     if text("name").is_empty() || text("exec").is_empty() {
         return Err(Unstartable::NoManifest(refusal));
     }
-    // With a name that is fit, what is left is another field's.
+    // If a safe name makes it valid, the name is the problem.
     let mut fit = object.clone();
     fit.insert("name".into(), "fit".into());
     match validate::manifest(Value::Object(fit).to_string().as_bytes()) {
@@ -234,19 +233,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_is_of_its_check() {
-        let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.check());
+    fn each_mistake_has_its_milestone() {
+        let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.milestone());
         assert!(check(r#"{"name":"x","exec":"y"}"#).is_ok());
-        for (text, id) in [
-            ("{", "MAN-01"),
-            ("[]", "MAN-01"),
-            (r#"{"exec":"y"}"#, "MAN-01"),
-            (r#"{"name":"x","exec":7}"#, "MAN-01"),
-            (r#"{"name":"x","exec":"y","args":"z"}"#, "MAN-03"),
-            (r#"{"name":"../x","exec":"y","enabled":"no"}"#, "MAN-03"),
-            (r#"{"name":"../x","exec":"y"}"#, "MAN-04"),
+        for (text, milestone) in [
+            ("{", Milestone::Manifest),
+            ("[]", Milestone::Manifest),
+            (r#"{"exec":"y"}"#, Milestone::Manifest),
+            (r#"{"name":"x","exec":7}"#, Milestone::Manifest),
+            (
+                r#"{"name":"x","exec":"y","args":"z"}"#,
+                Milestone::ManifestFields,
+            ),
+            (
+                r#"{"name":"../x","exec":"y","enabled":"no"}"#,
+                Milestone::ManifestFields,
+            ),
+            (r#"{"name":"../x","exec":"y"}"#, Milestone::ManifestName),
         ] {
-            assert_eq!(check(text).unwrap_err(), id, "{text}");
+            assert_eq!(check(text).unwrap_err(), milestone, "{text}");
         }
     }
 }

@@ -1,41 +1,41 @@
-//! What a check has found.
+//! Verdicts, findings and outcomes.
 
 use std::{fmt, time::Duration};
 
 use crate::exchange::Exchange;
 
-/// How much a rule weighs.
+/// The severity of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Recorded, and never a failure.
+    /// Recorded, never a failure.
     Info,
-    /// Broken, it is a warning; under `--strict` a failure.
+    /// A violation is a warning, and a failure with `--strict`.
     Should,
-    /// Broken, the extension does not conform.
+    /// A violation means that the extension does not conform.
     Must,
 }
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The rule holds.
     Pass,
     /// The rule is broken.
     Fail,
-    /// A rule that should hold is broken.
+    /// A SHOULD rule is broken.
     Warn,
-    /// The rule cannot apply: the extension registered nothing of the kind.
+    /// The rule does not apply to this extension.
     NotApplicable,
-    /// The profile does not try it.
+    /// The profile excludes it.
     Withheld,
-    /// The failure of another check, named here, made it unreachable.
+    /// The named check failed and blocks this one.
     BlockedBy(String),
-    /// It was tried, and the harness could not reach it.
+    /// The harness could not exercise it.
     NotExercised,
 }
 
 impl Verdict {
-    /// The sign before a line: `✓ ✗ ! –`.
+    /// The symbol in reports: `✓ ✗ ! –`.
     pub fn sign(&self) -> char {
         match self {
             Self::Pass => '✓',
@@ -45,7 +45,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the rule was not tried, so that nothing is known of it.
+    /// Whether the rule was not tested.
     pub fn is_untried(&self) -> bool {
         matches!(
             self,
@@ -53,7 +53,7 @@ impl Verdict {
         )
     }
 
-    /// The word for it, without the id of a `blocked by`: what the last line counts.
+    /// The verdict as a word, as counted in the summary.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -76,25 +76,25 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// One thing that a check has to say, and all that helps to mend it.
+/// One result of a check, with everything that helps to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Finding {
-    /// What was seen, in one line: ``tool `weather`: no tool_result within 60 s``.
+    /// What went wrong, in one line: ``tool `weather`: no tool_result within 60 s``.
     pub what: String,
-    /// The frame it is about, as it was on the wire (cut if it is long), and the JSON pointer to the wrong place.
+    /// The frame, truncated if it is long, and a JSON pointer to the error.
     pub frame: Option<(String, Option<String>)>,
-    /// What to do about it, in words.
+    /// How to fix it.
     pub hint: Option<String>,
-    /// The end of what the extension wrote to its standard error.
+    /// The last part of the extension's stderr.
     pub stderr: Option<String>,
     /// The smallest input that still fails, one frame per line.
     pub input: Option<String>,
-    /// The command that repeats it.
+    /// A command that reproduces it.
     pub repeat: Option<String>,
 }
 
 impl Finding {
-    /// One that says this and no more.
+    /// Creates a finding with only a message.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -102,7 +102,7 @@ impl Finding {
         }
     }
 
-    /// What an error says, its `hint:` line apart.
+    /// Creates a finding from an error, splitting off its `hint:` line.
     pub fn from_error(error: &impl fmt::Display) -> Self {
         let text = error.to_string();
         match text.split_once("\nhint: ") {
@@ -111,14 +111,14 @@ impl Finding {
         }
     }
 
-    /// With what to do about it.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With the frame it is about.
+    /// Sets the frame.
     #[must_use]
     pub fn frame(mut self, line: impl Into<String>, pointer: Option<String>) -> Self {
         self.frame = Some((line.into(), pointer));
@@ -126,23 +126,23 @@ impl Finding {
     }
 }
 
-/// What became of one check, or of one transcript.
+/// The result of a check or a transcript.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The check's id, `TOL-01`, or the transcript's, `transcript/rain`.
     pub id: String,
-    /// Its level. A transcript is a must.
+    /// The level. Transcripts are MUST.
     pub level: Level,
     /// The rule, in one line.
     pub title: String,
-    /// How it ended.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, for anything but a pass; what was recorded, for a pass.
+    /// The reasons for the verdict, or what a passing check recorded.
     pub findings: Vec<Finding>,
     /// How long it took.
     pub took: Duration,
-    /// What went over the wire for it: one per process that was started.
+    /// The exchanges, one per process.
     pub exchanges: Vec<Exchange>,
-    /// Whether it is known to fail, by the baseline.
+    /// Whether the baseline lists it.
     pub known: bool,
 }

@@ -2,22 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken};
+use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
-    session::{Session, Silence},
+    session::{Heard, History, Session, Silence},
     surface::text,
     verdict::{Finding, Level},
 };
 
+/// The check that commands answer.
+pub(super) const ANSWERS: &str = "CMD-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "CMD-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
-        title: "one response per invocation, with its id",
+        title: "one response per invocation, with the same id",
         does: "Invokes each registered command without arguments and waits up to 60 s for its `command_response`.",
-        why: "The user has typed it and waits; without an answer they see an error after 60 s.",
-        fix: "Answer every `command_invoked` with one `command_response` that repeats its `id`; `action: \"noop\"` if there is nothing to do.",
+        why: "The user is waiting for the command. Without a response they get an error after 60 s.",
+        fix: "Answer every `command_invoked` with one `command_response` with the same `id`; use `action: \"noop\"` if there is nothing to do.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
@@ -26,22 +29,25 @@ pub(super) const CHECKS: &[Check] = &[
         id: "CMD-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "the response has a known action and its field",
-        does: "Validates every `command_response`: `prompt`, `insert`, `display`, `open_panel` need the field of their name.",
-        why: "An action without its field does nothing, and the user wonders.",
+        title: "the response has a known action and the field for it",
+        does: "Validates every `command_response`: `prompt`, `insert`, `display` and `open_panel` require the field of the same name.",
+        why: "An action without its field does nothing, and the user does not see why.",
         fix: r#"{"type":"command_response","id":"…","action":"display","display":"the text"}"#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_commands(surface)),
+        run: Run::Watched {
+            frame: valid_response,
+            not_applicable: |surface, _| no_commands(surface),
+        },
     },
     Check {
         id: "CMD-03",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "`args` omitted is tolerated, as the Go host does it",
-        does: "Invokes each command with no `args` field at all.",
-        why: "The Go host leaves the field out when nothing followed the name.",
-        fix: "Take a missing `args` for \"\": frame.get(\"args\", \"\") rather than frame[\"args\"].",
+        title: "a missing `args` is accepted",
+        does: "Invokes each command without the `args` field.",
+        why: "The Go host omits the field when the user typed no arguments.",
+        fix: "Treat a missing `args` as \"\": frame.get(\"args\", \"\") rather than frame[\"args\"].",
         needs: &["CMD-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(args_omitted(cx))),
@@ -51,9 +57,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Safe,
         title: "ids are echoed verbatim",
-        does: "Invokes a command with a UUID, with digits only, and with 64 characters as its id.",
-        why: "The host knows its request by the id; one that was turned into a number or cut belongs to nobody.",
-        fix: "Keep the id as the text it is; do not parse it.",
+        does: "Invokes a command with a UUID, with only digits, and with 64 characters as the id.",
+        why: "The host matches replies by id. An id that was converted to a number or truncated matches no request.",
+        fix: "Treat the id as an opaque string; do not parse it.",
         needs: &["CMD-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(ids_verbatim(cx))),
@@ -63,9 +69,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Full,
         title: "quotes, emoji and 10 KB of arguments",
-        does: "Invokes a command with arguments that are hard to parse, to print and to hold.",
-        why: "People paste into a command line whatever they have.",
-        fix: "Take `args` as one text; use a JSON library to write the answer.",
+        does: "Invokes a command with arguments that are hard to parse, print or store.",
+        why: "Users paste all kinds of text into the command line.",
+        fix: "Treat `args` as one string, and write the response with a JSON library.",
         needs: &["CMD-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(hard_arguments(cx))),
@@ -74,10 +80,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "CMD-06",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "an unregistered name: an error or silence, and alive",
-        does: "Invokes a command that was never registered, then asks for something real.",
-        why: "After a reload a host may still have an old name in its hands for a moment.",
-        fix: "Answer with `error`, or ignore it; do not exit.",
+        title: "an unregistered command does not stop the extension",
+        does: "Invokes a command that was never registered, then sends a valid request.",
+        why: "Right after a reload, a host may still use an old name.",
+        fix: "Answer with `error` or ignore the request; do not exit.",
         needs: &["CMD-01"],
         after: super::REACHES,
         run: Run::Tried(|cx| Box::pin(unregistered(cx))),
@@ -88,7 +94,13 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
     surface
         .commands
         .is_empty()
-        .then_some("it registers no command")
+        .then_some("it registers no commands")
+}
+
+fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
+    let refusal = invalid(heard, before, &["command_response"])?;
+    let is_panel = refusal.pointer.starts_with("/open_panel");
+    (!is_panel).then(|| does_not_validate(heard, refusal))
 }
 
 fn commands(cx: &Cx) -> Result<&[String], Stop> {
@@ -105,8 +117,8 @@ async fn one_response(cx: &Cx) -> Checked {
         let request = cx.command(&mut session, name, "");
         match cx.ask(&mut session, &request).await {
             Ok(heard) => {
-                // One that comes as a frame of its own counts too.
-                let opens = |it: &crate::session::Heard| it.is("open_panel");
+                // The panel may also come in a separate `open_panel` frame.
+                let opens = |it: &Heard| it.is("open_panel");
                 if text(heard.value(), "action") == "open_panel"
                     || session.heard().iter().any(opens)
                 {
@@ -122,7 +134,7 @@ async fn one_response(cx: &Cx) -> Checked {
             }
         }
     }
-    // A second response may come a little later; the judge sees it.
+    // Wait for a second response, which would break another rule.
     session
         .listen(cx.scaled(std::time::Duration::from_millis(100)))
         .await;
@@ -188,7 +200,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     ignored(cx, &mut session, &request.frame).await
 }
 
-/// It may say something or nothing, and goes on working.
+/// Sends a frame that needs no reply, and checks that the extension still works.
 pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Checked {
     if let Err(silence) = session.send(frame).await {
         return Err(gone(session, silence));
@@ -197,11 +209,11 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
     Ok(Vec::new())
 }
 
-/// It could not even be told.
+/// The extension exited or stopped reading before a frame could be sent.
 pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
     let why = match silence {
-        Silence::Exited(exit) => format!("it ended: {exit}"),
-        _ => "it does not read its stdin".to_owned(),
+        Silence::Exited(exit) => format!("it exited: {exit}"),
+        _ => "it does not read stdin".to_owned(),
     };
     let mut finding = Finding::new(why);
     let stderr = session.stderr();
@@ -209,7 +221,7 @@ pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
     Fault::in_session(finding, session).into()
 }
 
-/// A command whose own check passed.
+/// The first command.
 fn first(cx: &Cx) -> Result<&str, Stop> {
     Ok(&commands(cx)?[0])
 }

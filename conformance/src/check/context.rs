@@ -1,4 +1,4 @@
-//! What a check has at hand: processes, requests, and what is known so far.
+//! The context of a check: processes, requests, and earlier results.
 
 use std::{
     collections::HashMap,
@@ -10,35 +10,37 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use zot_protocol::limits;
 
-use super::{Fault, Profile, Stop};
+use super::{Fault, Profile, Stop, command, intercept, lifecycle, tool};
 use crate::{
     diagnose, samples,
     session::{Collected, Heard, Session, Silence, Sink, Start},
     surface::{Surface, Tool},
+    survey::Survey,
     target::Target,
     verdict::{Finding, Verdict},
 };
 
-/// How long nothing may come at the first start of one that does not say `ready`.
+/// How long the first start waits for another frame if the extension does not send `ready`.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long one that goes on talking may take to be ready: longer than a host waits, so that how late it was can be told.
+/// The limit for an extension that keeps sending frames before `ready`. It is longer than a host
+/// waits, so that the report can say how late it was.
 const TALKS_ON: Duration = Duration::from_secs(6);
 
-/// What a run is about, the same for every check.
+/// The parts of a run that all checks share.
 pub(crate) struct Plan {
     pub(crate) target: Target,
-    pub(crate) surface: Surface,
+    pub(crate) survey: Survey,
     pub(crate) profile: Profile,
     pub(crate) seed: u64,
     pub(crate) start: Start,
     pub(crate) startup: Option<Duration>,
-    /// Where failures are kept.
+    /// Where failures are saved.
     pub(crate) store: Option<std::path::PathBuf>,
-    /// What checks have learnt for others.
+    /// What earlier checks found out.
     pub(crate) known: Known,
 }
 
-/// What checks have learnt for others.
+/// What checks find out for later ones.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// How long each tool took to answer.
@@ -50,18 +52,18 @@ pub(crate) struct Known {
 /// The context of one check.
 pub(crate) struct Cx {
     pub(crate) plan: Arc<Plan>,
-    /// How the checks that this one waited for have ended.
+    /// The verdicts of the checks that this one waited for.
     pub(crate) verdicts: HashMap<&'static str, Verdict>,
     pub(crate) sink: Sink,
 }
 
-/// A request of the host, and the reply that it asks for.
+/// A request of the host, and the reply it expects.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) frame: Value,
     reply: &'static str,
     within: Duration,
-    /// Its reply, as it is told of: `` `tool_result` to the call of `weather` ``.
+    /// The reply in words: `` `tool_result` to a call of `weather` ``.
     what: String,
 }
 
@@ -70,13 +72,13 @@ impl Request {
         crate::surface::text(&self.frame, "id")
     }
 
-    /// With another deadline for its reply.
+    /// Sets the timeout for the reply.
     pub(crate) fn within(mut self, within: Duration) -> Self {
         self.within = within;
         self
     }
 
-    /// With a field that no extension knows.
+    /// Sets a field.
     pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
         self.frame[key] = value;
         self
@@ -97,31 +99,31 @@ impl Cx {
     }
 
     pub(crate) fn surface(&self) -> &Surface {
-        &self.plan.surface
+        &self.plan.survey.surface
     }
 
     pub(crate) fn target(&self) -> &Target {
         &self.plan.target
     }
 
-    /// A duration of the harness's own, scaled.
+    /// Scales one of the harness's timeouts.
     pub(crate) fn scaled(&self, duration: Duration) -> Duration {
         duration.mul_f64(self.plan.start.scale)
     }
 
-    /// A process of the extension, ready.
+    /// Starts the extension and completes the handshake.
     pub(crate) async fn open(&self) -> Result<Session, Stop> {
         self.open_as(self.plan.start.clone()).await
     }
 
-    /// A process that finds what an earlier one has left, ready.
+    /// Like [`Cx::open`], with the directories of an earlier process.
     pub(crate) async fn reopen(&self, directories: Arc<TempDir>) -> Result<Session, Stop> {
         let mut how = self.plan.start.clone();
         how.directories = Some(directories);
         self.open_as(how).await
     }
 
-    /// A process that is started as it is told, ready.
+    /// Like [`Cx::open`], with other start options.
     pub(crate) async fn open_as(&self, how: Start) -> Result<Session, Stop> {
         let mut session = self.launch(how).await?;
         self.hello(&mut session).await?;
@@ -130,11 +132,11 @@ impl Cx {
         Ok(session)
     }
 
-    /// A process of the extension that has only been started.
+    /// Starts the extension without a handshake.
     pub(crate) async fn launch(&self, how: Start) -> Result<Session, Stop> {
         let session = Session::start(self.target(), &how, Arc::clone(&self.sink)).await;
         session.map_err(|error| {
-            let what = format!("it could not be started again: {error}");
+            let what = format!("it failed to start again: {error}");
             Stop::not_exercised(Finding::new(what))
         })
     }
@@ -154,7 +156,7 @@ impl Cx {
         }
     }
 
-    /// Sends `hello_ack` and waits until it is ready.
+    /// Sends `hello_ack` and waits until the extension is ready.
     pub(crate) async fn acknowledge(&self, session: &mut Session, ack: &Value) -> Result<(), Stop> {
         let sent = session.send_as_is(ack).await;
         let ready = match sent {
@@ -174,7 +176,7 @@ impl Cx {
         }
     }
 
-    /// A call of a tool with the smallest arguments.
+    /// A call of a tool with minimal arguments.
     pub(crate) fn call(&self, session: &mut Session, tool: &Tool) -> Result<Request, Stop> {
         let args = tool.minimal().map_err(|why| unreachable_tool(tool, &why))?;
         Ok(self.call_with(session, &tool.name, &args))
@@ -224,7 +226,7 @@ impl Cx {
         }
     }
 
-    /// The reply to a request that has been sent.
+    /// Waits for the reply to a request that has been sent.
     pub(crate) async fn answer(
         &self,
         session: &mut Session,
@@ -246,41 +248,41 @@ impl Cx {
         Fault::in_session(finding, session)
     }
 
-    /// A request that shows whether it still works: the one with the least effects, whose own check passed. `None` where
-    /// only the end of the process can show it.
+    /// A request that shows whether the extension still works: the one with the fewest side effects
+    /// whose own check passed. `None` if only a shutdown can show it.
     pub(crate) fn poke(&self, session: &mut Session, text: &str) -> Result<Option<Request>, Stop> {
         let works = |id: &str| self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
-            if works("INT-01") {
+            if works(intercept::ANSWERS) {
                 return Ok(Some(self.intercept(session, event, text)));
             }
-            broken = broken.or(Some("INT-01"));
+            broken = broken.or(Some(intercept::ANSWERS));
         }
         if let Some(tool) = self.fastest_tool() {
-            if works("TOL-01") {
+            if works(tool::ANSWERS) {
                 return self.call(session, tool).map(Some);
             }
-            broken = broken.or(Some("TOL-01"));
+            broken = broken.or(Some(tool::ANSWERS));
         }
         if let Some(command) = self.surface().commands.first() {
-            if works("CMD-01") {
+            if works(command::ANSWERS) {
                 return Ok(Some(self.command(session, command, "")));
             }
-            broken = broken.or(Some("CMD-01"));
+            broken = broken.or(Some(command::ANSWERS));
         }
         match broken {
             Some(id) => Err(Stop::BlockedBy(id)),
-            None if works("LIF-01") => Ok(None),
-            None => Err(Stop::BlockedBy("LIF-01")),
+            None if works(lifecycle::EXITS) => Ok(None),
+            None => Err(Stop::BlockedBy(lifecycle::EXITS)),
         }
     }
 
-    /// The request that keeps it busy longest; `None` where there is none.
+    /// The slowest request; `None` if there is none.
     pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
         let works = self
             .verdicts
-            .get("TOL-01")
+            .get(tool::ANSWERS)
             .is_none_or(|it| *it == Verdict::Pass);
         match self.by_latency().pop() {
             Some(tool) if works => self.call(session, tool).map(Some),
@@ -292,7 +294,7 @@ impl Cx {
         self.by_latency().into_iter().next()
     }
 
-    /// The tools that can be called, the fastest first.
+    /// The tools that can be called, fastest first.
     pub(crate) fn by_latency(&self) -> Vec<&Tool> {
         let known = self.plan.known.latency.lock();
         let known = known.unwrap_or_else(PoisonError::into_inner);
@@ -309,7 +311,7 @@ impl Cx {
         known.get(&tool.name).copied().unwrap_or_default()
     }
 
-    /// It still works: the next real request, or the shutdown, is answered.
+    /// Checks that the extension still answers a request, or a shutdown.
     pub(crate) async fn alive(&self, session: &mut Session) -> Result<(), Stop> {
         match self.poke(session, "ls")? {
             Some(request) => {
@@ -322,13 +324,13 @@ impl Cx {
         Ok(())
     }
 
-    /// Sends `shutdown`, ends its input and waits for its end.
+    /// Sends `shutdown`, closes stdin and waits for the exit.
     pub(crate) async fn shut_down(
         &self,
         session: &mut Session,
         within: Duration,
     ) -> Result<zot_process::Exit, Fault> {
-        // One that has left already is not asked.
+        // The process may have exited already.
         let _ = session.send(&json!({"type": "shutdown"})).await;
         session.close_stdin();
         let within = self.scaled(within);
@@ -336,22 +338,22 @@ impl Cx {
             Some(exit) => Ok(exit),
             None => {
                 let finding = Finding::new(format!(
-                    "it still runs {} after `shutdown` and the end of its input",
+                    "it is still running {} after `shutdown` and the end of stdin",
                     diagnose::shown(within)
                 ))
-                .hint("leave the loop at `shutdown`, and at the end of stdin, and let the process exit");
+                .hint("exit on `shutdown` and at the end of stdin");
                 Err(Fault::in_session(finding, session))
             }
         }
     }
 
-    /// Whether what is not minimal is tried, too.
+    /// Whether the profile is `full`.
     pub(crate) fn is_full(&self) -> bool {
         self.plan.profile == Profile::Full
     }
 }
 
-/// Silence about one id while another is answered is a wrong id.
+/// If a reply with an unknown id came instead, hints at the wrong id.
 fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
     if finding.hint.is_some() {
         return finding;
@@ -364,20 +366,21 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
         .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
     match stray {
         Some(heard) => finding
-            .hint("answer with the `id` of the request, verbatim")
+            .hint("answer with exactly the `id` of the request")
             .frame(heard.shown(), Some("/id".to_owned())),
         None => finding,
     }
 }
 
-/// That a tool could not be called.
+/// The result of a check that could not call a tool.
 pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -> Stop {
     let what = format!("tool `{}` could not be called: {why}", tool.name);
-    let hint = "mend the schema, so that there are arguments that fit it";
+    let hint = "fix the schema so that some arguments match it";
     Stop::not_exercised(Finding::new(what).hint(hint))
 }
 
-/// Waits until it is ready: it says so, or has registered all that it did the first time, or says nothing for a while.
+/// Waits until the extension sends `ready`, has registered as much as the first time, or is silent
+/// for a while.
 pub(crate) async fn until_ready(
     session: &mut Session,
     known: Option<&Surface>,
@@ -385,9 +388,9 @@ pub(crate) async fn until_ready(
     let startup = session.scaled(limits::STARTUP);
     let all = known.map(|it| it.registrations);
     let idle = match all {
-        // It is known what comes, and it is waited for.
+        // The number of registrations is known, so wait for all of them.
         Some(_) => startup,
-        // Longer than a host waits: what a slow machine registers late is to be tried all the same.
+        // Longer than a host waits, so that late registrations on a slow machine are tested too.
         None => session.scaled(PATIENCE),
     };
     let mut after_hello = session

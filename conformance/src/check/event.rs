@@ -13,10 +13,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "EVT-01",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "each subscribed event: no reply, alive",
-        does: "Sends every event it has subscribed to, with all its fields, then asks for something.",
-        why: "Events are one-way; an observer that dies of one observes nothing any more.",
-        fix: "Handle each event you subscribe to, ignore the others, and write no reply.",
+        title: "survives every subscribed event",
+        does: "Sends every subscribed event with all its fields, then sends a request.",
+        why: "Events are one-way. An extension that crashes on one misses all later ones.",
+        fix: "Handle the events you subscribe to, ignore the rest, and do not reply.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(every_event(cx, Fields::All))),
@@ -25,9 +25,9 @@ pub(super) const CHECKS: &[Check] = &[
         id: "EVT-02",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "events with their optional fields left out",
-        does: "Sends every subscribed event with its required fields only.",
-        why: "`tool_id`, `error` and the like are not always there.",
+        title: "survives events without optional fields",
+        does: "Sends every subscribed event with only its required fields.",
+        why: "`tool_id`, `error` and others are not always present.",
         fix: "Read optional fields with a default.",
         needs: &["EVT-01"],
         after: REACHES,
@@ -38,9 +38,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "an unknown event is ignored",
-        does: "Sends an event of a name that does not exist, then asks for something.",
-        why: "Later versions have more events.",
-        fix: "Ignore what you do not know.",
+        does: "Sends an event with an unknown name, then sends a request.",
+        why: "Later versions add events.",
+        fix: "Ignore events you do not know.",
         needs: &["EVT-01"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_event(cx))),
@@ -49,10 +49,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "EVT-04",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "500 events at once",
-        does: "Sends 500 events without a pause, then asks for something.",
-        why: "A host disconnects an extension that does not keep up with its queue.",
-        fix: "Read stdin all the time; do slow work elsewhere.",
+        title: "handles 500 events at once",
+        does: "Sends 500 events without a pause, then sends a request.",
+        why: "A host disconnects an extension whose event queue is full.",
+        fix: "Keep reading stdin; do slow work on another thread or task.",
         needs: &["EVT-01"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(many_events(cx))),
@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn events(cx: &Cx) -> Result<Vec<&str>, Stop> {
     let events: Vec<&str> = cx.surface().known_events().collect();
     if events.is_empty() {
-        return Err(Stop::not_applicable("it observes no event"));
+        return Err(Stop::not_applicable("it subscribes to no events"));
     }
     Ok(events)
 }

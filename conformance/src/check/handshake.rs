@@ -2,57 +2,68 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop};
+use super::{
+    Check, Checked, Cx, Profile, REACHES, Run, Stop, does_not_validate, invalid,
+    manifest::NO_MANIFEST,
+};
 use crate::{
     samples,
+    session::{Heard, History, Session},
+    survey::{Milestone, Survey},
     verdict::{Finding, Level},
 };
 
+/// The check that the extension says `hello`.
+pub(crate) const HELLO: &str = "HEL-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "HEL-01",
+        id: HELLO,
         level: Level::Must,
         profile: Profile::Quick,
-        title: "the first line of stdout is `hello`, before anything is sent",
-        does: "Starts the extension, sends nothing, and waits for its first line.",
-        why: "The host answers `hello`; whoever waits for the host to begin waits for ever. Another frame first ends the connection.",
-        fix: r#"Write {"type":"hello","name":"…"} as the very first line and flush it. Write banners to stderr."#,
+        title: "the first line of stdout is `hello`, sent without waiting for the host",
+        does: "Starts the extension, sends nothing, and waits for the first line.",
+        why: "The host only answers `hello`, so an extension that waits for the host to start waits forever. If another frame comes first, the host closes the connection.",
+        fix: r#"Write {"type":"hello","name":"…"} as the first line and flush it. Write banners to stderr."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| survey.milestone(Milestone::Hello)),
     },
     Check {
         id: "HEL-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`hello` validates, and there is one",
-        does: "Validates every `hello` against its schema and counts them.",
-        why: "A host refuses a malformed one and ignores a second.",
-        fix: "`name` is required and a text; `capabilities` is a list of texts.",
+        title: "exactly one `hello`, and it is valid",
+        does: "Validates each `hello` against its schema and counts them.",
+        why: "A host rejects a malformed `hello` and ignores a second one.",
+        fix: "`name` is a required string; `capabilities` is a list of strings.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: one_valid_hello,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "HEL-03",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "the name in `hello` is the manifest's",
-        does: "Compares the two.",
-        why: "The manifest's name counts everywhere; another one in `hello` confuses whoever reads a log.",
-        fix: "Use one name in both places.",
+        title: "`hello` has the same name as the manifest",
+        does: "Compares the two names.",
+        why: "zot uses the manifest's name everywhere; a different name in `hello` makes logs confusing.",
+        fix: "Use the same name in both places.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(same_name),
     },
     Check {
         id: "HEL-04",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "`hello_ack` with unknown fields is tolerated",
-        does: "Adds fields to `hello_ack` that no version knows, then asks for something.",
-        why: "Later hosts will say more. An extension that refuses what it does not know breaks with the next version.",
-        fix: "Ignore fields you do not know; do not decode with `deny_unknown_fields` or the like.",
+        title: "unknown fields in `hello_ack` are ignored",
+        does: "Adds unknown fields to `hello_ack`, then sends a request.",
+        why: "Newer hosts send more fields. An extension that rejects unknown fields breaks with the next version.",
+        fix: "Ignore unknown fields; do not decode with `deny_unknown_fields` or similar.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
@@ -61,10 +72,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "HEL-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "a `hello_ack` without `extension_dir` is tolerated",
-        does: "Sends `hello_ack` with its core fields only, then asks for something.",
-        why: "Older hosts do not send the later fields.",
-        fix: "Take the directory of the program itself where `extension_dir` is missing.",
+        title: "`hello_ack` without `extension_dir` is accepted",
+        does: "Sends `hello_ack` with only its core fields, then sends a request.",
+        why: "Older hosts do not send the newer fields.",
+        fix: "If `extension_dir` is missing, use the directory of the program.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(core_fields(cx))),
@@ -73,24 +84,47 @@ pub(super) const CHECKS: &[Check] = &[
         id: "HEL-06",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "`protocol_version` 999: goes on, or leaves cleanly",
-        does: "Announces a version of the protocol that does not exist and records what happens.",
-        why: "Within one major version frames are only added; what an extension does with another is its own decision.",
-        fix: "Either is fine: go on, or say why on stderr and exit.",
+        title: "`protocol_version` 999: continues, or exits cleanly",
+        does: "Announces a protocol version that does not exist and records what happens.",
+        why: "Within one major version, frames are only added. What to do about another version is up to the extension.",
+        fix: "Either is fine: continue, or write the reason to stderr and exit.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(another_version(cx))),
     },
 ];
 
-async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<crate::session::Session, Stop> {
+fn one_valid_hello(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["hello"]) {
+        return Some(does_not_validate(heard, refusal));
+    }
+    (heard.is("hello") && before.hellos() > 0).then(|| {
+        Finding::new("a second `hello`")
+            .frame(heard.shown(), None)
+            .hint("send `hello` once, as the first line")
+    })
+}
+
+fn same_name(survey: &Survey) -> Option<Checked> {
+    let said = &survey.registered()?.name;
+    Some(match &survey.manifest_name {
+        None => Err(Stop::not_applicable(NO_MANIFEST)),
+        Some(name) if name != said => Err(Finding::new(format!(
+            "the name is `{said}` in `hello`, but `{name}` in the manifest"
+        ))
+        .into()),
+        Some(_) => Ok(Vec::new()),
+    })
+}
+
+async fn greet(cx: &Cx, change: impl FnOnce(&mut Value)) -> Result<Session, Stop> {
     let mut session = cx.launch(cx.plan.start.clone()).await?;
     cx.hello(&mut session).await?;
     let mut ack = samples::hello_ack(&session, cx.target());
     change(&mut ack);
     match cx.acknowledge(&mut session, &ack).await {
         Ok(()) => Ok(session),
-        // The one that went before was tolerated, so this is about the change.
+        // The unchanged `hello_ack` worked before, so the change is the cause.
         Err(Stop::NotExercised(finding)) => Err((*finding).into()),
         Err(stop) => Err(stop),
     }
@@ -132,9 +166,9 @@ async fn another_version(cx: &Cx) -> Checked {
         Err(_) => false,
     };
     let what = match session.exited() {
-        _ if went_on => "it goes on".to_owned(),
-        Some(exit) => format!("it leaves ({exit})"),
-        None => "it stays and does not answer".to_owned(),
+        _ if went_on => "it continues".to_owned(),
+        Some(exit) => format!("it exits ({exit})"),
+        None => "it keeps running but does not answer".to_owned(),
     };
     Ok(vec![Finding::new(what)])
 }

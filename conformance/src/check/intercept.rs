@@ -2,25 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
+use zot_protocol::{EventInterceptResponse, FromExtension};
+
+use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
     diagnose::shown,
+    session::{Heard, History},
     surface::Surface,
     verdict::{Finding, Level},
 };
 
-/// A tool that takes this long leaves time to ask something else meanwhile.
+/// A tool this slow leaves time to send another request while it runs.
 const SLOW: Duration = Duration::from_millis(200);
+
+/// The check that interceptions are answered.
+pub(super) const ANSWERS: &str = "INT-01";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "INT-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
-        title: "one response per request, same id, within 5 s",
-        does: "Asks about each event it intercepts and waits for its `event_intercept_response`.",
-        why: "What it is asked about waits for the answer. A guard that does not answer in time has not guarded.",
-        fix: "Answer every `event_intercept`, also what you have no opinion on: the `id` alone means go on.",
+        title: "one response per request, with the same id, within 5 s",
+        does: "Sends an `event_intercept` for each intercepted event and waits for the response.",
+        why: "The host holds the event until it is answered. A guard that answers too late has no effect.",
+        fix: "Answer every `event_intercept`, even if you do not care about it: a response with only the `id` means continue.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
@@ -29,45 +35,54 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`modified_args` is an object, and for `tool_call` only",
+        title: "`modified_args` is an object, and only for `tool_call`",
         does: "Validates every `event_intercept_response`.",
-        why: "A rewrite that does not validate is a failure of the interceptor, not a rewrite.",
-        fix: "Send the whole arguments object, as the tool is to get it.",
+        why: "The host treats an invalid rewrite as a failure of the interceptor.",
+        fix: "Send the complete arguments object that the tool should receive.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: valid_response,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-03",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "`replace_text` where it means something",
-        does: "Looks for `replace_text` in answers about events that have no text to replace.",
-        why: "It is ignored there; somebody meant something else.",
+        title: "`replace_text` only for events with a text",
+        does: "Looks for `replace_text` in responses to events without a text.",
+        why: "The host ignores it there, so the response does not do what was intended.",
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: text_to_replace,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-04",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "a block has a reason",
+        title: "`block` comes with a reason",
         does: "Looks for `block: true` without a `reason`.",
-        why: "The model, or the user, is shown the reason; without one it tries again.",
-        fix: "Say what was refused and what would be accepted.",
+        why: "The model or the user sees the reason; without one, the model tries again.",
+        fix: "Say what was blocked and what would be allowed.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_intercepts(surface)),
+        run: Run::Watched {
+            frame: block_has_reason,
+            not_applicable: |surface, _| no_intercepts(surface),
+        },
     },
     Check {
         id: "INT-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "20 requests, 95 % answered under 1 s",
-        does: "Asks 20 times, one after the other, and measures.",
-        why: "Every tool call of a session waits for it.",
+        title: "answers 95 % of 20 requests within 1 s",
+        does: "Sends 20 requests, one after the other, and measures the time.",
+        why: "Every tool call in a session waits for the response.",
         fix: "Compile patterns and load files once, before `ready`.",
         needs: &["INT-01"],
         after: &[],
@@ -77,10 +92,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-06",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "still answers while a slow tool of its own is running",
-        does: "Calls its slowest tool (if one takes more than 200 ms) and asks about an event before the result is there.",
-        why: "The tool's own call may be what it is asked about: then both wait for each other.",
-        fix: "Handle requests concurrently: a thread, a task, a queue per kind.",
+        title: "answers while one of its own tools is running",
+        does: "Calls its slowest tool (if one takes more than 200 ms) and sends an `event_intercept` before the result arrives.",
+        why: "The interception may be about the tool's own call; then both wait for each other.",
+        fix: "Handle requests concurrently, for example with a thread or task per request.",
         needs: &["INT-01", "TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(while_busy(cx))),
@@ -89,7 +104,54 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn no_intercepts(surface: &Surface) -> Option<&'static str> {
     let none = surface.known_intercepts().next().is_none();
-    none.then_some("it intercepts no event")
+    none.then_some("it intercepts no events")
+}
+
+/// A valid answer to an interception, and the event it is about.
+fn response<'a>(
+    heard: &'a Heard,
+    before: &'a History,
+) -> Option<(&'a EventInterceptResponse, &'a str)> {
+    let Ok(FromExtension::EventInterceptResponse(response)) = &heard.frame else {
+        return None;
+    };
+    let event = before.request(response.id.as_str())?.event.as_deref()?;
+    Some((response, event))
+}
+
+fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["event_intercept_response"]) {
+        return Some(does_not_validate(heard, refusal));
+    }
+    let (response, event) = response(heard, before)?;
+    if response.block || response.modified_args.is_none() || event == "tool_call" {
+        return None;
+    }
+    let finding = Finding::new(format!("`modified_args` in the response to `{event}`"))
+        .frame(heard.shown(), Some("/modified_args".to_owned()));
+    Some(finding.hint("only `tool_call` has arguments to modify"))
+}
+
+fn text_to_replace(heard: &Heard, before: &History) -> Option<Finding> {
+    let (response, event) = response(heard, before)?;
+    let has_text = matches!(event, "assistant_message" | "user_message");
+    if response.block || response.replace_text.is_none() || has_text {
+        return None;
+    }
+    let finding = Finding::new(format!("`replace_text` in the response to `{event}`"))
+        .frame(heard.shown(), Some("/replace_text".to_owned()));
+    Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
+}
+
+fn block_has_reason(heard: &Heard, before: &History) -> Option<Finding> {
+    let (response, event) = response(heard, before)?;
+    let reason = response.reason.as_deref().unwrap_or_default();
+    if !response.block || !reason.trim().is_empty() {
+        return None;
+    }
+    let finding =
+        Finding::new(format!("`{event}` blocked without a reason")).frame(heard.shown(), None);
+    Some(finding.hint("give a `reason`; it is shown to the model or the user"))
 }
 
 fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {
@@ -104,7 +166,7 @@ async fn one_response(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        // What a guard lets pass, and what it may well refuse or rewrite.
+        // One that a guard allows, and one that it may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
             if let Err(fault) = cx.ask(&mut session, &request).await {
@@ -133,7 +195,7 @@ async fn quick(cx: &Cx) -> Checked {
     }
     match slow.iter().max() {
         Some(slowest) if slow.len() > 1 => Err(Finding::new(format!(
-            "{} of 20 took longer than {}, the slowest {}",
+            "{} of 20 responses took longer than {}, the slowest {}",
             slow.len(),
             shown(limit),
             shown(*slowest)
@@ -148,7 +210,7 @@ async fn while_busy(cx: &Cx) -> Checked {
     let slowest = cx.by_latency().pop().map(|tool| (tool, cx.latency(tool)));
     let Some((tool, latency)) = slowest.filter(|(_, latency)| *latency >= SLOW) else {
         return Err(Stop::not_applicable(
-            "no tool of it takes longer than 200 ms",
+            "none of its tools takes longer than 200 ms",
         ));
     };
     let mut session = cx.open().await?;
@@ -158,16 +220,15 @@ async fn while_busy(cx: &Cx) -> Checked {
     let request = cx.intercept(&mut session, events[0], "ls");
     let asked = Instant::now();
     cx.ask(&mut session, &request).await?;
-    // Answered only when the tool was done.
     let waited = asked.elapsed();
     let result = session.heard().iter().any(|heard| heard.is("tool_result"));
     if result && waited > latency / 2 {
         return Err(Finding::new(format!(
-            "asked while `{}` was running, it answered after {}, when the tool was done",
-            tool.name,
-            shown(waited)
+            "it answered an interception only after {}, when `{}` had finished",
+            shown(waited),
+            tool.name
         ))
-        .hint("handle requests concurrently: a thread, a task, a queue per kind")
+        .hint("handle requests concurrently, for example with a thread or task per request")
         .into());
     }
     Ok(Vec::new())

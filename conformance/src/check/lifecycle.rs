@@ -1,4 +1,4 @@
-//! LIF: the end, and what is left of it.
+//! LIF: shutdown, exit and cleanup.
 
 use std::time::Duration;
 
@@ -6,22 +6,25 @@ use rustix::process::Signal;
 use zot_process::Exit;
 use zot_protocol::limits;
 
-use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken};
+use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken, command, tool};
 use crate::{
     diagnose::shown,
-    session::{Heard, Session},
+    session::{Heard, History, Session},
     verdict::{Finding, Level},
 };
 
+/// The check that the extension exits after `shutdown`.
+pub(super) const EXITS: &str = "LIF-01";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "LIF-01",
+        id: EXITS,
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`shutdown` and the end of input: exits within 2 s",
-        does: "Sends `shutdown`, closes stdin, and waits.",
-        why: "After 2 s the host sends SIGTERM, after one more SIGKILL: what is not saved by then is lost.",
-        fix: "Leave the loop at `shutdown`, save, send `shutdown_ack`, exit.",
+        title: "exits within 2 s of `shutdown`",
+        does: "Sends `shutdown`, closes stdin, and waits for the exit.",
+        why: "After 2 s the host sends SIGTERM, and 1 s later SIGKILL. Unsaved data is lost.",
+        fix: "On `shutdown`, leave the loop, save, send `shutdown_ack`, and exit.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(shutdown(cx))),
@@ -30,22 +33,22 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-02",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "`shutdown_ack`, and nothing after it",
+        title: "sends `shutdown_ack`, and nothing after it",
         does: "Looks for `shutdown_ack` after `shutdown`.",
-        why: "It tells the host that the end is meant, and is no crash.",
+        why: "It tells the host that the exit is intended and not a crash.",
         fix: r#"Answer `shutdown` with {"type":"shutdown_ack"} as the last line."#,
         needs: &["LIF-01"],
         after: &[],
-        run: Run::Tried(|cx| Box::pin(acknowledged(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(acknowledged(cx)), nothing_after_ack),
     },
     Check {
         id: "LIF-03",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "the end of input alone: exits within 2 s",
-        does: "Closes stdin without `shutdown`, and waits.",
-        why: "When a host is killed nobody says `shutdown`. What does not notice the end of its input stays for ever.",
-        fix: "End the program when stdin ends; do not wait for more.",
+        title: "exits within 2 s of the end of stdin",
+        does: "Closes stdin without `shutdown`, and waits for the exit.",
+        why: "A host that is killed sends no `shutdown`. An extension that ignores the end of stdin runs forever.",
+        fix: "Exit at the end of stdin.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(end_of_input(cx))),
@@ -54,10 +57,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-04",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "exit code 0",
-        does: "Looks at the exit status after `shutdown` and after the end of input.",
-        why: "Another one reads as a crash in the log.",
-        fix: "Exit with 0 when you were asked to.",
+        title: "exits with code 0",
+        does: "Checks the exit status after `shutdown` and after the end of stdin.",
+        why: "Any other code looks like a crash in the log.",
+        fix: "Exit with 0 when asked to exit.",
         needs: &["LIF-01", "LIF-03"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(code_zero(cx))),
@@ -66,10 +69,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "exits within 2 s in the middle of a request, too",
-        does: "Sends a request and `shutdown` right after it.",
-        why: "People leave while something is running.",
-        fix: "Do not wait for work that nobody wants any more.",
+        title: "exits within 2 s during a request",
+        does: "Sends a request, immediately followed by `shutdown`.",
+        why: "Users quit while requests are running.",
+        fix: "Do not wait for unfinished work.",
         needs: &["LIF-01"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(in_the_middle(cx))),
@@ -78,10 +81,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-06",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "SIGTERM: exits within 1 s",
+        title: "exits within 1 s of SIGTERM",
         does: "Sends SIGTERM while stdin stays open.",
-        why: "One second later comes SIGKILL.",
-        fix: "Leave SIGTERM at its default, or save and exit in its handler.",
+        why: "The host sends SIGKILL one second later.",
+        fix: "Keep the default handler for SIGTERM, or save and exit in your own.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(terminated(cx))),
@@ -91,9 +94,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "leaves no process behind",
-        does: "Uses everything once, shuts it down, and looks for processes that it has started.",
-        why: "A host ends them with force; elsewhere they would stay.",
-        fix: "Wait for your children, or end them, before you exit.",
+        does: "Calls everything once, shuts the extension down, and looks for child processes.",
+        why: "A host kills them, but other programs may not.",
+        fix: "Wait for child processes, or kill them, before you exit.",
         needs: &["LIF-01"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(nothing_left(cx))),
@@ -103,14 +106,22 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "works again after SIGKILL",
-        does: "Kills it, and starts it again with the same data directory.",
-        why: "A lock file or a half-written state must not end an extension for good.",
-        fix: "Write files whole (a temporary one, then rename); use locks that end with the process.",
+        does: "Kills the extension and starts it again with the same data directory.",
+        why: "A stale lock file or partly written state must not break the extension permanently.",
+        fix: "Write files atomically (to a temporary file, then rename), and use locks that the system releases on exit.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(after_kill(cx))),
     },
 ];
+
+fn nothing_after_ack(heard: &Heard, before: &History) -> Option<Finding> {
+    (before.shutdown_acked() && !heard.is_too_long()).then(|| {
+        Finding::new("a line after `shutdown_ack`")
+            .frame(heard.shown(), None)
+            .hint("send `shutdown_ack` last, then exit")
+    })
+}
 
 async fn shutdown(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
@@ -124,7 +135,7 @@ async fn acknowledged(cx: &Cx) -> Checked {
     if session.heard().iter().any(|heard| heard.is("shutdown_ack")) {
         return Ok(Vec::new());
     }
-    Err(Finding::new("no `shutdown_ack` came").into())
+    Err(Finding::new("it sent no `shutdown_ack`").into())
 }
 
 async fn end_of_input(cx: &Cx) -> Checked {
@@ -139,8 +150,11 @@ async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
     match session.exit(within).await {
         Some(exit) => Ok(exit),
         None => {
-            let what = format!("it still runs {} after the end of its input", shown(within));
-            let hint = "end the program when stdin ends: a read of nothing is the end, not a reason to try again";
+            let what = format!(
+                "it is still running {} after the end of stdin",
+                shown(within)
+            );
+            let hint = "exit at the end of stdin; an empty read means the end, so do not retry it";
             Err(Finding::new(what).hint(hint).into())
         }
     }
@@ -161,14 +175,14 @@ async fn code_zero(cx: &Cx) -> Checked {
     told("`shutdown`", exit, &session);
     let mut session = cx.open().await?;
     let exit = ended(cx, &mut session).await?;
-    told("the end of its input", exit, &session);
+    told("the end of stdin", exit, &session);
     broken(faults)
 }
 
 async fn in_the_middle(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let Some(request) = cx.slowest(&mut session)? else {
-        return Err(Stop::not_applicable("there is nothing that it answers"));
+        return Err(Stop::not_applicable("it has nothing that answers requests"));
     };
     let _ = session.send(&request.frame).await;
     cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
@@ -182,7 +196,7 @@ async fn terminated(cx: &Cx) -> Checked {
     match session.exit(within).await {
         Some(_) => Ok(Vec::new()),
         None => {
-            let what = format!("it still runs {} after SIGTERM", shown(within));
+            let what = format!("it is still running {} after SIGTERM", shown(within));
             Err(Finding::new(what).into())
         }
     }
@@ -201,18 +215,18 @@ async fn nothing_left(cx: &Cx) -> Checked {
     {
         let request = cx.call(&mut session, tool)?;
         if cx.ask(&mut session, &request).await.is_err() {
-            return Err(Stop::BlockedBy("TOL-01"));
+            return Err(Stop::BlockedBy(tool::ANSWERS));
         }
     }
     for name in &cx.surface().commands {
         let request = cx.command(&mut session, name, "");
         if cx.ask(&mut session, &request).await.is_err() {
-            return Err(Stop::BlockedBy("CMD-01"));
+            return Err(Stop::BlockedBy(command::ANSWERS));
         }
     }
     let used = replies(&session);
     cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    // A child that is about to end has a moment for it.
+    // Give exiting children a moment.
     tokio::time::sleep(cx.scaled(Duration::from_millis(100))).await;
     let left = session.descendants().await;
     if left.is_empty() {
@@ -220,12 +234,12 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
-        "{} left after {used} replies and its end: {}",
+        "{} left running after {used} replies and the exit: {}",
         plural(left.len()),
         named.join(", ")
     );
     Err(Finding::new(what)
-        .hint("wait for your children, or end them, before you exit")
+        .hint("wait for child processes, or kill them, before you exit")
         .into())
 }
 
@@ -249,7 +263,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     };
     match again.await {
         Ok(()) => Ok(Vec::new()),
-        // Nothing but the data directory is different from the first time.
+        // Only the data directory differs from the first start.
         Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
             Err(told_again(faults.swap_remove(0)))
@@ -259,7 +273,7 @@ async fn after_kill(cx: &Cx) -> Checked {
 }
 
 fn told_again(mut fault: Fault) -> Stop {
-    fault.finding.what = format!("the second start: {}", fault.finding.what);
+    fault.finding.what = format!("on the second start: {}", fault.finding.what);
     fault.case.clear();
     fault.into()
 }

@@ -3,9 +3,13 @@
 use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
 use crate::{
     session::{Heard, Session},
+    survey::{Milestone, Survey},
     target,
     verdict::{Finding, Level},
 };
+
+/// Why a check of the manifest does not apply.
+pub(super) const NO_MANIFEST: &str = "a bare command has no manifest";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -13,36 +17,36 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "extension.json parses and has `name` and `exec`",
-        does: "Reads the manifest as JSON and looks for the two fields without which nothing can be started.",
-        why: "A host that cannot read the manifest refuses the extension and says so once; nobody will see a command of it.",
-        fix: r#"Write at least {"name":"my-ext","exec":"./my-ext"} into extension.json. `zot ext new` makes one that works."#,
+        does: "Parses the manifest as JSON and looks for the two fields needed to start the extension.",
+        why: "A host that cannot read the manifest reports it once and does not load the extension, so none of its commands or tools appear.",
+        fix: r#"Write at least {"name":"my-ext","exec":"./my-ext"} to extension.json. `zot ext new` creates a working one."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::Manifest)),
     },
     Check {
         id: "MAN-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`exec` resolves and starts in its directory",
-        does: "Finds the program as a host does (absolute; with a separator: below the manifest's directory; bare: on PATH, then beside the manifest) and starts it with the manifest's directory as its working directory.",
-        why: "It must start on another machine too, from whatever directory the user works in.",
-        fix: "Make the file executable, check its `#!` line, and name it relative to the manifest (`./my-ext`), not to where you happen to be.",
+        title: "`exec` resolves, and starts in the manifest's directory",
+        does: "Looks up the program the way a host does and starts it in the manifest's directory. An absolute path is used as is, a path with a separator is relative to the manifest's directory, and a bare name is looked up on PATH, then next to the manifest.",
+        why: "It must also start on other machines, from any working directory.",
+        fix: "Make the file executable, check its `#!` line, and give its path relative to the manifest (`./my-ext`), not to your current directory.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| survey.milestone(Milestone::Program)),
     },
     Check {
         id: "MAN-03",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "optional fields have their types; `args` is a list",
+        title: "optional fields have the right types; `args` is a list",
         does: "Validates the manifest against its published schema (`zot schema manifest`).",
-        why: "A host refuses a manifest with a field of a wrong type: it would be guessing what was meant.",
-        fix: r#"Correct the field that is named. `args` is a list of strings: "args": ["main.py"], not "args": "main.py"."#,
+        why: "A host rejects a manifest with a field of the wrong type instead of guessing what was meant.",
+        fix: r#"Fix the reported field. `args` is a list of strings: "args": ["main.py"], not "args": "main.py"."#,
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestFields)),
     },
     Check {
         id: "MAN-04",
@@ -50,25 +54,33 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "the name is safe as a file name",
         does: "Matches the name against [A-Za-z0-9][A-Za-z0-9._-]{0,63}.",
-        why: "The name becomes a directory, a log file and a line in a terminal.",
-        fix: "Use letters, digits, `.`, `_` and `-`, beginning with a letter or digit, 64 at the most.",
+        why: "The name is used for a directory and a log file, and is printed on terminals.",
+        fix: "Use at most 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit.",
         needs: &[],
         after: &[],
-        run: Run::Surveyed,
+        run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestName)),
     },
     Check {
         id: "MAN-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "permissions, if any, hold while it is exercised",
-        does: "Runs every command, tool and interception once held to the declared permissions and once without, and compares.",
-        why: "What works only without the declaration will fail for everybody who installs it.",
-        fix: "Grant what it needs in `permissions` (`fs.read`, `fs.write`, `net`, `env`), or do without it. A denied call fails with EACCES or EPERM.",
+        title: "it works within its declared permissions",
+        does: "Runs every command, tool and interception once with the declared permissions enforced and once without, and compares the results.",
+        why: "Anything that only works without the declared permissions fails for every user.",
+        fix: "Declare what it needs in `permissions` (`fs.read`, `fs.write`, `net`, `env`), or stop using it. A denied call fails with EACCES or EPERM.",
         needs: &["TOL-01", "CMD-01", "INT-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(permissions_hold(cx))),
     },
 ];
+
+fn of_manifest(survey: &Survey, milestone: Milestone) -> Option<Checked> {
+    let judged = survey.milestone(milestone)?;
+    if survey.registered().is_some() && survey.manifest_name.is_none() {
+        return Some(Err(Stop::not_applicable(NO_MANIFEST)));
+    }
+    Some(judged)
+}
 
 async fn permissions_hold(cx: &Cx) -> Checked {
     let manifest = cx.target().manifest.as_ref();
@@ -76,7 +88,7 @@ async fn permissions_hold(cx: &Cx) -> Checked {
         return Err(Stop::not_applicable("it declares no permissions"));
     }
     if !target::can_hold() {
-        let what = "this kernel cannot hold a process to its permissions (Landlock and seccomp)";
+        let what = "this kernel cannot enforce permissions (it needs Landlock and seccomp)";
         return Err(Stop::not_exercised(Finding::new(what)));
     }
     let held = exercise(cx, true).await?;
@@ -89,14 +101,14 @@ async fn permissions_hold(cx: &Cx) -> Checked {
                 finding.what
             );
             finding.hint =
-                Some("grant in `permissions` what it needs, or do without it".to_owned());
+                Some("declare what it needs in `permissions`, or stop using it".to_owned());
             faults.push(finding.into());
         }
     }
     broken(faults)
 }
 
-/// Everything once: what was done, and what went wrong with it.
+/// Sends every request once. Returns each request and what went wrong with it.
 async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding>)>, Stop> {
     let mut session = restart(cx, confined).await?;
     let mut done = Vec::new();
@@ -133,7 +145,7 @@ async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
     cx.open_as(how).await
 }
 
-/// A reply that says it went wrong.
+/// Reports a reply that is an error.
 fn complaint(heard: &Heard) -> Option<Finding> {
     let reply = heard.value();
     let error = reply
@@ -141,5 +153,5 @@ fn complaint(heard: &Heard) -> Option<Finding> {
         .and_then(|it| it.as_str())
         .unwrap_or_default();
     let failed = reply.get("is_error").is_some_and(|it| it == true) || !error.is_empty();
-    failed.then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+    failed.then(|| Finding::new("it returned an error").frame(heard.shown(), None))
 }

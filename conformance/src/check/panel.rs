@@ -1,15 +1,15 @@
-//! NOT and PAN: notes and panels.
+//! NOT and PAN: notifications and panels.
 
 use std::{sync::PoisonError, time::Duration};
 
 use serde_json::json;
-use zot_protocol::Key;
+use zot_protocol::{FromExtension, Key};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone};
+use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone, does_not_validate, invalid};
 use crate::{
-    session::{Heard, Session},
+    session::{Heard, History, Panel, Session},
     surface::text,
-    verdict::Level,
+    verdict::{Finding, Level},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -17,72 +17,119 @@ pub(super) const CHECKS: &[Check] = &[
         id: "NOT-01",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "a note has a level and a message",
-        does: "Validates every `notify` that comes.",
-        why: "A note of an unknown level is not shown.",
+        title: "`notify` has a level and a message",
+        does: "Validates every `notify`.",
+        why: "A note with an unknown level is not shown.",
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, seen| (!seen.any(&["notify"])).then_some("it sent no note")),
+        run: Run::Watched {
+            frame: |heard, before| {
+                let refusal = invalid(heard, before, &["notify"])?;
+                Some(does_not_validate(heard, refusal))
+            },
+            not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
+        },
     },
     Check {
         id: "PAN-01",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "an opened panel validates",
-        does: "Validates every panel, and every render of one.",
-        why: "A panel that does not validate does not open.",
-        fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of texts."#,
+        title: "panels are valid",
+        does: "Validates every panel and every `panel_render`.",
+        why: "An invalid panel does not open.",
+        fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of strings."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, seen| {
-            let panels = ["open_panel", "panel", "panel_render", "panel_close"];
-            (!seen.any(&panels)).then_some("it opened no panel")
-        }),
+        run: Run::Watched {
+            frame: valid_panel,
+            not_applicable: |_, seen| {
+                let panels = ["open_panel", "panel", "panel_render", "panel_close"];
+                (!seen.any(&panels)).then_some("it opened no panel")
+            },
+        },
     },
     Check {
         id: "PAN-02",
         level: Level::Must,
         profile: Profile::Full,
-        title: "every key: alive, and renders name an open panel",
-        does: "Opens a panel by its command, presses every key there is, then asks for something.",
-        why: "People press keys that nobody thought of.",
-        fix: "Ignore keys that mean nothing; render only panels that are open.",
+        title: "survives every key, and renders only open panels",
+        does: "Opens a panel with its command, presses every key, then sends a request.",
+        why: "Users press keys you did not expect.",
+        fix: "Ignore keys you do not use; render only open panels.",
         needs: &["CMD-01"],
         after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(every_key(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(every_key(cx)), renders_an_open_panel),
     },
     Check {
         id: "PAN-03",
         level: Level::Should,
         profile: Profile::Safe,
         title: "no render after `panel_close`",
-        does: "Opens a panel, closes it, and listens.",
-        why: "The user has closed it; what comes after is thrown away and costs.",
-        fix: "Stop timers and tasks of a panel when `panel_close` comes.",
+        does: "Opens a panel, closes it, and waits for further frames.",
+        why: "The user has closed the panel, so later frames are discarded.",
+        fix: "Stop a panel's timers and tasks when you receive `panel_close`.",
         needs: &["CMD-01"],
         after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(closed(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(closed(cx)), renders_no_closed_panel),
     },
     Check {
         id: "PAN-04",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "an unknown panel and a resize are ignored",
-        does: "Sends a key to a panel that was never opened and a new size to the open one, then asks for something.",
-        why: "A key may cross a close on the wire, and windows change their size at any time.",
-        fix: "Look the panel up, and ignore the frame if it is not there.",
+        title: "survives frames for an unknown panel, and a resize",
+        does: "Sends a key to a panel that was never opened and a new size to the open one, then sends a request.",
+        why: "A key may arrive just after a panel closes, and windows can be resized at any time.",
+        fix: "Look up the panel, and ignore the frame if it does not exist.",
         needs: &["CMD-01"],
         after: super::REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_panel(cx))),
     },
 ];
 
-/// A session with a panel open, and the panel's id.
+fn valid_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let types = [
+        "open_panel",
+        "panel_render",
+        "panel_close",
+        "command_response",
+    ];
+    let refusal = invalid(heard, before, &types)?;
+    let is_panel = !heard.is("command_response") || refusal.pointer.starts_with("/open_panel");
+    is_panel.then(|| does_not_validate(heard, refusal))
+}
+
+/// The panel that a valid frame renders, if it is not open.
+fn renders<'a>(heard: &'a Heard, before: &History) -> Option<&'a str> {
+    let Ok(FromExtension::PanelRender(render)) = &heard.frame else {
+        return None;
+    };
+    let id = render.panel_id.as_str();
+    (before.panel(id) != Some(Panel::Open)).then_some(id)
+}
+
+fn renders_an_open_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let id = renders(heard, before).filter(|id| before.panel(id).is_none())?;
+    let finding = Finding::new(format!(
+        "`panel_render` for panel `{id}`, which is not open"
+    ))
+    .frame(heard.shown(), Some("/panel_id".to_owned()));
+    Some(finding.hint("open the panel with `open_panel` first, and use its `id`"))
+}
+
+fn renders_no_closed_panel(heard: &Heard, before: &History) -> Option<Finding> {
+    let id = renders(heard, before).filter(|id| before.panel(id).is_some())?;
+    let what = format!("`panel_render` for panel `{id}`, which the host has closed");
+    let finding = Finding::new(what).frame(heard.shown(), Some("/panel_id".to_owned()));
+    Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
+}
+
+/// Opens a session and a panel. Returns the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
     let known = cx.plan.known.opens_panel.lock();
     let command = known.unwrap_or_else(PoisonError::into_inner).clone();
-    let command = command.ok_or_else(|| Stop::not_applicable("no command of it opens a panel"))?;
+    let command =
+        command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))?;
     let mut session = cx.open().await?;
     let id = invoke(cx, &mut session, &command).await?;
     Ok((session, id))
@@ -95,10 +142,10 @@ async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String,
     let opened = session.heard()[from..].iter().rev().find_map(|heard| {
         let value = heard.value();
         let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
-        // One without an id is PAN-01's to tell of; nothing can be sent to it.
+        // A panel without an id is invalid, which another check reports.
         Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
     });
-    opened.ok_or_else(|| Stop::not_applicable("its command opened no panel this time"))
+    opened.ok_or_else(|| Stop::not_applicable("the command did not open a panel this time"))
 }
 
 async fn every_key(cx: &Cx) -> Checked {
@@ -117,7 +164,7 @@ async fn every_key(cx: &Cx) -> Checked {
         let sent = session.send(&frame).await;
         sent.map_err(|silence| gone(&session, silence))?;
         session.listen(cx.scaled(Duration::from_millis(30))).await;
-        // A key may close the panel; the next one needs it open.
+        // If the key closed the panel, open it again.
         let closes = |heard: &Heard| heard.is("panel_close");
         if session.heard()[from..].iter().any(closes) {
             id = invoke(cx, &mut session, &command).await?;

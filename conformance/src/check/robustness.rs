@@ -1,25 +1,26 @@
-//! ROB: whatever a host, a user or a pipe does.
+//! ROB: robustness.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zot_protocol::limits::FRAME_BYTES;
+use zot_protocol::{limits::FRAME_BYTES, validate::RefusalKind};
 
 use super::{
     Check, Checked, Cx, Fault, Profile, REACHES, Request, Run, Stop, broken,
-    command::{gone, ignored},
+    command::{self, gone, ignored},
+    does_not_validate, intercept, refusal, tool,
 };
 use crate::{
     diagnose,
-    session::Session,
+    session::{Heard, History, REPLIES, Session},
     verdict::{Finding, Level, Verdict},
 };
 
-/// A text that breaks naive readers and writers.
+/// Characters that break naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
 /// More than a pipe of one page holds.
 const FILLS: usize = 6000;
-/// How many requests fill it, at the most: they have effects.
+/// The maximum number of requests to fill the pipe, because they have side effects.
 const MANY: usize = 80;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -28,9 +29,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "an unknown frame type is ignored",
-        does: "Sends a frame of a type that does not exist, then asks for something.",
-        why: "Later versions have more frames.",
-        fix: "Ignore a `type` you do not know; do not end the loop.",
+        does: "Sends a frame with an unknown type, then sends a request.",
+        why: "Later versions add frames.",
+        fix: "Ignore frames whose `type` you do not know; do not exit.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_type(cx))),
@@ -40,9 +41,9 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "unknown fields are ignored",
-        does: "Sends a request with fields that no version knows.",
-        why: "Later versions have more fields.",
-        fix: "Read the fields you need and leave the others.",
+        does: "Sends a request with unknown fields.",
+        why: "Later versions add fields.",
+        fix: "Read the fields you need and ignore the others.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
@@ -51,10 +52,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-03",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "8 interleaved requests, each id answered once",
-        does: "Sends eight requests without waiting, of all kinds it has, and collects the replies in any order.",
-        why: "A model calls several tools at once.",
-        fix: "Keep the id with the request it belongs to, not in a variable that the next one overwrites.",
+        title: "8 interleaved requests get one reply each",
+        does: "Sends eight requests of all kinds without waiting, and accepts the replies in any order.",
+        why: "Models call several tools at once.",
+        fix: "Keep the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(interleaved(cx))),
@@ -63,10 +64,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-04",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "a frame of 1 MiB (and of 4 MiB: should)",
-        does: "Sends a request with an unknown field that makes the line 1 MiB long, and one of 4 MiB, the limit.",
-        why: "The text of a file, or an image, comes in one line.",
-        fix: "Read lines of any length: many readers stop at 64 KiB by default.",
+        title: "accepts a frame of 1 MiB (and should accept 4 MiB)",
+        does: "Sends a request that an unknown field pads to 1 MiB, and one of 4 MiB, which is the limit.",
+        why: "A whole file or an image comes in one line.",
+        fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(large(cx))),
@@ -75,34 +76,37 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-05",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "none of its own frames is over 4 MiB",
-        does: "Measures every line that comes.",
-        why: "A longer one is thrown away, and what waits for it fails.",
-        fix: "Cut long results, and say in the text that you did.",
+        title: "sends no frame over 4 MiB",
+        does: "Measures every line of stdout.",
+        why: "The host discards a longer frame, so the request fails.",
+        fix: "Truncate long results, and say so in the text.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: fits,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-06",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "emoji, U+2028, escapes: valid UTF-8 back",
-        does: "Sends a request that holds emoji, line separators, quotes and control characters, and reads the reply as UTF-8.",
-        why: "Frames are UTF-8, one per line. A reader that splits at U+2028, or a writer in the locale's encoding, tears them.",
-        fix: "Split at \\n only; write UTF-8 whatever the locale says (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
+        title: "answers emoji, U+2028 and escapes with valid UTF-8",
+        does: "Sends a request with emoji, line separators, quotes and control characters, and decodes the reply as UTF-8.",
+        why: "Frames are UTF-8, one per line. Splitting at U+2028 or writing in the locale's encoding corrupts them.",
+        fix: "Split only at \\n, and write UTF-8 regardless of the locale (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
         needs: &["ROB-02"],
         after: REACHES,
-        run: Run::Tried(|cx| Box::pin(hard_text(cx))),
+        run: Run::TriedAndWatched(|cx| Box::pin(hard_text(cx)), is_utf8),
     },
     Check {
         id: "ROB-07",
         level: Level::Must,
         profile: Profile::Safe,
-        title: "split and joined writes",
-        does: "Sends one request in pieces, torn within a character, and two requests in one write.",
-        why: "A pipe knows no frames: what was written at once may be read in pieces.",
-        fix: "Collect bytes until a newline; decode whole lines.",
+        title: "handles split and joined writes",
+        does: "Sends one request in pieces, split inside a character, and two requests in one write.",
+        why: "A pipe has no message boundaries: one write may arrive in several reads.",
+        fix: "Buffer bytes until a newline, and decode only complete lines.",
         needs: &["ROB-02"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(torn(cx))),
@@ -111,10 +115,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-08",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "stdout unread for 3 s: nothing lost",
-        does: "Sends up to 80 requests and reads none of the replies for three seconds, with a pipe of one page.",
-        why: "A host may be busy for a while. A write that would block must wait, not fail.",
-        fix: "Write in blocking mode, or keep what could not be written.",
+        title: "loses nothing if stdout is not read for 3 s",
+        does: "Sends up to 80 requests and reads no replies for three seconds, with a one-page pipe.",
+        why: "A host may be busy for a moment. A write that would block must wait, not fail.",
+        fix: "Use blocking writes, or buffer what could not be written.",
         needs: &["ROB-03"],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(unread(cx))),
@@ -124,38 +128,114 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "every line of stdout is a frame",
-        does: "Looks at every line after `hello`, in every process.",
-        why: "stdout is the wire. A print for debugging is a broken frame.",
-        fix: "Write what is meant for people to stderr; it goes to the extension's log.",
+        does: "Validates every line after `hello`, in every process.",
+        why: "stdout carries the protocol, so a debug print is an invalid frame.",
+        fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: is_frame,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-10",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "no reply twice, none invented",
+        title: "exactly one reply per request",
         does: "Matches every reply with a request, in every process.",
-        why: "A second reply, or one to a request that was never made, belongs to nobody.",
-        fix: "Answer each request once, with its own id.",
+        why: "The host cannot match a second reply, or a reply to a request that it never sent.",
+        fix: "Answer each request once, with the request's id.",
         needs: &[],
         after: &[],
-        run: Run::Watched(|_, _| None),
+        run: Run::Watched {
+            frame: answers_once,
+            not_applicable: |_, _| None,
+        },
     },
     Check {
         id: "ROB-11",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "garbage, a blank line, CRLF",
-        does: "Sends each and records whether it goes on.",
-        why: "No host sends them; it is good to know what happens.",
-        fix: "Nothing is required. Skipping what is no frame is the kindest.",
+        title: "garbage, a blank line and CRLF",
+        does: "Sends each one and records whether the extension continues.",
+        why: "No host sends these, but it is useful to know what happens.",
+        fix: "Nothing is required. Ideally, skip lines that are not frames.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(garbage(cx))),
     },
 ];
+
+fn fits(heard: &Heard, _: &History) -> Option<Finding> {
+    heard.is_too_long().then(|| {
+        Finding::new(format!("a line of {} bytes", heard.bytes()))
+            .frame(heard.shown(), None)
+            .hint(format!(
+                "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
+            ))
+    })
+}
+
+fn is_utf8(heard: &Heard, _: &History) -> Option<Finding> {
+    heard.is_not_utf8().then(|| {
+        Finding::new("a line that is not UTF-8")
+            .frame(heard.shown(), None)
+            .hint("write UTF-8 regardless of the locale")
+    })
+}
+
+/// Lines that are not frames, and invalid frames of types that no other check validates.
+fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
+    let refusal = refusal(heard, before)?;
+    let finding = match refusal.frame_type.as_deref() {
+        None => Finding {
+            hint: Some("stdout is for frames only; write messages for people to stderr".to_owned()),
+            ..does_not_validate(heard, refusal)
+        },
+        Some(_) => does_not_validate(heard, refusal),
+    };
+    let types = [
+        "tool_progress",
+        "clear_notes",
+        "shutdown_ack",
+        "submit",
+        "call_tool",
+        "call_tool_cancel",
+    ];
+    let frame_type = refusal.frame_type.as_deref();
+    let is_ours = frame_type.is_none_or(|it| types.contains(&it));
+    (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
+}
+
+/// Each request gets exactly one reply.
+fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
+    let finding = |what: String| {
+        Finding::new(what)
+            .frame(heard.shown(), Some("/id".to_owned()))
+            .hint("answer each request once, with the request's `id`")
+    };
+    if heard.is("shutdown_ack") && !before.shutdown_sent() {
+        let what = "`shutdown_ack` without a `shutdown`";
+        return Some(Finding::new(what).frame(heard.shown(), None));
+    }
+    if !REPLIES.iter().any(|kind| heard.is(kind)) {
+        return None;
+    }
+    match before.request(heard.id()?) {
+        None => Some(finding(
+            "a reply to a request that was never sent".to_owned(),
+        )),
+        Some(request) if !heard.is(request.reply) => Some(finding(format!(
+            "wrong reply type: the request expects a `{}`",
+            request.reply
+        ))),
+        Some(request) if request.answered => {
+            Some(finding("a second reply to the same request".to_owned()))
+        }
+        Some(_) => None,
+    }
+}
 
 async fn unknown_type(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
@@ -181,23 +261,23 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     let within = cx.scaled(zot_protocol::limits::SHUTDOWN_GRACE);
     match session.exit(within).await {
         Some(_) => Ok(Vec::new()),
-        None => Err(Finding::new("a `shutdown` with unknown fields did not end it").into()),
+        None => Err(Finding::new("it did not exit after a `shutdown` with unknown fields").into()),
     }
 }
 
-/// Makes the next request of a kind.
+/// Creates the next request of a kind.
 type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
-/// Requests of all kinds that it answers, one after the other, `count` in all.
+/// Creates `count` requests, cycling through all kinds that the extension answers.
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
     let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
     let mut kinds: Vec<Asks<'_>> = Vec::new();
-    if works("INT-01") {
+    if works(intercept::ANSWERS) {
         for event in cx.surface().known_intercepts() {
             kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));
         }
     }
-    if works("TOL-01") {
+    if works(tool::ANSWERS) {
         for tool in cx.surface().callable() {
             if let Ok(args) = tool.minimal() {
                 kinds.push(Box::new(move |session| {
@@ -206,15 +286,15 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
             }
         }
     }
-    if works("CMD-01") {
+    if works(command::ANSWERS) {
         for name in &cx.surface().commands {
             kinds.push(Box::new(move |session| cx.command(session, name, "")));
         }
     }
     if kinds.is_empty() {
-        // Where there is something to ask, this says which failure keeps us from it.
+        // Reports the failed check if that is the reason.
         cx.poke(session, "ls")?;
-        return Err(Stop::not_applicable("there is nothing that it answers"));
+        return Err(Stop::not_applicable("it has nothing that answers requests"));
     }
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))
@@ -260,13 +340,13 @@ fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
         if let Some(hint) = diagnose::long_lines(cx.target().language()) {
             fault.finding.hint = Some(hint.to_owned());
         }
-        // It says nothing that the size does not say, and nobody wants to read it.
+        // The padded frame is too long to show.
         fault.case.clear();
     }
     faults
 }
 
-/// A frame of this many bytes, and a sign of life.
+/// Sends a frame of this many bytes, and checks that the extension still works.
 async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
     const KEY: &str = "zot_conform_padding";
     let mut session = cx.open().await?;
@@ -338,7 +418,7 @@ async fn torn(cx: &Cx) -> Checked {
     Ok(Vec::new())
 }
 
-/// Torn after the first byte, within a character, and before the newline.
+/// Splits a line after the first byte, inside a character, and before the newline.
 async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     let bytes = line.as_bytes();
     let within = line.find('ü').map_or(bytes.len() / 2, |at| at + 1);
@@ -346,7 +426,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     for end in [1, within, bytes.len() - 1, bytes.len()] {
         let sent = session.send_raw(&bytes[from..end]).await;
         sent.map_err(|silence| gone(session, silence))?;
-        // Long enough to be read as a piece of its own.
+        // Give the extension time to read each piece separately.
         session.listen(Duration::from_millis(20)).await;
         from = end;
     }
@@ -355,7 +435,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    // How much it says decides how often it is asked.
+    // The size of its replies determines how many fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {
@@ -401,9 +481,9 @@ async fn garbage(cx: &Cx) -> Checked {
             Err(_) => false,
         };
         said.push(match (goes_on, session.exited()) {
-            (true, _) => format!("{what}: it goes on"),
-            (false, Some(exit)) => format!("{what}: it ends ({exit})"),
-            (false, None) => format!("{what}: it does not answer any more"),
+            (true, _) => format!("{what}: continues"),
+            (false, Some(exit)) => format!("{what}: exits ({exit})"),
+            (false, None) => format!("{what}: stops answering"),
         });
     }
     Ok(vec![Finding::new(said.join("; "))])

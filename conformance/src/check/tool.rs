@@ -2,29 +2,36 @@
 
 use std::time::{Duration, Instant};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
-use zot_protocol::Object;
+use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool};
+use super::{
+    Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool,
+    does_not_validate, invalid, registration::SCHEMAS,
+};
 use crate::{
     arguments::{Arguments, Made},
-    session::{Heard, Session},
+    session::{Heard, History, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
 };
 
-/// How many of a kind are made from the seed.
+/// The number of random argument sets.
 const RANDOM: usize = 10;
+
+/// The check that tools answer.
+pub(super) const ANSWERS: &str = "TOL-01";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "TOL-01",
+        id: ANSWERS,
         level: Level::Must,
         profile: Profile::Quick,
-        title: "minimal valid arguments: one result, same id, within 60 s",
-        does: "Calls each tool with the smallest arguments that its own schema allows.",
-        why: "The model waits for the result; without one the user waits a minute for an error.",
-        fix: "Answer every `tool_call` with one `tool_result` that repeats its `id`, an error included.",
+        title: "one result per call, with the same id, within 60 s",
+        does: "Calls each tool with the smallest arguments that its schema allows.",
+        why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
+        fix: "Answer every `tool_call` with one `tool_result` with the same `id`, even if the tool fails.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(one_result(cx))),
@@ -33,36 +40,46 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "content is a list of known blocks",
+        title: "`content` is a list of known blocks",
         does: "Validates every `tool_result`.",
-        why: "A result that does not validate is an error to the model, whatever it holds.",
-        fix: r#""content": [{"type":"text","text":"…"}]; a plain text is not a list."#,
+        why: "The model sees an error instead of an invalid result.",
+        fix: r#""content": [{"type":"text","text":"…"}]; not a plain string."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, _| no_tools(surface)),
+        run: Run::Watched {
+            frame: |heard, before| {
+                let refusal = invalid(heard, before, &["tool_result"])?;
+                let is_image = is_about_an_image(heard, refusal);
+                (!is_image).then(|| does_not_validate(heard, refusal))
+            },
+            not_applicable: |surface, _| no_tools(surface),
+        },
     },
     Check {
         id: "TOL-03",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "images: base64 and an image type",
-        does: "Decodes the `data` of every image that comes and looks at its `mime_type`.",
-        why: "A provider refuses a whole request for one broken image.",
+        title: "images have base64 data and an image type",
+        does: "Decodes the `data` of every image and checks its `mime_type`.",
+        why: "A provider rejects the whole request if one image is broken.",
         fix: r#"{"type":"image","mime_type":"image/png","data":"iVBORw0…"}: plain base64, no line breaks, no `data:` prefix."#,
         needs: &[],
         after: &[],
-        run: Run::Watched(|surface, seen| {
-            no_tools(surface).or((!seen.any(&["image"])).then_some("no image came"))
-        }),
+        run: Run::Watched {
+            frame: valid_images,
+            not_applicable: |surface, seen| {
+                no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
+            },
+        },
     },
     Check {
         id: "TOL-04",
         level: Level::Should,
         profile: Profile::Full,
-        title: "the schema's own examples are not errors",
-        does: "Calls each tool with the examples in its schema, of the whole and of each argument.",
-        why: "The model reads the examples and does what they show.",
-        fix: "Correct the example, or make the tool accept it.",
+        title: "the schema's examples do not fail",
+        does: "Calls each tool with the examples in its schema, for the whole object and for each argument.",
+        why: "The model copies the examples.",
+        fix: "Fix the example, or make the tool accept it.",
         needs: &["TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(own_examples(cx))),
@@ -71,10 +88,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-05",
         level: Level::Must,
         profile: Profile::Full,
-        title: "hostile arguments still get one reply",
-        does: "Calls each tool with its defaults, boundary values, random valid ones, and arguments that do not fit its schema.",
-        why: "A model sends what it likes. A tool that dies of it takes the whole extension along, guards included.",
-        fix: "Validate the arguments first; catch everything, and answer with `is_error` and a text that helps the model.",
+        title: "hostile arguments get one reply",
+        does: "Calls each tool with defaults, boundary values, random valid arguments, and arguments that violate its schema.",
+        why: "A model may send anything. A tool that crashes takes down the whole extension, guards included.",
+        fix: "Validate the arguments first, catch all exceptions, and answer with `is_error` and a message that helps the model.",
         needs: &["TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(hostile(cx))),
@@ -83,10 +100,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-06",
         level: Level::Should,
         profile: Profile::Full,
-        title: "arguments that do not fit the schema: `is_error` with a text",
-        does: "Looks at the replies to arguments that do not fit.",
-        why: "The model mends its call if it is told what was wrong; a made-up success misleads it.",
-        fix: r#""is_error": true, with a text that names the argument and what was expected. `strict: true` in register_tool has the host do it."#,
+        title: "invalid arguments get `is_error` and a message",
+        does: "Looks at the replies to arguments that violate the schema.",
+        why: "The model corrects its call if it learns what was wrong; a false success misleads it.",
+        fix: r#""is_error": true, with a message that names the argument and what was expected. With `strict: true` in register_tool, the host does it for you."#,
         needs: &["TOL-01", "TOL-05"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(misfits(cx))),
@@ -95,10 +112,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-07",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "`{}` gets a reply",
-        does: "Calls each tool with no arguments at all (where something is required, only under `--profile full`).",
-        why: "It is the commonest mistake of a model.",
-        fix: "Do not index arguments before you have looked whether they are there.",
+        title: "empty arguments (`{}`) get a reply",
+        does: "Calls each tool without arguments (only under `--profile full` if some are required).",
+        why: "Models often forget arguments.",
+        fix: "Check that an argument is present before you use it.",
         needs: &["TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(empty(cx))),
@@ -107,10 +124,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-08",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "an unregistered tool: `is_error`",
+        title: "an unregistered tool gets `is_error`",
         does: "Calls a tool that was never registered.",
-        why: "Silence costs the user a minute.",
-        fix: "Answer an unknown name with `is_error: true` and a text.",
+        why: "Without a reply, the user waits a minute.",
+        fix: "Answer an unknown name with `is_error: true` and a message.",
         needs: &["TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(unregistered(cx))),
@@ -119,10 +136,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-09",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "structured content validates against `output_schema`",
-        does: "Calls each tool that has an `output_schema` and validates `structured_content`.",
-        why: "Whoever reads the structured form trusts the schema.",
-        fix: "Make the two agree; leave `output_schema` out if the form varies.",
+        title: "`structured_content` matches `output_schema`",
+        does: "Calls each tool that has an `output_schema` and validates its `structured_content`.",
+        why: "Consumers of the structured content rely on the schema.",
+        fix: "Make them agree, or remove `output_schema` if the structure varies.",
         needs: &["TOL-01"],
         after: &[],
         run: Run::Tried(|cx| Box::pin(structured(cx))),
@@ -131,15 +148,55 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn no_tools(surface: &Surface) -> Option<&'static str> {
     if surface.tools.is_empty() {
-        Some("it registers no tool")
+        Some("it registers no tools")
     } else if surface.callable().next().is_none() {
-        Some("all its tools are interactive, and wait for a user")
+        Some("all its tools are interactive and need a user")
     } else {
         None
     }
 }
 
-/// The tools that are called, each with what makes its arguments.
+fn is_about_an_image(heard: &Heard, refusal: &Refusal) -> bool {
+    let mut parts = refusal.pointer.split('/').skip(1);
+    let (Some("content"), Some(at)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let block = heard.value().pointer(&format!("/content/{at}/type"));
+    block.and_then(Value::as_str) == Some("image")
+}
+
+fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(heard, before, &["tool_result"]) {
+        return is_about_an_image(heard, refusal).then(|| does_not_validate(heard, refusal));
+    }
+    let Ok(FromExtension::ToolResult(result)) = &heard.frame else {
+        return None;
+    };
+    result.content.iter().enumerate().find_map(|(at, block)| {
+        let Content::Image(image) = block else {
+            return None;
+        };
+        let (field, what, hint) = if !image.mime_type.starts_with("image/") {
+            (
+                "mime_type",
+                format!("{:?} is not an image type", image.mime_type),
+                "use `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
+            )
+        } else if STANDARD.decode(&image.data).is_err() {
+            (
+                "data",
+                "`data` is not base64".to_owned(),
+                "use plain base64 with padding, without line breaks and without a `data:` prefix",
+            )
+        } else {
+            return None;
+        };
+        let pointer = Some(format!("/content/{at}/{field}"));
+        Some(Finding::new(what).frame(heard.shown(), pointer).hint(hint))
+    })
+}
+
+/// The callable tools, with their argument generators.
 fn tools(cx: &Cx) -> Result<Vec<(&Tool, &Arguments)>, Stop> {
     if let Some(why) = no_tools(cx.surface()) {
         return Err(Stop::not_applicable(why));
@@ -159,7 +216,7 @@ async fn one_result(cx: &Cx) -> Checked {
     for tool in cx.surface().callable() {
         let args = match tool.minimal() {
             Ok(args) => args,
-            // No host offers it; that is told there.
+            // The check of the schemas reports it.
             Err(Unreachable::Schema(_)) => {
                 refused = true;
                 continue;
@@ -188,12 +245,13 @@ async fn one_result(cx: &Cx) -> Checked {
     session.listen(cx.scaled(Duration::from_millis(100))).await;
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
-        None if refused && !called => Err(Stop::BlockedBy("REG-03")),
+        None if refused && !called => Err(Stop::BlockedBy(SCHEMAS)),
         _ => broken(faults),
     }
 }
 
-/// Calls tools with what `make` gives, and lets `judge` look at each reply. A process that does not answer is replaced.
+/// Calls each tool with the arguments from `make`, and judges each reply. Stops at the first call
+/// that gets no reply.
 async fn each(
     cx: &Cx,
     make: impl Fn(&Tool, &Arguments) -> Vec<Made>,
@@ -222,16 +280,14 @@ async fn each(
                 Err(mut fault) => {
                     fault.finding.what = told(&fault.finding.what);
                     faults.push(fault);
-                    // One is enough to begin with: each costs a deadline.
+                    // Each missing reply costs a full timeout, so stop at the first.
                     return broken(faults);
                 }
             }
         }
     }
     if tried == 0 {
-        return Err(Stop::not_applicable(
-            "there is nothing of the kind to call it with",
-        ));
+        return Err(Stop::not_applicable("no tool has such arguments"));
     }
     broken(faults)
 }
@@ -245,8 +301,7 @@ async fn own_examples(cx: &Cx) -> Checked {
         cx,
         |_, arguments| arguments.examples(),
         |_, heard| {
-            is_error(heard)
-                .then(|| Finding::new("it answers with an error").frame(heard.shown(), None))
+            is_error(heard).then(|| Finding::new("it returned an error").frame(heard.shown(), None))
         },
     )
     .await
@@ -266,7 +321,7 @@ async fn hostile(cx: &Cx) -> Checked {
 async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
-        // The host answers for a strict tool.
+        // The host rejects invalid arguments of a strict tool itself.
         let sent = |made: &Made| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
@@ -277,8 +332,8 @@ async fn misfits(cx: &Cx) -> Checked {
             .is_some_and(|it| !it.trim().is_empty());
         let what = match (is_error(heard), says) {
             (true, true) => return None,
-            (true, false) => "an error without a text",
-            (false, _) => "a result that is no error",
+            (true, false) => "an error without a message",
+            (false, _) => "the result is not an error",
         };
         Some(Finding::new(what).frame(heard.shown(), None))
     })
@@ -288,7 +343,7 @@ async fn misfits(cx: &Cx) -> Checked {
 async fn empty(cx: &Cx) -> Checked {
     let fits = |arguments: &Arguments| arguments.is_valid(&Object::new());
     if !cx.is_full() && tools(cx)?.iter().all(|(_, arguments)| !fits(arguments)) {
-        let why = "each tool has required arguments, so `{}` is no valid call";
+        let why = "every tool has required arguments, so `{}` is not valid";
         return Err(Stop::Withheld(why.to_owned()));
     }
     let make = |_: &Tool, arguments: &Arguments| {
@@ -310,13 +365,12 @@ async fn unregistered(cx: &Cx) -> Checked {
     tools(cx)?;
     let mut session = cx.open().await?;
     let request = cx.call_with(&mut session, "zot_conform_no_such_tool", &Object::new());
-    // It is known to answer at once if it answers.
     let request = request.within(cx.scaled(Duration::from_secs(5)));
     let heard = cx.ask(&mut session, &request).await?;
     if is_error(&heard) {
         return Ok(Vec::new());
     }
-    let finding = Finding::new("a result that is no error").frame(heard.shown(), None);
+    let finding = Finding::new("the result is not an error").frame(heard.shown(), None);
     Err(Fault::in_session(finding, &session).into())
 }
 

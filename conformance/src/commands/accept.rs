@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::Context;
 use zot_conform::{
-    onlooker, retake,
+    onlooker, replay_and_accept,
     target::Target,
     transcript::{Script, save},
 };
@@ -27,19 +27,22 @@ pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow
         }
     };
     let onlooker = timing.verbose.then(|| onlooker(once::print));
-    let seen = retake(&target, &script, scale, startup, onlooker);
+    let seen = replay_and_accept(&target, &script, scale, startup, onlooker);
     let text = match super::block_on(seen)? {
         Ok(text) => text,
         Err(finding) => {
             once::complain("error", &finding);
-            eprintln!("`{}` is as it was", file.display());
+            eprintln!("`{}` was not changed", file.display());
             return Ok(ExitCode::FAILURE);
         }
     };
     let lines = script.text.lines().zip(text.lines());
     let changed = lines.filter(|(before, after)| before != after).count();
     if changed == 0 {
-        println!("✓ {}: nothing to accept, all of it fits", file.display());
+        println!(
+            "✓ {}: nothing to accept, everything matches",
+            file.display()
+        );
         return Ok(ExitCode::SUCCESS);
     }
     save(file, &text).with_context(|| format!("cannot write `{}`", file.display()))?;

@@ -1,4 +1,4 @@
-//! `zot-conform explain`: one check in full.
+//! `zot-conform explain`: explains a check.
 
 use std::{
     io::{Write, stdout},
@@ -10,7 +10,7 @@ use zot_conform::{Check, Level, Selection, catalogue};
 
 use super::list::level;
 
-/// Explains each check whose id fits.
+/// Explains each check whose id matches.
 pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
     let wanted = Selection {
         only: vec![id.to_owned()],
@@ -20,7 +20,7 @@ pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
         .filter(|it| wanted.has(it.id, Level::Must))
         .collect();
     if found.is_empty() {
-        bail!("no check is called `{id}`\nhint: `zot-conform list` shows them all");
+        bail!("no check matches `{id}`\nhint: run `zot-conform list` to see all checks");
     }
     let texts: Vec<String> = found.into_iter().map(text).collect();
     let _ = stdout().write_all(texts.join("\n").as_bytes());
@@ -29,7 +29,7 @@ pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
 
 fn text(check: &'static Check) -> String {
     let mut text = format!(
-        "{} ({}): {}\n\n  What it does\n    {}\n\n  Why it matters\n    {}\n\n  What to do\n    {}\n",
+        "{} ({}): {}\n\n  What it does\n    {}\n\n  Why it matters\n    {}\n\n  How to fix it\n    {}\n",
         check.id,
         level(check.level),
         check.title,
@@ -38,10 +38,13 @@ fn text(check: &'static Check) -> String {
         wrapped(check.fix),
     );
     if check.profile == zot_conform::Profile::Full {
-        text += "\n  Tried only under `--profile full`.\n";
+        text += "\n  Runs only with `--profile full`.\n";
     }
     if !check.needs.is_empty() {
-        text += &format!("\n  Blocked by a failure of: {}\n", check.needs.join(", "));
+        text += &format!(
+            "\n  Blocked if one of these fails: {}\n",
+            check.needs.join(", ")
+        );
     }
     text
 }

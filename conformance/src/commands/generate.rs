@@ -1,4 +1,4 @@
-//! `zot-conform completions SHELL` and `zot-conform man DIR`: what is made from the command line's own declarations.
+//! `zot-conform completions SHELL` and `zot-conform man DIR`.
 
 use std::{
     fs,

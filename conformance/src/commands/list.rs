@@ -37,7 +37,7 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             );
         }
     }
-    // Who closes the pipe early, such as `head`, has seen enough.
+    // Ignore a closed pipe (`| head`).
     let _ = stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }

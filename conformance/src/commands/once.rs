@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
-use zot_conform::{Ask, Deed, Entry, Finding, Party, onlooker, target::Target};
+use zot_conform::{Action, Ask, Entry, Finding, Party, onlooker, target::Target};
 
 use crate::{args::Timing, settings};
 
@@ -69,7 +69,7 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Tells of a finding where there is no report.
+/// Prints a finding to stderr.
 pub(super) fn complain(label: &str, finding: &Finding) {
     eprintln!("{label}: {}", zot_conform::visible(&finding.what));
     if let Some((frame, _)) = &finding.frame {
@@ -89,12 +89,12 @@ pub(super) fn print(entry: &Entry) {
         Party::Host => '→',
         Party::Extension => '←',
     };
-    let said = match &entry.deed {
-        Deed::Line(text, bytes) if text.len() < *bytes => {
+    let said = match &entry.action {
+        Action::Line(text, bytes) if text.len() < *bytes => {
             format!("{} … ({bytes} bytes)", zot_conform::visible(text))
         }
-        Deed::Line(text, _) => zot_conform::visible(text).into_owned(),
-        Deed::Note(note) => format!("({note})"),
+        Action::Line(text, _) => zot_conform::visible(text).into_owned(),
+        Action::Note(note) => format!("({note})"),
     };
     let _ = writeln!(stdout(), "{arrow} {said}");
 }

@@ -1,4 +1,4 @@
-//! `zot-conform record`: the host from a script or from the keyboard.
+//! `zot-conform record`: acts as the host, from a script or interactively.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     let (scale, startup) = settings::timing(&args.timing)?;
     if args.output.exists() && !args.force {
         bail!(
-            "`{}` is there already\nhint: --force writes over it",
+            "`{}` already exists\nhint: use --force to overwrite it",
             args.output.display()
         );
     }
@@ -156,7 +156,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
                 println!("{HELP}");
             }
             Ok(Heeded::Done) => {}
-            // A slip of the keyboard ends nothing.
+            // An invalid line does not end the recording.
             Err(Unheeded::Refused(why)) => {
                 wipe();
                 println!("{why}");
@@ -169,7 +169,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
     Ok(())
 }
 
-/// A frame may come while somebody types: it goes above the prompt.
+/// Prints a frame above the prompt, because it may arrive while the user is typing.
 fn print_over_prompt(entry: &Entry) {
     wipe();
     once::print(entry);
@@ -190,11 +190,10 @@ fn wipe() {
 
 fn prompt() {
     print!("> ");
-    // A prompt that is not seen is no reason to stop.
     let _ = io::stdout().flush();
 }
 
-/// A thread of its own: a read of the keyboard cannot be called off.
+/// Reads stdin in a separate thread, because a blocking read cannot be cancelled.
 fn keyboard() -> UnboundedReceiver<String> {
     let (to, lines) = unbounded_channel();
     thread::spawn(move || {

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use zot_conform::{
-    Options, Selection, Verdict, as_extension, onlooker, quoted, run as try_all,
+    Options, Selection, Verdict, onlooker, play_extension, quoted, run as try_all,
     target::{MANIFEST, Target},
     transcript::{LoadError, SUFFIX, Script},
     visible,
@@ -22,14 +22,14 @@ use crate::{
 pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     if args.as_extension {
         let [file] = args.files.as_slice() else {
-            bail!("--as-extension plays one transcript, and needs no directory");
+            bail!("--as-extension takes one transcript and no directory");
         };
-        return guest(&load(file)?, &args.timing);
+        return as_extension(&load(file)?, &args.timing);
     }
     let sinks = run::sinks(&args.report)?;
     let (files, dir) = match args.files.as_slice() {
         [only] if is_extension(only) => bail!(
-            "`{}` is no transcript\nhint: `zot-conform {}` plays those in its folder `conform`",
+            "`{}` is not a transcript\nhint: `zot-conform {}` replays the transcripts in its `conform` directory",
             only.display(),
             quoted(only)
         ),
@@ -69,7 +69,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     for (form, path) in &sinks {
         run::write(&report, *form, path.as_deref())?;
     }
-    // Who has named a transcript wants to know why it was not played.
+    // Say why a named transcript was not replayed.
     for outcome in &report.outcomes {
         if outcome.verdict == Verdict::NotApplicable {
             let why: Vec<&str> = outcome.findings.iter().map(|it| it.what.as_str()).collect();
@@ -79,7 +79,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(run::exit(&report)))
 }
 
-/// The transcript in a file, or the failure that was kept by this id.
+/// Loads a transcript from a file, or a saved failure by id.
 fn load(file: &Path) -> anyhow::Result<Script> {
     if !file.exists()
         && let Some(id) = file.to_str().filter(|id| !id.contains(['/', '.']))
@@ -88,7 +88,7 @@ fn load(file: &Path) -> anyhow::Result<Script> {
         let kept = store.join(format!("{id}{SUFFIX}"));
         return match Script::load(&kept) {
             Err(LoadError::Unread { .. }) => {
-                bail!("there is no file `{id}`, and no failure of that id is kept")
+                bail!("no file and no saved failure is named `{id}`")
             }
             other => Ok(other?),
         };
@@ -100,19 +100,19 @@ fn is_extension(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == MANIFEST)
 }
 
-/// The one extension that all of these are about.
+/// The extension that all transcripts belong to.
 pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
     let mut found: Option<PathBuf> = None;
     for script in scripts {
         let Some(dir) = script.extension() else {
             bail!(
-                "`{}` does not say which extension it is about\nhint: give the extension's directory after it",
+                "`{}` does not name its extension\nhint: pass the extension's directory after it",
                 script.path.display()
             );
         };
         match &found {
             Some(other) if other.canonicalize().ok() != dir.canonicalize().ok() => bail!(
-                "these transcripts are about two extensions, `{}` and `{}`\nhint: replay them one after the other, or give one directory for all",
+                "the transcripts are for two extensions, `{}` and `{}`\nhint: replay them separately, or pass one directory for all",
                 other.display(),
                 dir.display()
             ),
@@ -120,19 +120,19 @@ pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
             None => found = Some(dir),
         }
     }
-    found.context("nothing to play")
+    found.context("no transcript given")
 }
 
-/// The harness as the extension.
-fn guest(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
+/// Acts as the extension on stdin and stdout.
+fn as_extension(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
     let (scale, _) = settings::timing(timing)?;
-    // A host starts it in the directory of its manifest, whose name it has to say.
+    // A host starts us in the manifest's directory and expects its name.
     let own = Target::of_dir(Path::new("."));
     let own = own.ok().and_then(|own| own.name().map(str::to_owned));
     let name = own.unwrap_or_else(|| script.name());
     let mut fits = true;
     let label = script.path.display().to_string();
-    let ended = super::block_on(as_extension(
+    let ended = super::block_on(play_extension(
         &script.transcript,
         &name,
         &label,

@@ -30,7 +30,7 @@ pub(super) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
 }
 
 fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
-    // Before anything is started: a report that nobody can read is found out at once.
+    // Reject an invalid report format before anything is started.
     let sinks = sinks(&args.report)?;
     let known = args.baseline.as_deref().map(read_baseline).transpose()?;
     let mut report = report(args)?;
@@ -54,7 +54,7 @@ pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode
     let report = report(args)?;
     match report.exit() {
         Exit::Conforms | Exit::Fails => {}
-        // Not a list of failures, but a run that did not come to them.
+        // The run did not get far enough to list failures.
         _ => {
             write(&report, Form::Pretty, None)?;
             return Ok(ExitCode::from(exit(&report)));
@@ -80,7 +80,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
         && target.manifest.is_some()
         && let Some(dir) = &args.dir
     {
-        // Named as the user named the directory.
+        // Show paths as the user gave the directory.
         let dir = if dir.is_dir() { dir } else { &target.dir };
         options.transcripts = Script::of_extension(dir)?;
     }
@@ -92,20 +92,20 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     line.end();
     let report = report.context("cannot start processes")?;
     if report.outcomes.is_empty() {
-        bail!("no check is selected\nhint: `zot-conform list` shows their ids");
+        bail!("no checks selected\nhint: run `zot-conform list` to see their ids");
     }
     Ok(report)
 }
 
-/// What the shell is told, with a word on standard error where the number alone would puzzle.
+/// The exit code of a run, with a message on stderr if the code alone is not clear.
 pub(super) fn exit(report: &Report) -> u8 {
     let exit = report.exit();
     match exit {
         Exit::Harness => {
             let fault = report.fault.as_deref().unwrap_or_default();
-            eprintln!("error: a fault of zot-conform itself: {fault}");
+            eprintln!("error: internal error in zot-conform: {fault}");
         }
-        Exit::Nothing => eprintln!("error: nothing was tried, so nothing is proved"),
+        Exit::Nothing => eprintln!("error: no check was run, so nothing was tested"),
         _ => {}
     }
     exit as u8
@@ -126,7 +126,7 @@ pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBu
             let Some(form) = Form::named(name) else {
                 let names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
                 bail!(
-                    "no report is called `{name}`\nhint: there are {}",
+                    "unknown report format `{name}`\nhint: available formats: {}",
                     names.join(", ")
                 );
             };
@@ -144,7 +144,7 @@ pub(super) fn write(report: &Report, form: Form, path: Option<&Path>) -> anyhow:
         let mut text = Vec::new();
         report.write(form, &mut text, look)?;
         return match stdout().write_all(&text) {
-            // Who closes the pipe early, such as `head`, has seen enough.
+            // Ignore a closed pipe (`| head`).
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context("cannot write to standard output"),
         };

@@ -32,7 +32,7 @@ pub(super) fn validate(from: From, file: &Path) -> ExitCode {
 
 fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     let mut stdout = io::stdout().lock();
-    // Who closes the pipe early, such as `head`, still gets the exit code.
+    // Ignore a closed pipe (`| head`), so that the exit code is kept.
     let report = |finding| {
         let _ = match finding {
             StreamFinding::Refused { line, why } => {
@@ -41,7 +41,7 @@ fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
             StreamFinding::Unknown { line, name } => {
                 writeln!(
                     stdout,
-                    "! {}:{line}: unknown type {name:?}, which a reader ignores",
+                    "! {}:{line}: unknown type {name:?}, which is ignored",
                     file.display()
                 )
             }
@@ -58,7 +58,7 @@ fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     if summary.frames > 0 {
         let _ = match summary.refused {
             0 => writeln!(stdout, "✓ {} frames, all valid", summary.frames),
-            refused => writeln!(stdout, "{} frames, {refused} refused", summary.frames),
+            refused => writeln!(stdout, "{} frames, {refused} invalid", summary.frames),
         };
     }
     Ok(summary)

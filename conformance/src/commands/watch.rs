@@ -1,4 +1,4 @@
-//! `--watch`: again whenever a file of the extension changes.
+//! `--watch`: runs again when a file of the extension changes.
 
 use std::{
     collections::HashSet,
@@ -18,9 +18,9 @@ use super::block_on;
 
 /// How long nothing may change before a run begins: an editor, or a build, writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
-/// More files than these are not looked at.
+/// The maximum number of files to watch.
 const MANY: usize = 10_000;
-/// What is made while an extension runs, and is no change of it.
+/// Directories of generated files, whose changes are ignored.
 const MADE: [&str; 5] = [".git", "node_modules", "target", "__pycache__", ".venv"];
 
 /// Runs, and runs again after each change, until it is interrupted.
@@ -31,7 +31,7 @@ pub(super) fn again_and_again(
 ) -> anyhow::Result<ExitCode> {
     let (to, mut changes) = unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event| {
-        // Nobody listens any more only when the program ends.
+        // The receiver is gone only when the program ends.
         let _ = to.send(event);
     })
     .context("cannot watch for changes")?;
@@ -41,10 +41,10 @@ pub(super) fn again_and_again(
     loop {
         let before = files(dir);
         if let Err(error) = run() {
-            // What is wrong now may be mended with the next change.
+            // The next change may fix the error.
             eprintln!("error: {error:#}");
         }
-        // While it runs, only what was there before counts: what is new then is a report, or the extension's own doing.
+        // Ignore files created during the run: they are reports, or made by the extension.
         let mut again = false;
         while let Ok(event) = changes.try_recv() {
             let known = |path: &PathBuf| before.contains(path) && !reports.contains(path);
@@ -55,7 +55,7 @@ pub(super) fn again_and_again(
             continue;
         }
         eprintln!(
-            "\nwaiting for a change in {} (Ctrl-C to leave)",
+            "\nwaiting for changes in {} (press Ctrl-C to stop)",
             dir.display()
         );
         block_on(wait(&mut changes, dir))??;
@@ -67,7 +67,7 @@ async fn wait(
     dir: &Path,
 ) -> anyhow::Result<()> {
     loop {
-        let event = changes.recv().await.context("nothing watches any more")?;
+        let event = changes.recv().await.context("the file watcher stopped")?;
         if event.is_ok_and(|event| is_change(&event, dir)) {
             break;
         }
@@ -77,7 +77,7 @@ async fn wait(
     Ok(())
 }
 
-/// The files of the author's, as the watcher names them.
+/// The extension's files, as the watcher names them.
 fn files(dir: &Path) -> HashSet<PathBuf> {
     let mut files = HashSet::new();
     let mut folders = vec![dir.to_owned()];
@@ -94,7 +94,7 @@ fn files(dir: &Path) -> HashSet<PathBuf> {
     files
 }
 
-/// Whether a file of the author's has changed.
+/// Whether one of the extension's files has changed.
 fn is_change(event: &Event, dir: &Path) -> bool {
     let writes = matches!(
         event.kind,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_makes_is_no_change() {
+    fn generated_files_are_not_changes() {
         let dir = Path::new("/ext");
         let event = |kind, path: &str| Event::new(kind).add_path(path.into());
         let create = EventKind::Create(CreateKind::File);

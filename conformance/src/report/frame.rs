@@ -1,4 +1,4 @@
-//! A frame with the wrong place marked: on one line where it fits, else indented, with the surroundings of that place.
+//! Shows a frame with the error marked: on one line if it fits, otherwise indented and abridged.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{clean::visible, report::wording::one_line};
 
-/// How many neighbours of the wrong place are shown on either side.
+/// How many members are shown on either side of the error.
 const AROUND: usize = 2;
-/// How many members are shown of an object that is wrong as a whole.
+/// How many members are shown if the whole object is wrong.
 const INSIDE: usize = 8;
 /// How many rows are shown of a line that is not JSON.
 const RAW_ROWS: usize = 4;
@@ -18,7 +18,7 @@ const RAW_ROWS: usize = 4;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) text: String,
-    /// What of it is wrong, in bytes.
+    /// The byte range of the error.
     pub(super) mark: Option<Range<usize>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn rows(line: &str, pointer: Option<&str>, width: usize) -> Vec<Row> 
     page.rows
 }
 
-/// The steps to a place; where it does not exist, to the nearest that does.
+/// The path of a JSON pointer, up to the last part that exists.
 fn resolve(value: &Value, pointer: &str) -> Vec<String> {
     let mut here = value;
     let mut path = Vec::new();
@@ -80,7 +80,7 @@ fn resolve(value: &Value, pointer: &str) -> Vec<String> {
     path
 }
 
-/// A line that is no JSON, as it is.
+/// A line that is not JSON, wrapped.
 fn raw(line: &str, width: usize) -> Vec<Row> {
     let line = one_line(line);
     let mut rest = line.as_str();
@@ -102,7 +102,7 @@ fn unmarked(text: String) -> Row {
     Row { text, mark: None }
 }
 
-/// How many bytes of a text fit into so many columns.
+/// The number of bytes that fit into this many columns.
 fn fitting(text: &str, columns: usize) -> usize {
     let mut used = 0;
     for (at, char) in text.char_indices() {
@@ -164,7 +164,7 @@ struct Page {
 }
 
 impl Page {
-    /// Puts a value: opened where the path goes through it, else on one row, cut where that is too long.
+    /// Writes a value: expanded along the path, otherwise on one row, truncated if necessary.
     fn put(&mut self, value: &Value, path: Option<&[String]>, key: &str, depth: usize, end: &str) {
         let indent = "  ".repeat(depth);
         let mut row = unmarked(format!("{indent}{key}"));
@@ -199,7 +199,7 @@ impl Page {
         self.rows.push(unmarked(format!("{indent}{close}{end}")));
     }
 
-    /// Puts those members that tell where one is.
+    /// Writes the members around the path.
     fn put_members(
         &mut self,
         members: &[(String, &Value)],
@@ -211,7 +211,7 @@ impl Page {
             .first()
             .and_then(|step| members.iter().position(|(key, _)| key == step));
         let is_shown = |at: usize| match wrong {
-            // What a frame is, is always said.
+            // Always show the frame's type.
             Some(wrong) => at.abs_diff(wrong) <= AROUND || (depth == 0 && at == 0),
             None => at < INSIDE,
         };
@@ -234,7 +234,7 @@ impl Page {
         self.leave_out(&mut left_out, depth);
     }
 
-    /// Says how many members were left out here.
+    /// Writes how many members were omitted.
     fn leave_out(&mut self, count: &mut usize, depth: usize) {
         if *count > 0 {
             let indent = "  ".repeat(depth + 1);
@@ -243,7 +243,7 @@ impl Page {
         }
     }
 
-    /// Ends a row that stands alone, cut to the width there is.
+    /// Adds a row, truncated to the width.
     fn close(&mut self, mut row: Row, fits: bool, end: &str) {
         if !fits {
             let room = self.width.saturating_sub(end.len() + 1).max(8);

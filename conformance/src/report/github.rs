@@ -1,4 +1,4 @@
-//! Workflow commands: GitHub shows them on the run's page, and beside the manifest where it is at fault.
+//! GitHub workflow commands, shown as annotations on the run and the manifest.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "::notice title={title}::{}", data(&report.summary()))
 }
 
-/// The file at fault, as GitHub names files: from the root of the repository.
+/// The path of the file relative to the repository's root, as GitHub expects.
 fn manifest(report: &Report, outcome: &Outcome) -> Option<String> {
     let target = report.target.trim_end_matches('/');
     let target = target.strip_prefix("./").unwrap_or(target);
@@ -45,7 +45,7 @@ fn manifest(report: &Report, outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// All of it in one text: an annotation has no parts.
+/// The whole finding as one text.
 fn message(outcome: &Outcome, finding: &Finding) -> String {
     let mut lines = vec![one_line(&finding.what)];
     if let Some((line, pointer)) = &finding.frame {
@@ -67,21 +67,21 @@ fn message(outcome: &Outcome, finding: &Finding) -> String {
     if let Some(repeat) = &finding.repeat {
         lines.push(format!("repeat: {}", one_line(repeat)));
     }
-    // A transcript explains itself.
+    // `explain` only knows checks, not transcripts.
     if !outcome.id.contains('/') {
         lines.push(format!("explain: zot-conform explain {}", outcome.id));
     }
     lines.join("\n")
 }
 
-/// The runner ends a command at the end of its line.
+/// Escapes a message, which ends at a newline.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// And a property at a comma, or at the colons.
+/// Escapes a property, which also ends at a comma or colon.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

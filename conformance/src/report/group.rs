@@ -1,14 +1,14 @@
-//! The catalogue's groups, told from the ids.
+//! The groups of checks, derived from the ids.
 
 use crate::{report::Report, verdict::Outcome};
 
-/// Outcomes that are shown together.
+/// The outcomes of a group.
 pub(super) struct Group<'a> {
     pub(super) title: &'a str,
     pub(super) outcomes: Vec<&'a Outcome>,
 }
 
-/// The group that an id belongs to.
+/// The title of an id's group.
 pub(super) fn title(id: &str) -> &str {
     if id.starts_with("transcript/") {
         return "Transcripts";
@@ -28,7 +28,7 @@ pub(super) fn title(id: &str) -> &str {
     }
 }
 
-/// All outcomes, in groups, in the order in which the groups first come up.
+/// All outcomes in groups, in order of first appearance.
 pub(super) fn all(report: &Report) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in &report.outcomes {

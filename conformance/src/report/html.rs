@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     clean::console,
-    exchange::{Deed, Entry, Exchange},
+    exchange::{Action, Entry, Exchange},
     report::{
         Counts, Report, frame, group, json,
         wording::{one_line, seconds},
@@ -83,7 +83,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A foreign text, on one line.
+/// Untrusted text on one line.
 fn line(text: &str) -> String {
     escape(&one_line(text))
 }
@@ -157,7 +157,7 @@ fn groups(report: &Report) -> String {
     page
 }
 
-/// How an outcome looks: what fails the run, what does not and yet wants to be read, what is well, what was not tried.
+/// The CSS class of an outcome: failure, warning, pass, or not run.
 fn class(outcome: &Outcome, strict: bool) -> &'static str {
     match outcome.verdict {
         _ if outcome.is_failure(strict) => "bad",
@@ -195,7 +195,7 @@ fn check(outcome: &Outcome, position: usize, strict: bool) -> String {
     );
     let open = if failure { " open" } else { "" };
     let mut body: String = outcome.findings.iter().map(finding).collect();
-    // A transcript explains itself.
+    // `explain` only knows checks, not transcripts.
     if !outcome.id.contains('/') {
         let explain = format!("zot-conform explain {}", outcome.id);
         body.push_str(&command("explain", &explain));
@@ -285,7 +285,7 @@ fn code(text: &str) -> String {
 
 /// The place where an exchange is drawn.
 fn exchange(exchange: &Exchange, outcome: usize, at: usize) -> String {
-    let is_frame = |entry: &&Entry| matches!(entry.deed, Deed::Line(..));
+    let is_frame = |entry: &&Entry| matches!(entry.action, Action::Line(..));
     let count = exchange.entries.iter().filter(is_frame).count();
     let frames = if count == 1 { "frame" } else { "frames" };
     let last = exchange.entries.last().map(|entry| entry.at);

@@ -1,5 +1,4 @@
-//! One document with all that the report holds. Its fields are told at [`Form::Json`](crate::Form::Json), where its
-//! readers look.
+//! The JSON report. [`Form::Json`](crate::Form::Json) documents its fields.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     clean::is_unseen,
-    exchange::{Deed, Entry, Exchange, Party},
+    exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Report, group},
     verdict::{Finding, Level, Outcome, Verdict},
 };
@@ -24,7 +23,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", escaped(&text, is_unseen))
 }
 
-/// The document on one line that a page can hold in a `script`: nothing in it can end that, or open anything.
+/// The document on one line, escaped so that it is safe inside a `script` element.
 pub(super) fn for_page(report: &Report) -> io::Result<String> {
     let text = serde_json::to_string(&document(report))?;
     Ok(escaped(&text, |char| {
@@ -32,7 +31,7 @@ pub(super) fn for_page(report: &Report) -> io::Result<String> {
     }))
 }
 
-/// JSON with these characters escaped. None of them has a place outside a string, so the text can be taken as a whole.
+/// Escapes these characters in JSON. They only occur inside strings.
 fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(json.len());
     for char in json.chars() {
@@ -217,9 +216,9 @@ fn exchange(exchange: &Exchange) -> ExchangeView<'_> {
 }
 
 fn entry(entry: &Entry) -> EntryView<'_> {
-    let (line, bytes, note) = match &entry.deed {
-        Deed::Line(line, bytes) => (Some(line.as_str()), Some(*bytes), None),
-        Deed::Note(note) => (None, None, Some(note.as_str())),
+    let (line, bytes, note) = match &entry.action {
+        Action::Line(line, bytes) => (Some(line.as_str()), Some(*bytes), None),
+        Action::Note(note) => (None, None, Some(note.as_str())),
     };
     EntryView {
         at_ms: milliseconds(entry.at),
@@ -233,7 +232,7 @@ fn entry(entry: &Entry) -> EntryView<'_> {
     }
 }
 
-/// To the microsecond, which no clock of a pipe is better than.
+/// Rounds to microseconds.
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -1,6 +1,6 @@
 //! `JUnit`'s XML, in the dialect that Jenkins publishes a schema for: a suite per group, a case per check.
 //!
-//! `JUnit` knows no warning. One is a case that passes and says so in its output; under `--strict` it is a failure.
+//! `JUnit` has no warnings: a warning is a passing case with output, or a failure with `--strict`.
 
 use std::{
     borrow::Cow,
@@ -47,7 +47,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// How a suite counts.
+/// The totals of a suite.
 struct Tally {
     tests: usize,
     failures: usize,
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// The ends that `JUnit` knows.
+/// The results that `JUnit` supports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Passed,
@@ -83,7 +83,7 @@ enum End {
 impl End {
     fn of(outcome: &Outcome, strict: bool) -> Self {
         match outcome.verdict {
-            // The extension is not known to be wrong; the check is known not to have been made.
+            // The check did not run, so it is an error and not a failure.
             Verdict::NotExercised if outcome.is_failure(strict) => Self::Error,
             _ if outcome.is_failure(strict) => Self::Failure,
             Verdict::Pass | Verdict::Warn | Verdict::Fail => Self::Passed,
@@ -138,7 +138,7 @@ fn case<W: Write>(
     xml: &mut Writer<W>,
 ) -> io::Result<()> {
     let name = format!("{} {}", one_line(&outcome.id), one_line(&outcome.title));
-    // Readers make a package of what stands before the last dot.
+    // Readers treat the part before the last dot as a package.
     let class = format!("zot-conform.{}", one_line(group.title));
     let element = xml
         .create_element("testcase")

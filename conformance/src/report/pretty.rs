@@ -1,4 +1,4 @@
-//! What a person reads on a terminal: calm where all is well, and what fails at the end, next to the last line.
+//! The report for a terminal: short for passing groups, with failures at the end.
 
 use std::{
     io::{self, Write},
@@ -19,9 +19,9 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// Before a line that belongs to the one above it.
+/// The indent of a continuation line.
 const INDENT: &str = "  ";
-/// A check that takes this long is said to.
+/// The duration of a check is shown from this value on.
 const SLOW: Duration = Duration::from_secs(1);
 
 pub(super) fn write(report: &Report, out: &mut impl Write, look: Look) -> io::Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write, look: Look) -> io::Re
         report,
         out,
         paint: Paint(look.colour),
-        // Narrower, nothing is left to read beside the indent.
+        // Leave room for text next to the indent.
         width: look.width.max(40),
     }
     .write()
@@ -48,13 +48,13 @@ impl<W: Write> Pretty<'_, W> {
         self.head()?;
         let blocked = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::BlockedBy(_));
         for group in group::all(report) {
-            // Where nothing could be tried, a line for each of it says nothing.
+            // If nothing was run, do not list every check.
             if report.unreachable.is_none() || !group.outcomes.iter().all(blocked) {
                 self.group(&group)?;
             }
         }
         self.not_tried()?;
-        // Failures come last: that is where a terminal is read first.
+        // Failures come last, where people look first on a terminal.
         let (failures, warnings): (Vec<_>, Vec<_>) = report
             .outcomes
             .iter()
@@ -101,10 +101,10 @@ impl<W: Write> Pretty<'_, W> {
         writeln!(self.out, "{name}  {about}\n")
     }
 
-    /// A line for a group in which all is well, and else one for each of its checks.
+    /// Writes one line for a passing group, or one line per check.
     fn group(&mut self, group: &Group<'_>) -> io::Result<()> {
         let strict = self.report.strict;
-        // The sign of a group is that of its worst outcome.
+        // A group gets the symbol of its worst outcome.
         let worst = |outcome: &&&Outcome| {
             let rank = match outcome.verdict {
                 Verdict::Fail | Verdict::NotExercised | Verdict::Warn => 2,
@@ -139,7 +139,7 @@ impl<W: Write> Pretty<'_, W> {
                     &outcome.title,
                 )?;
             }
-            // What is only recorded is worth a line even where all is well.
+            // Show recorded findings even in a passing group.
             if outcome.verdict == Verdict::Pass {
                 for finding in &outcome.findings {
                     let lead = [(Ink::Muted, "· "), (Ink::Muted, &*id)];
@@ -151,7 +151,7 @@ impl<W: Write> Pretty<'_, W> {
         Ok(())
     }
 
-    /// What was not tried, by the reason for it.
+    /// Lists the checks that were not run, grouped by reason.
     fn not_tried(&mut self) -> io::Result<()> {
         let report = self.report;
         let mut reasons: Vec<(String, Vec<&str>, &str)> = Vec::new();
@@ -183,12 +183,11 @@ impl<W: Write> Pretty<'_, W> {
         Ok(())
     }
 
-    /// All that is known about an outcome that needs attention.
+    /// Writes the details of an outcome that needs attention.
     fn in_full(&mut self, outcome: &Outcome) -> io::Result<()> {
         let (sign, ink) = signed(outcome, self.report.strict);
         let id = format!("{} ", one_line(&outcome.id));
         let mut title = outcome.title.clone();
-        // How long it took is worth a word where it was long.
         if outcome.took >= SLOW {
             title.push_str(&format!(
                 " ({})",
@@ -205,7 +204,7 @@ impl<W: Write> Pretty<'_, W> {
         for finding in &outcome.findings {
             self.finding(finding)?;
         }
-        // A transcript explains itself.
+        // `explain` only knows checks, not transcripts.
         if !outcome.id.contains('/') {
             self.command("explain", &format!("zot-conform explain {}", outcome.id))?;
         }
@@ -251,14 +250,14 @@ impl<W: Write> Pretty<'_, W> {
         Ok(())
     }
 
-    /// A command is never wrapped: it is there to be copied.
+    /// Commands are not wrapped, so that they can be copied.
     fn command(&mut self, label: &str, command: &str) -> io::Result<()> {
         let label = format!("{label}:");
         let label = self.paint.ink(Ink::Muted, &label);
         writeln!(self.out, "{INDENT}{label} {}", one_line(command))
     }
 
-    /// A text behind what leads to it, wrapped under itself.
+    /// Writes a label and a text with a hanging indent.
     fn hanging(
         &mut self,
         indent: &str,
@@ -267,7 +266,7 @@ impl<W: Write> Pretty<'_, W> {
         text: &str,
     ) -> io::Result<()> {
         let lead_width: usize = lead.iter().map(|(_, text)| text.width()).sum();
-        // Beside a long lead is no room; then the text goes on under it.
+        // After a long label, continue on the next line.
         let under = if lead_width > 16 { 2 } else { lead_width };
         let room = self.width.saturating_sub(indent.len());
         let text = console(text);
@@ -285,7 +284,7 @@ impl<W: Write> Pretty<'_, W> {
     }
 }
 
-/// Whether an outcome is told in full. What is known to fail has been looked at.
+/// Whether an outcome is shown in full. Known failures are not.
 fn needs_eyes(outcome: &Outcome) -> bool {
     !outcome.known
         && matches!(
@@ -294,8 +293,8 @@ fn needs_eyes(outcome: &Outcome) -> bool {
         )
 }
 
-/// The sign before an outcome, with the space after it, and its ink. What fails the run and what does not are told
-/// apart by the sign too: a warning under `--strict` is a failure, and a SHOULD that was not exercised is none.
+/// The symbol and colour of an outcome. The symbol depends on whether the outcome fails the run: a
+/// warning does with `--strict`.
 fn signed(outcome: &Outcome, strict: bool) -> (String, Ink) {
     let (sign, ink) = match outcome.verdict {
         _ if outcome.is_failure(strict) => ('✗', Ink::Bad),

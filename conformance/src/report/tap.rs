@@ -1,6 +1,6 @@
 //! The Test Anything Protocol, version 14, with diagnostics in YAML.
 //!
-//! What was not tried is skipped; what should hold and does not is "to do", which does not fail a run.
+//! Checks that were not run are SKIP; warnings are TODO, which does not fail a run.
 
 use std::io::{self, Write};
 
@@ -68,7 +68,7 @@ fn diagnose(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "      hint: {}", text(hint))?;
     }
     for (key, lines) in [("stderr", &finding.stderr), ("input", &finding.input)] {
-        // A list and not a block: no line of an extension's can then end it.
+        // A list, because a line of the extension could end a YAML block.
         if let Some(lines) = lines {
             writeln!(out, "      {key}:")?;
             for line in console(lines).trim_end().lines() {
@@ -82,12 +82,12 @@ fn diagnose(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// In a description, `#` would start a directive.
+/// Escapes `#`, which would start a directive.
 fn description(text: &str) -> String {
     one_line(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// A scalar of YAML, in double quotes, in which JSON's escapes are YAML's.
+/// A double-quoted YAML scalar. JSON's escapes are valid in it.
 fn text(text: &str) -> String {
     serde_json::Value::from(&*visible(text)).to_string()
 }

@@ -1,15 +1,15 @@
-//! Words that several forms share.
+//! Texts that several report formats share.
 
 use std::time::Duration;
 
 use crate::{
     clean::visible,
-    exchange::{Deed, Entry, Exchange, Party},
+    exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Exit, Report},
 };
 
 impl Counts {
-    /// Each verdict that was given, with how often; what fails comes first.
+    /// The count of each verdict, failures first.
     pub(super) fn given(&self) -> Vec<(usize, &'static str)> {
         let all = [
             (self.fail, "fail"),
@@ -35,7 +35,7 @@ impl Counts {
 }
 
 impl Report {
-    /// Whether it conforms, in words.
+    /// The overall result in words.
     pub(super) fn verdict(&self) -> &'static str {
         match self.exit() {
             Exit::Nothing => "nothing was checked",
@@ -57,13 +57,13 @@ impl Report {
         )
     }
 
-    /// The extension's name, or else what was tested, fit for showing.
+    /// The extension's name, or the target if it has none, sanitised.
     pub(super) fn shown_name(&self) -> String {
         one_line(self.name.as_deref().unwrap_or(&self.target))
     }
 }
 
-/// A foreign text on one line.
+/// Untrusted text on one line.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
@@ -77,15 +77,15 @@ pub(super) fn seconds(time: Duration) -> String {
     }
 }
 
-/// An exchange as text: a line per moment, then nothing. Its standard error is told beside it.
+/// An exchange as text, one line per entry, without stderr.
 pub(super) fn exchange(exchange: &Exchange) -> String {
     exchange.entries.iter().map(moment).collect()
 }
 
 fn moment(entry: &Entry) -> String {
     let at = format!("{:9.3} s", entry.at.as_secs_f64());
-    match (&entry.deed, entry.who) {
-        (Deed::Line(line, bytes), who) => {
+    match (&entry.action, entry.who) {
+        (Action::Line(line, bytes), who) => {
             let arrow = match who {
                 Party::Host => "host →",
                 Party::Extension => "ext  ←",
@@ -96,7 +96,7 @@ fn moment(entry: &Entry) -> String {
             };
             format!("{at}  {arrow}  {}{cut}\n", one_line(line))
         }
-        (Deed::Note(note), Party::Host) => format!("{at}  host ·  {}\n", one_line(note)),
-        (Deed::Note(note), Party::Extension) => format!("{at}  ext  ·  {}\n", one_line(note)),
+        (Action::Note(note), Party::Host) => format!("{at}  host ·  {}\n", one_line(note)),
+        (Action::Note(note), Party::Extension) => format!("{at}  ext  ·  {}\n", one_line(note)),
     }
 }

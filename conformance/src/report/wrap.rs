@@ -1,4 +1,4 @@
-//! Breaks a text into lines at its spaces.
+//! Wraps text at spaces.
 
 use unicode_width::UnicodeWidthStr;
 

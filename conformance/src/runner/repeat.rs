@@ -1,4 +1,4 @@
-//! The commands that repeat what was found.
+//! Commands that reproduce a failure.
 
 use std::{collections::HashMap, path::Path};
 
@@ -10,7 +10,7 @@ use crate::{
     verdict::{Outcome, Verdict},
 };
 
-/// A path as it is given back to the user, in a command that can be pasted.
+/// Quotes a path for a shell command.
 pub fn quoted(path: &Path) -> String {
     word(&path.display().to_string())
 }
@@ -24,7 +24,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// Gives each failure a command, where it has none yet.
+/// Adds a command to each failure that has none.
 pub(super) fn give(
     outcomes: &mut [Outcome],
     sources: &HashMap<&str, &str>,
@@ -48,7 +48,7 @@ pub(super) fn give(
     }
 }
 
-/// These checks, tried as in this run.
+/// A command that runs these checks with the options of this run.
 fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> String {
     let ids: Vec<String> = ids
         .iter()
@@ -68,13 +68,13 @@ fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> Strin
     }
 }
 
-/// The id of a failure that was kept.
+/// The id of a saved failure.
 pub(super) fn kept(script: &Script, store: Option<&Path>) -> Option<String> {
     let is_kept = store.is_some() && script.path.parent() == store;
     is_kept.then(|| file_name(&script.path))
 }
 
-/// One transcript against this extension; a stored one goes by its id.
+/// A command that replays a transcript; a saved failure is named by its id.
 pub(super) fn replay(script: &Script, target: &Target, store: Option<&Path>) -> String {
     let file = match kept(script, store) {
         Some(id) => word(&id),

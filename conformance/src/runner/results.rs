@@ -1,28 +1,29 @@
-//! What is known of each check so far, and what verdict that makes.
+//! Collects the results of all checks, and turns them into verdicts.
 
 use std::{collections::HashMap, sync::PoisonError, time::Duration};
 
 use crate::{
-    check::{Check, Plan, Run, Seen},
+    check::{Check, Checked, Fault, HELLO, Run, Seen, Stop},
     session::{Collected, Sink, Violation},
+    survey::Survey,
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
-/// How many frames that break one rule are told of.
+/// How many frames that break the same rule are reported.
 const SHOWN: usize = 5;
 
-/// What is known of each check so far.
+/// The results of all checks so far.
 #[derive(Default)]
 pub(super) struct Results {
-    /// What the first start, or a frame anywhere, has shown.
+    /// Rules that frames of any session broke.
     pub(super) findings: HashMap<&'static str, Vec<Finding>>,
     pub(super) tried: HashMap<&'static str, Tried>,
-    /// In whose sessions a frame first broke the rule of another check: both are needed to see it again.
+    /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
     seen: Seen,
 }
 
-/// How a trial ended.
+/// The result of a check that was run.
 pub(super) struct Tried {
     pub(super) verdict: Verdict,
     pub(super) findings: Vec<Finding>,
@@ -31,24 +32,28 @@ pub(super) struct Tried {
 }
 
 impl Results {
-    pub(super) fn of(findings: HashMap<&'static str, Vec<Finding>>) -> Self {
-        Self {
-            findings,
-            ..Self::default()
-        }
+    /// Adds the results of the first start. Its exchange is reported with the check of `hello`.
+    pub(super) fn take_in_survey(&mut self, sink: &Sink) {
+        let tried = Tried {
+            verdict: Verdict::Pass,
+            findings: Vec::new(),
+            took: Duration::ZERO,
+            collected: self.take_in(HELLO, sink),
+        };
+        self.sources.clear();
+        self.tried.insert(HELLO, tried);
     }
 
-    /// What the sessions of a check have shown about all of them.
+    /// Adds what the sessions of a check collected.
     pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Collected {
         let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
         let mut collected = std::mem::take(&mut *collected);
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
-            // The first start, which HEL-01 stands for, is part of every run.
-            if known.is_empty() && check != id && id != "HEL-01" {
+            if known.is_empty() && check != id {
                 self.sources.insert(check, id);
             }
-            // The same mistake in every session is one mistake, and a few that differ in a value show it as well as all.
+            // Report the same mistake once, and only a few variants.
             if known.len() < SHOWN && !known.iter().any(|it| it.what == finding.what) {
                 known.push(finding);
             }
@@ -56,20 +61,21 @@ impl Results {
         for (kind, count) in collected.seen.drain() {
             *self.seen.0.entry(kind).or_default() += count;
         }
-        if id == "HEL-01" {
-            let tried = Tried {
-                verdict: Verdict::Pass,
-                findings: Vec::new(),
-                took: Duration::ZERO,
-                collected,
-            };
-            self.tried.insert(id, tried);
-            return Collected::default();
-        }
         collected
     }
 
-    pub(super) fn verdict(&mut self, check: &'static Check, plan: &Plan) -> Outcome {
+    pub(super) fn outcome(
+        &mut self,
+        check: &'static Check,
+        survey: &Survey,
+        blocker: Option<&str>,
+    ) -> Outcome {
+        let unreached = || {
+            (
+                Verdict::BlockedBy(blocker.unwrap_or_default().to_owned()),
+                Vec::new(),
+            )
+        };
         let tried = self.tried.remove(check.id);
         let found = self.findings.remove(check.id).unwrap_or_default();
         let (took, exchanges) = match &tried {
@@ -77,54 +83,40 @@ impl Results {
             None => (Duration::ZERO, Vec::new()),
         };
         let (verdict, findings) = match (&check.run, tried) {
-            // A frame that breaks the rule breaks it, wherever it was seen.
+            // A frame of any session can break the rule.
             (_, tried) if !found.is_empty() => {
                 let mut findings = found;
                 findings.extend(tried.into_iter().flat_map(|it| it.findings));
                 (failure(check.level), findings)
             }
-            (Run::Surveyed, _) => match check.id {
-                "HEL-03" | "MAN-01" | "MAN-03" | "MAN-04" if plan.target.manifest.is_none() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("a bare command has no manifest")],
-                ),
-                "REG-03" if plan.surface.tools.is_empty() => (
-                    Verdict::NotApplicable,
-                    vec![Finding::new("it registers no tool")],
-                ),
-                _ => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Watched(applies), _) => match applies(&plan.surface, &self.seen) {
-                Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
-                None => (Verdict::Pass, Vec::new()),
-            },
-            (Run::Tried(_), Some(tried)) => (tried.verdict, tried.findings),
-            (Run::Tried(_), None) => (Verdict::Withheld, Vec::new()),
+            (Run::Surveyed(judge), _) => {
+                judge(survey).map_or_else(unreached, |it| judged(check, it))
+            }
+            _ if blocker.is_some() => unreached(),
+            (Run::Watched { not_applicable, .. }, _) => {
+                match not_applicable(&survey.surface, &self.seen) {
+                    Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
+                    None => (Verdict::Pass, Vec::new()),
+                }
+            }
+            (_, Some(tried)) => (tried.verdict, tried.findings),
+            (_, None) => (Verdict::Withheld, Vec::new()),
         };
         outcome(check, verdict, findings, took, exchanges)
     }
+}
 
-    /// For a run that ended at `blocker`, before anything could be tried.
-    pub(super) fn blocked(&mut self, check: &'static Check, blocker: &str) -> Outcome {
-        // The order in which a start fails.
-        const BEFORE: [&str; 5] = ["MAN-01", "MAN-03", "MAN-04", "MAN-02", "HEL-01"];
-        let place = |id: &str| {
-            BEFORE
-                .iter()
-                .position(|it| *it == id)
-                .unwrap_or(BEFORE.len())
-        };
-        let found = self.findings.remove(check.id).unwrap_or_default();
-        let collected = self.tried.remove(check.id).map(|it| it.collected);
-        let exchanges = collected.unwrap_or_default().exchanges;
-        let verdict = if !found.is_empty() {
-            failure(check.level)
-        } else if place(check.id) < place(blocker) {
-            Verdict::Pass
-        } else {
-            Verdict::BlockedBy(blocker.to_owned())
-        };
-        outcome(check, verdict, found, Duration::ZERO, exchanges)
+/// The verdict and findings of a check.
+pub(super) fn judged(check: &Check, checked: Checked) -> (Verdict, Vec<Finding>) {
+    let findings = |faults: Vec<Fault>| faults.into_iter().map(|it| it.finding).collect();
+    match checked {
+        Ok(recorded) => (Verdict::Pass, recorded),
+        Err(Stop::Broken(faults)) => (failure(check.level), findings(faults)),
+        Err(Stop::Weak(faults)) => (Verdict::Warn, findings(faults)),
+        Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),
+        Err(Stop::Withheld(why)) => (Verdict::Withheld, vec![Finding::new(why)]),
+        Err(Stop::NotExercised(finding)) => (Verdict::NotExercised, vec![*finding]),
+        Err(Stop::BlockedBy(id)) => (Verdict::BlockedBy(id.to_owned()), Vec::new()),
     }
 }
 

@@ -1,20 +1,20 @@
-//! Which checks are told of.
+//! Selects checks by id and level.
 
 use crate::verdict::Level;
 
-/// Which checks are told of.
+/// Which checks are run and reported.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Globs of ids; empty is all.
+    /// Globs of ids; empty selects all.
     pub only: Vec<String>,
-    /// Globs of ids.
+    /// Globs of ids to exclude.
     pub skip: Vec<String>,
     /// The lowest level.
     pub level: Option<Level>,
 }
 
 impl Selection {
-    /// Whether something of this id and level is told of.
+    /// Whether this id and level are selected.
     pub fn has(&self, id: &str, level: Level) -> bool {
         let any = |globs: &[String]| globs.iter().any(|glob| matches_glob(glob, id));
         (self.only.is_empty() || any(&self.only))
@@ -23,7 +23,7 @@ impl Selection {
     }
 }
 
-/// `*` is any text, `?` one character; case does not count.
+/// Matches `*` and `?`, ignoring case.
 fn matches_glob(glob: &str, text: &str) -> bool {
     fn from(glob: &[u8], text: &[u8]) -> bool {
         match (glob.split_first(), text.split_first()) {

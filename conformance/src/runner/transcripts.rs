@@ -1,4 +1,4 @@
-//! Plays the transcripts of an extension, each against a process of its own.
+//! Replays the transcripts of an extension, each with its own process.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -18,18 +18,18 @@ use crate::{
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
-/// The id of a transcript among those of the checks.
+/// The id of a transcript in a report.
 pub(super) fn id(script: &Script) -> String {
     format!("transcript/{}", script.name())
 }
 
-/// The transcripts that are selected.
+/// The selected transcripts.
 pub(super) fn chosen(options: &Options) -> Vec<&Script> {
     let has = |script: &&Script| options.selection.has(&id(script), Level::Must);
     options.transcripts.iter().filter(has).collect()
 }
 
-/// Plays all that are selected, and tells of them in their order. Gives the fault of the harness itself, if there was one.
+/// Replays the selected transcripts and returns the outcomes in order, or an internal error.
 pub(super) async fn play_all(
     plan: &Arc<Plan>,
     options: &Options,
@@ -61,7 +61,7 @@ pub(super) async fn play_all(
     Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// For a run that ended at `blocker`, before anything could be played.
+/// The outcomes of a run that `blocker` stopped before any transcript was replayed.
 pub(super) fn blocked(options: &Options, blocker: &str) -> Vec<Outcome> {
     let unplayed = |script| {
         let verdict = Verdict::BlockedBy(blocker.to_owned());
@@ -71,20 +71,20 @@ pub(super) fn blocked(options: &Options, blocker: &str) -> Vec<Outcome> {
 }
 
 impl Plan {
-    /// What a transcript is played against.
+    /// The stage for replaying a transcript.
     pub(crate) fn stage(&self) -> Stage<'_> {
         let hello = self.startup.unwrap_or(self.target.hello_limit());
         Stage {
             target: &self.target,
             start: &self.start,
-            surface: &self.surface,
+            surface: &self.survey.surface,
             hello: hello.mul_f64(self.start.scale),
         }
     }
 }
 
 async fn of(plan: &Plan, script: &Script) -> Outcome {
-    let missing = missing(&script.transcript.head.needs, &plan.surface);
+    let missing = missing(&script.transcript.head.needs, &plan.survey.surface);
     if !missing.is_empty() {
         let why = format!("it does not register {}", missing.join(", "));
         let why = vec![Finding::new(why)];
@@ -116,7 +116,7 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
         None => Verdict::Pass,
     };
     let mut findings: Vec<Finding> = failure.into_iter().map(|it| it.finding).collect();
-    // What must hold whatever is asked must hold here, too.
+    // Frames must not break the rules of the checks either.
     for violation in violations {
         let mut finding = violation.finding;
         finding.what = format!("{}: {}", violation.check, finding.what);
@@ -145,7 +145,7 @@ fn outcome(script: &Script, verdict: Verdict, findings: Vec<Finding>, took: Dura
     Outcome {
         id: id(script),
         level: Level::Must,
-        title: about.unwrap_or_else(|| "plays as it is written".to_owned()),
+        title: about.unwrap_or_else(|| "matches the transcript".to_owned()),
         verdict,
         findings,
         took,

@@ -13,7 +13,7 @@ use super::{cut, pipes::Line};
 /// A line of the extension's standard output.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// Since the process was started.
+    /// The time since the process was started.
     pub at: Duration,
     /// The frame, or why it is none.
     pub frame: Result<FromExtension, Refusal>,
@@ -103,6 +103,11 @@ impl Heard {
     /// Whether it is longer than a frame may be.
     pub fn is_too_long(&self) -> bool {
         self.kind == Kind::TooLong
+    }
+
+    /// Whether it is a line of UTF-8 text that fits a frame.
+    pub fn is_text(&self) -> bool {
+        self.kind == Kind::Text
     }
 
     /// Whether it has bytes that are not UTF-8.

@@ -140,7 +140,12 @@ impl Case {
             .into_iter()
             .partition(|(key, _)| FIXED.contains(&key.as_str()));
         let fits = |frame: &Value| {
-            let tool = plan.surface.tools.iter().find(|it| it.name == self.tool());
+            let tool = plan
+                .survey
+                .surface
+                .tools
+                .iter()
+                .find(|it| it.name == self.tool());
             let arguments = tool.and_then(|tool| tool.arguments.as_ref().ok());
             let args = frame.get("args").and_then(Value::as_object);
             Some(arguments?.is_valid(args?))

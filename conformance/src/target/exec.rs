@@ -1,31 +1,31 @@
-//! From a manifest's `exec` to a program, by the protocol's page and not by the host's code.
+//! Resolves a manifest's `exec` to a program, independently of the host's code.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Why an `exec` is no program.
+/// Why `exec` cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     /// There is no command to run.
     #[error("no command was given")]
     Empty,
-    /// Nothing of that name is there.
+    /// The file does not exist.
     #[error("`{}` does not exist", .0.display())]
     Missing(PathBuf),
-    /// A bare name that is neither on `PATH` nor beside the manifest.
-    #[error("`{0}` is neither on PATH nor in the extension's directory")]
+    /// A bare name that is neither on `PATH` nor next to the manifest.
+    #[error("`{0}` was not found on PATH or in the extension's directory")]
     NotOnPath(String),
-    /// It is there, and cannot be executed.
+    /// The file is not executable.
     #[error("`{path}` is not an executable file\nhint: chmod +x {path}", path = .0.display())]
     NotExecutable(PathBuf),
 }
 
-/// Absolute: as it is. With a separator: below `dir`. Bare: on `PATH`, then in `dir`.
+/// Resolves a path relative to `dir`, and a bare name on `PATH`, then in `dir`.
 pub(super) fn resolve(dir: &Path, exec: &str) -> Result<PathBuf, ExecError> {
     if exec.contains('/') {
-        // As it is shown, `./` says nothing more.
+        // Error messages are clearer without `./`.
         let path = dir.join(exec.strip_prefix("./").unwrap_or(exec));
         return match fs::metadata(&path) {
             Err(_) => Err(ExecError::Missing(path)),

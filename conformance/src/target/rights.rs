@@ -1,15 +1,15 @@
-//! The environment and the confinement that `zot` would give, by §9 of the protocol's page and not by the host's code.
+//! The environment and confinement that `zot` applies, independently of the host's code.
 
 use std::path::{Path, PathBuf};
 
 use zot_process::{Confinement, Spec, Support};
 use zot_protocol::{Net, Permissions};
 
-/// What `zot` itself proves itself with; no extension inherits these.
+/// Credentials of `zot` itself, which extensions do not inherit.
 const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ZOTCORE_RPC_TOKEN"];
-/// No declaration gives an extension this one.
+/// A variable that no declaration can grant.
 const NEVER: &str = "ZOTCORE_RPC_TOKEN";
-/// What a program needs to run.
+/// Variables that every program gets.
 const ALWAYS: [&str; 18] = [
     "PATH",
     "HOME",
@@ -31,12 +31,12 @@ const ALWAYS: [&str; 18] = [
     "SYSTEMROOT",
 ];
 
-/// For one without a declaration: everything but zot's own secrets.
+/// The environment without declared permissions: everything except zot's credentials.
 pub(super) fn withhold_secrets(spec: Spec) -> Spec {
     SECRETS.into_iter().fold(spec, Spec::env_remove)
 }
 
-/// For one with a declaration: what it names, and no more.
+/// Enforces the declared permissions.
 pub(super) fn hold(
     spec: Spec,
     permissions: &Permissions,
@@ -73,7 +73,7 @@ pub(super) fn hold(
     }))
 }
 
-/// Whether the kernel here can hold a process to its declaration.
+/// Whether this kernel can enforce permissions.
 pub(crate) fn can_hold() -> bool {
     Confinement::new(Support::probe()).enforced().is_full()
 }

@@ -40,7 +40,7 @@ fn what_was_seen_is_taken_in_and_the_rest_stays() {
     let said = stage.conform(&["accept", file]).exits(0);
     assert_eq!(
         said.out,
-        format!("✓ {file}: nothing to accept, all of it fits\n")
+        format!("✓ {file}: nothing to accept, everything matches\n")
     );
 }
 

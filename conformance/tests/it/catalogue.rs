@@ -38,7 +38,7 @@ const MANIFESTS: [(&str, &str); 4] = [
 /// What is only recorded, and what the fixture changes in it.
 const RECORDED: [(&str, &str); 2] = [
     ("HEL-06", "it leaves (exit status 0)"),
-    ("ROB-11", "a blank line: it ends (exit status 0)"),
+    ("ROB-11", "a blank line: exits (exit status 0)"),
 ];
 
 /// How one fixture is run, beside its fault.

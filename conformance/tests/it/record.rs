@@ -70,7 +70,7 @@ fn what_is_piped_in_is_a_script() {
     let said = stage.conform_with(&args, "/greet me\n").exits(2);
     assert_eq!(
         said.err,
-        "error: `new/folder/a.zt.ndjson` is there already\nhint: --force writes over it\n"
+        "error: `new/folder/a.zt.ndjson` already exists\nhint: use --force to overwrite it\n"
     );
     let forced: Vec<&str> = args.iter().chain(&["--force"]).copied().collect();
     stage.conform_with(&forced, "/greet me\n").exits(0);

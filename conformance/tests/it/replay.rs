@@ -71,7 +71,7 @@ fn each_kind_of_step_can_fail() {
         let said = stage
             .conform(&["replay", "ext/conform/x.zt.ndjson"])
             .exits(1);
-        let (_, told) = said.out.split_once("✗ transcript/x plays").expect("told");
+        let (_, told) = said.out.split_once("✗ transcript/x matches").expect("told");
         all.push_str(&format!("{step}\n{}\n", told.trim()));
     }
     insta::assert_snapshot!(all);
@@ -172,7 +172,7 @@ fn the_extension_is_found_or_named() {
     let said = stage.conform(&["replay", "a.zt.ndjson"]).exits(2);
     assert_eq!(
         said.err,
-        "error: `a.zt.ndjson` does not say which extension it is about\nhint: give the extension's directory after it\n"
+        "error: `a.zt.ndjson` does not name its extension\nhint: pass the extension's directory after it\n"
     );
     let named = GREETS.replacen("{\"zt\":1", "{\"zt\":1,\"extension\":\"ext\"", 1);
     std::fs::write(stage.path("b.zt.ndjson"), named).unwrap();
@@ -180,10 +180,10 @@ fn the_extension_is_found_or_named() {
     let said = stage.conform(&["replay", "no-such-id"]).exits(2);
     assert_eq!(
         said.err,
-        "error: there is no file `no-such-id`, and no failure of that id is kept\n"
+        "error: no file and no saved failure is named `no-such-id`\n"
     );
     let said = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
-    assert!(said.err.contains("no file `home`"), "{}", said.err);
+    assert!(said.err.contains("named `home`"), "{}", said.err);
 }
 
 #[test]

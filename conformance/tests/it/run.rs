@@ -72,13 +72,13 @@ fn nothing_selected_is_an_error() {
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
-        "error: no check is selected\nhint: `zot-conform list` shows their ids\n"
+        "error: no checks selected\nhint: run `zot-conform list` to see their ids\n"
     );
     let (code, text) = said(&staged.conform(&["--report", "papyrus"]));
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
-        "error: no report is called `papyrus`\nhint: there are pretty, json, junit, tap, github, html\n"
+        "error: unknown report format `papyrus`\nhint: available formats: pretty, json, junit, tap, github, html\n"
     );
 }
 
@@ -89,7 +89,7 @@ fn nothing_exercised_proves_nothing() {
     let (code, text) = said(&staged.conform(&["--only", "TOL-*"]));
     assert_eq!(code, Some(2), "{text}");
     assert!(
-        text.ends_with("error: nothing was tried, so nothing is proved\n"),
+        text.ends_with("error: no check was run, so nothing was tested\n"),
         "{text}"
     );
 }
@@ -204,7 +204,7 @@ fn the_catalogue_is_listed_and_explained() {
     assert_eq!(code, Some(0));
     assert_eq!(text.lines().count(), zot_conform::catalogue().count());
     assert!(
-        text.contains("\nTOL-05  must    hostile arguments still get one reply (--profile full)\n"),
+        text.contains("\nTOL-05  must    hostile arguments get one reply (--profile full)\n"),
         "{text}"
     );
     let (code, text) = said(&conform(&["list", "--json"]));
@@ -218,7 +218,7 @@ fn the_catalogue_is_listed_and_explained() {
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
-        "error: no check is called `NOPE`\nhint: `zot-conform list` shows them all\n"
+        "error: no check matches `NOPE`\nhint: run `zot-conform list` to see all checks\n"
     );
 }
 

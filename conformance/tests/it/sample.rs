@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use zot_conform::{Deed, Entry, Exchange, Finding, Level, Outcome, Party, Report, Verdict};
+use zot_conform::{Action, Entry, Exchange, Finding, Level, Outcome, Party, Report, Verdict};
 
 /// Ends a script, runs one, clears the screen, renames the window, turns the text around, ends a line.
 pub(crate) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{1b}]0;mine\u{7}\u{9b}31m\u{202e}%0A::error::\r\n]]>&amp;";
@@ -28,7 +28,7 @@ fn line(at: u64, who: Party, text: &str) -> Entry {
     Entry {
         at: Duration::from_micros(at),
         who,
-        deed: Deed::Line(text.into(), text.len()),
+        action: Action::Line(text.into(), text.len()),
     }
 }
 
@@ -36,7 +36,7 @@ fn note(at: u64, who: Party, text: &str) -> Entry {
     Entry {
         at: Duration::from_micros(at),
         who,
-        deed: Deed::Note(text.into()),
+        action: Action::Note(text.into()),
     }
 }
 
@@ -91,7 +91,7 @@ fn exchange() -> Exchange {
         Entry {
             at: ms(62),
             who: Extension,
-            deed: Deed::Line(cut, 1_048_576),
+            action: Action::Line(cut, 1_048_576),
         },
         line(1_204_000, Extension, WRONG),
         line(1_205_000, Host, r#"{"type":"shutdown"}"#),
@@ -136,7 +136,7 @@ fn manifest_to_commands() -> Vec<Outcome> {
         outcome(
             "MAN-02",
             Must,
-            "`exec` resolves and starts in its directory",
+            "`exec` resolves, and starts in the manifest's directory",
             Pass,
         ),
         Outcome {
@@ -168,7 +168,7 @@ fn manifest_to_commands() -> Vec<Outcome> {
             findings: vec![Finding::new("goes on")],
             ..outcome("HEL-06", Info, "`protocol_version` 999", Pass)
         },
-        outcome("REG-01", Must, "all frames up to ready validate", Pass),
+        outcome("REG-01", Must, "all frames up to `ready` are valid", Pass),
         outcome("REG-02", Should, "`ready` within 3 s", Pass),
         outcome(
             "CMD-01",
@@ -192,7 +192,7 @@ fn tools() -> Vec<Outcome> {
     use Level::{Must, Should};
     use Verdict::{BlockedBy, Fail, NotExercised, Pass, Warn, Withheld};
     vec![
-        outcome("TOL-01", Must, "minimal valid arguments: one result, same id, within 60 s", Pass),
+        outcome("TOL-01", Must, "one result per call, with the same id, within 60 s", Pass),
         Outcome {
             took: ms(1_260),
             findings: vec![Finding {
@@ -215,17 +215,17 @@ fn tools() -> Vec<Outcome> {
                     stderr: String::new(),
                 },
             ],
-            ..outcome("TOL-02", Must, "content is a list of known blocks", Fail)
+            ..outcome("TOL-02", Must, "`content` is a list of known blocks", Fail)
         },
-        outcome("TOL-03", Must, "images: base64 and an image type", BlockedBy("TOL-02".into())),
+        outcome("TOL-03", Must, "images have base64 data and an image type", BlockedBy("TOL-02".into())),
         Outcome {
             findings: vec![
                 Finding::new(format!("tool `{HOSTILE}`: its example is an error"))
                     .frame(HOSTILE, None),
             ],
-            ..outcome("TOL-04", Should, "the schema's own examples are not errors # TODO", Warn)
+            ..outcome("TOL-04", Should, "the schema's examples do not fail # TODO", Warn)
         },
-        outcome("TOL-05", Must, "hostile arguments still get one reply", Withheld),
+        outcome("TOL-05", Must, "hostile arguments get one reply", Withheld),
         outcome("TOL-06", Should, "and it is `is_error` with a text", Withheld),
         Outcome {
             findings: vec![Finding::new(

@@ -48,8 +48,8 @@ fn what_is_wrong_is_said_with_line_and_pointer() {
         said,
         "✗ -:3: not JSON: expected value at column 1\n\
          ✗ -:4: notify: /level: \"fatal\" is not one of \"info\", \"success\", \"warn\", \"error\"\n\
-         ! -:5: unknown type \"dance\", which a reader ignores\n\
-         5 frames, 2 refused\n",
+         ! -:5: unknown type \"dance\", which is ignored\n\
+         5 frames, 2 invalid\n",
     );
 }
 
@@ -80,7 +80,7 @@ fn a_line_over_the_limit_is_refused_and_the_next_one_read() {
     let (code, said) = said(&validate(&["-"], &input));
     assert_eq!(
         (code, said.as_str()),
-        (Some(1), "✗ -:1: longer than 4 MiB\n2 frames, 1 refused\n")
+        (Some(1), "✗ -:1: longer than 4 MiB\n2 frames, 1 invalid\n")
     );
 
     let frame = |bytes: usize| {

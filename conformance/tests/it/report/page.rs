@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use zot_conform::{Deed, Form, Look, Report};
+use zot_conform::{Action, Form, Look, Report};
 
 use super::{plain, told};
 use crate::{
@@ -84,8 +84,8 @@ fn entries(report: &Report) -> (usize, usize) {
         .iter()
         .flat_map(|outcome| &outcome.exchanges);
     let entries: Vec<_> = exchanges.flat_map(|exchange| &exchange.entries).collect();
-    let is_frame = |deed: &Deed| matches!(deed, Deed::Line(..));
-    let frames = entries.iter().filter(|entry| is_frame(&entry.deed));
+    let is_frame = |action: &Action| matches!(action, Action::Line(..));
+    let frames = entries.iter().filter(|entry| is_frame(&entry.action));
     (entries.len(), frames.count())
 }
 

@@ -1,4 +1,4 @@
-//! Plays a transcript leniently, and gives it back with what was seen in it: for an author who means the change.
+//! Replays a transcript and updates it with what the extension sends now.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -15,9 +15,9 @@ use crate::{
     verdict::Finding,
 };
 
-/// The text of a transcript with what the extension says now. Frames of another type than those expected, or none at
-/// all, are not taken in: that is another exchange, to be recorded anew.
-pub async fn retake(
+/// Returns the transcript's text, updated with what the extension sends now. Fails if a frame is
+/// missing or has another type: then the transcript must be recorded again.
+pub async fn replay_and_accept(
     target: &Target,
     script: &Script,
     scale: f64,
@@ -32,13 +32,9 @@ pub async fn retake(
         directories: None,
     };
     let hello = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
-    let mut met = survey(target, &start, hello, &Sink::default()).await;
-    if let Some(blocker) = met.blocked {
-        let findings = met.findings.remove(blocker).unwrap_or_default();
-        let finding = findings.into_iter().next();
-        return Err(Box::new(
-            finding.unwrap_or_else(|| Finding::new("it did not start")),
-        ));
+    let met = survey(target, &start, hello, &Sink::default()).await;
+    if met.registered().is_none() {
+        return Err(met.into_problem());
     }
     let transcript = &script.transcript;
     let missing = missing(&transcript.head.needs, &met.surface);
@@ -59,12 +55,12 @@ pub async fn retake(
     if let Some(failure) = played.failure {
         let mut finding = failure.finding;
         finding.hint.get_or_insert(
-            "what says something else is accepted; what is something else is to be recorded anew"
+            "accept only updates the content of frames; record the transcript again if the frames themselves changed"
                 .to_owned(),
         );
         return Err(Box::new(finding));
     }
-    // A frame that breaks a rule is nothing to hold on to.
+    // Do not accept frames that break a rule.
     let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(violation) = collected.violations.drain(..).next() {
         let mut finding = violation.finding;

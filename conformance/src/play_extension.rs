@@ -1,4 +1,4 @@
-//! A transcript against a host: the harness is the extension. For whoever writes another host.
+//! Plays the extension's side of a transcript, to test a host.
 
 use std::{io, time::Duration};
 
@@ -16,13 +16,15 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long a host may take to its next frame, scaled. Somebody may be typing there.
+/// How long to wait for the host's next frame. A user may be typing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says what the transcript's extension said, checks what the host says, and tells of what is wrong as it is seen.
+/// Sends the extension's frames of a transcript, checks the host's frames, and reports each mismatch
+/// through `tell`.
 ///
-/// What cannot be seen from this end is passed over: `raw`, `split`, `stall_stdout`, `signal`, `quiet`.
-pub async fn as_extension(
+/// Steps that only make sense for a host are skipped: `raw`, `split`, `stall_stdout`, `signal`,
+/// `quiet`.
+pub async fn play_extension(
     transcript: &Transcript,
     name: &str,
     label: &str,
@@ -31,7 +33,7 @@ pub async fn as_extension(
     output: impl AsyncWrite + Unpin,
     tell: impl FnMut(Finding),
 ) -> io::Result<()> {
-    let mut guest = Guest {
+    let mut player = ExtensionPlayer {
         transcript,
         name,
         label,
@@ -42,14 +44,14 @@ pub async fn as_extension(
         bindings: Bindings::default(),
     };
     for step in &transcript.steps {
-        if guest.step(step).await?.is_none() {
+        if player.step(step).await?.is_none() {
             return Ok(());
         }
     }
-    guest.leave().await
+    player.leave().await
 }
 
-struct Guest<'a, I, O, T> {
+struct ExtensionPlayer<'a, I, O, T> {
     transcript: &'a Transcript,
     name: &'a str,
     label: &'a str,
@@ -60,10 +62,10 @@ struct Guest<'a, I, O, T> {
     bindings: Bindings,
 }
 
-/// Whether it goes on.
+/// `None` ends the transcript.
 type GoesOn = Option<()>;
 
-impl<I, O, T> Guest<'_, I, O, T>
+impl<I, O, T> ExtensionPlayer<'_, I, O, T>
 where
     I: AsyncBufRead + Unpin,
     O: AsyncWrite + Unpin,
@@ -97,7 +99,7 @@ where
         Ok(Some(()))
     }
 
-    /// Registers all that the transcript has the host ask for.
+    /// Registers everything that the transcript's host requests.
     async fn handshake(&mut self, line: usize) -> io::Result<GoesOn> {
         let mut needs = self.transcript.head.needs.clone();
         let mut events = Vec::new();
@@ -142,8 +144,8 @@ where
         self.hears(line, &ack).await
     }
 
-    /// The next frame of the host must be this. One of its type that says something else is found fault with, and the
-    /// transcript goes on; at any other, nothing that follows would make sense.
+    /// Expects this frame next. A mismatch in a frame of the same type is reported, and the transcript
+    /// continues; a frame of another type ends it.
     async fn hears(&mut self, line: usize, expected: &Pattern) -> io::Result<GoesOn> {
         let kind = text(expected.source(), "type").to_owned();
         let Some(frame) = self.next(line, &format!("`{kind}`")).await? else {
@@ -163,24 +165,24 @@ where
             expected.capture(&frame, &mut self.bindings);
             return Ok(Some(()));
         }
-        let finding = Finding::new(format!("expected `{kind}`, and `{came}` came"));
+        let finding = Finding::new(format!("expected `{kind}`, got `{came}`"));
         self.found(line, finding.frame(frame.to_string(), pointer));
         Ok(None)
     }
 
-    /// The host's next frame that is not to be passed over.
+    /// The host's next frame that is not ignored.
     async fn next(&mut self, line: usize, what: &str) -> io::Result<Option<Value>> {
         loop {
             let Some(text_line) = self.line(line, what).await? else {
                 return Ok(None);
             };
             if text_line.is_empty() {
-                self.found(line, Finding::new("a blank line, which no host sends"));
+                self.found(line, Finding::new("the host sent a blank line"));
                 continue;
             }
             if let Err(refusal) = validate::frame::<FromHost>(&text_line) {
                 let shown = String::from_utf8_lossy(&text_line).into_owned();
-                let finding = Finding::new(format!("no frame of a host: {refusal}"));
+                let finding = Finding::new(format!("invalid frame from the host: {refusal}"));
                 self.found(line, finding.frame(shown, None));
             }
             let Ok(frame) = serde_json::from_slice::<Value>(&text_line) else {
@@ -202,7 +204,7 @@ where
                 Ok(Some(text.to_vec()))
             }
             Ok(_) => {
-                let what = format!("the host ended the input before it sent {what}");
+                let what = format!("the host closed the input before sending {what}");
                 self.found(at, Finding::new(what));
                 Ok(None)
             }
@@ -224,12 +226,12 @@ where
             Ok(Some(0) | None) => {}
             Ok(_) => {
                 let shown = String::from_utf8_lossy(more.trim_ascii_end()).into_owned();
-                let finding = Finding::new("expected the end of the input, and a line came");
+                let finding = Finding::new("expected the end of input, got a line");
                 self.found(line, finding.frame(shown, None));
             }
             Err(_) => {
                 let shown = diagnose::shown(self.patience);
-                let what = format!("the host did not end the input within {shown}");
+                let what = format!("the host did not close the input within {shown}");
                 self.found(line, Finding::new(what));
             }
         }
@@ -248,7 +250,7 @@ where
         self.output.flush().await
     }
 
-    /// The transcript is over: whatever the host still says, it is told that it may end.
+    /// Waits for `shutdown` after the end of the transcript, and acknowledges it.
     async fn leave(&mut self) -> io::Result<()> {
         let mut line = Vec::new();
         while self.input.read_until(b'\n', &mut line).await? > 0 {

@@ -1,0 +1,125 @@
+//! What has passed in a session: open requests, panels, the shutdown.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use zot_protocol::FromExtension;
+
+use super::Heard;
+
+/// The types of frames that answer a request.
+pub(crate) const REPLIES: [&str; 3] = [
+    "command_response",
+    "tool_result",
+    "event_intercept_response",
+];
+
+/// What has passed in a session before a line.
+#[derive(Debug, Default)]
+pub struct History {
+    hellos: usize,
+    requests: HashMap<String, Asked>,
+    panels: HashMap<String, Panel>,
+    shutdown_sent: bool,
+    shutdown_acked: bool,
+}
+
+/// A request of the host.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The type of its reply.
+    pub(crate) reply: &'static str,
+    /// The event of an interception.
+    pub(crate) event: Option<String>,
+    pub(crate) answered: bool,
+}
+
+/// The state of a panel that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Panel {
+    Open,
+    /// The host has closed it.
+    Closed,
+}
+
+impl History {
+    /// How many `hello` frames came.
+    pub(crate) fn hellos(&self) -> usize {
+        self.hellos
+    }
+
+    /// The request with this id.
+    pub(crate) fn request(&self, id: &str) -> Option<&Asked> {
+        self.requests.get(id)
+    }
+
+    /// The panel with this id; `None` if it was never opened, or if the extension closed it.
+    pub(crate) fn panel(&self, id: &str) -> Option<Panel> {
+        self.panels.get(id).copied()
+    }
+
+    pub(crate) fn shutdown_sent(&self) -> bool {
+        self.shutdown_sent
+    }
+
+    pub(crate) fn shutdown_acked(&self) -> bool {
+        self.shutdown_acked
+    }
+
+    /// Notes a frame that is about to be sent.
+    pub(super) fn sent(&mut self, frame: &Value) {
+        let text = |key: &str| frame.get(key).and_then(Value::as_str);
+        let reply = match text("type") {
+            Some("command_invoked") => "command_response",
+            Some("tool_call") => "tool_result",
+            Some("event_intercept") => "event_intercept_response",
+            Some("shutdown") => {
+                self.shutdown_sent = true;
+                return;
+            }
+            Some("panel_close") => {
+                let id = text("panel_id").unwrap_or_default();
+                self.panels.insert(id.to_owned(), Panel::Closed);
+                return;
+            }
+            _ => return,
+        };
+        if let Some(id) = text("id") {
+            let asked = Asked {
+                reply,
+                event: text("event").map(str::to_owned),
+                answered: false,
+            };
+            self.requests.insert(id.to_owned(), asked);
+        }
+    }
+
+    /// Notes a line from the extension. A malformed reply still counts as the reply, and a malformed panel as open:
+    /// one mistake is reported once.
+    pub(super) fn heard(&mut self, heard: &Heard) {
+        let value = heard.value();
+        self.hellos += usize::from(heard.is("hello"));
+        let panel = match value.get("type").and_then(Value::as_str) {
+            Some("command_response") => value.pointer("/open_panel/id"),
+            Some("open_panel") => value.pointer("/panel/id"),
+            _ => None,
+        };
+        if let Some(id) = panel.and_then(Value::as_str) {
+            self.panels.insert(id.to_owned(), Panel::Open);
+        }
+        match &heard.frame {
+            Ok(FromExtension::PanelClose(close)) => {
+                let id = close.panel_id.as_str();
+                if self.panel(id) == Some(Panel::Open) {
+                    self.panels.remove(id);
+                }
+            }
+            Ok(FromExtension::ShutdownAck(_)) => self.shutdown_acked = true,
+            _ => {}
+        }
+        let asked = heard.id().and_then(|id| self.requests.get_mut(id));
+        if let Some(asked) = asked.filter(|asked| heard.is(asked.reply)) {
+            asked.answered = true;
+        }
+    }
+}
