@@ -7,7 +7,7 @@ use zot_protocol::Object;
 
 use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool};
 use crate::{
-    arguments::{Arguments, Made},
+    arguments::{Arguments, GeneratedArgs},
     session::{Heard, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
@@ -196,8 +196,8 @@ async fn one_result(cx: &Cx) -> Checked {
 /// Calls tools with what `make` gives, and lets `judge` look at each reply. A process that does not answer is replaced.
 async fn each(
     cx: &Cx,
-    make: impl Fn(&Tool, &Arguments) -> Vec<Made>,
-    judge: impl Fn(&Made, &Heard) -> Option<Finding>,
+    make: impl Fn(&Tool, &Arguments) -> Vec<GeneratedArgs>,
+    judge: impl Fn(&GeneratedArgs, &Heard) -> Option<Finding>,
 ) -> Checked {
     let mut faults = Vec::new();
     let mut session: Option<Session> = None;
@@ -267,7 +267,7 @@ async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
         // The host answers for a strict tool.
-        let sent = |made: &Made| !made.valid && !tool.strict;
+        let sent = |made: &GeneratedArgs| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
     each(cx, make, |_, heard| {
@@ -292,7 +292,7 @@ async fn empty(cx: &Cx) -> Checked {
         return Err(Stop::Withheld(why.to_owned()));
     }
     let make = |_: &Tool, arguments: &Arguments| {
-        let made = Made {
+        let made = GeneratedArgs {
             args: Object::new(),
             why: "no arguments".to_owned(),
             valid: fits(arguments),

@@ -104,7 +104,7 @@ fn a_schema_that_nothing_fits_is_not_exercised() {
     assert_eq!(found, [("TOL-01".to_owned(), "not_exercised".to_owned())]);
     let (_, text) = said(&staged.conform(&["--only", "TOL-01"]));
     assert!(
-        text.contains("tool `look` could not be called: found nothing that fits"),
+        text.contains("tool `look` could not be called: found no value that satisfies"),
         "{text}"
     );
 }
