@@ -32,7 +32,7 @@ use zot_protocol::{
 };
 
 use self::{
-    examples::Annotation, generator::Generator, part_validators::PartValidators, place::Node,
+    examples::Annotation, generator::Generator, part_validators::PartValidators, place::SchemaNode,
     positions::Position, rng::Rng,
 };
 
@@ -81,7 +81,7 @@ pub struct Unsatisfied {
 }
 
 impl Unsatisfied {
-    fn at(node: &Node<'_>, keyword: &str) -> Self {
+    fn at(node: &SchemaNode<'_>, keyword: &str) -> Self {
         Self {
             pointer: node.pointer.to_string(),
             keyword: keyword.to_owned(),
@@ -246,12 +246,12 @@ impl Arguments {
         Generator::new(&self.schema, &self.parts)
     }
 
-    fn root(&self) -> Vec<Node<'_>> {
-        vec![Node::root(&self.schema)]
+    fn root(&self) -> Vec<SchemaNode<'_>> {
+        vec![SchemaNode::root(&self.schema)]
     }
 
     fn unsatisfied(&self, keyword: &str) -> Unsatisfied {
-        Unsatisfied::at(&Node::root(&self.schema), keyword)
+        Unsatisfied::at(&SchemaNode::root(&self.schema), keyword)
     }
 }
 

@@ -33,7 +33,7 @@ pub use clean::{console, visible};
 pub use exchange::{Deed, Entry, Exchange, Party, SHOWN_BYTES};
 pub use guest::as_extension;
 pub use once::{Ask, once, onlooker};
-pub use record::{HELP, Heeded, Recording, Unheeded};
+pub use record::{HELP, LineError, LineOutcome, Recording};
 pub use report::{Counts, Exit, Form, Look, Report};
 pub use retake::retake;
 pub use runner::{NoProgress, Options, Progress, Selection, quoted, run};

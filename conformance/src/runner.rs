@@ -341,7 +341,7 @@ async fn said(check: &Check, cx: &Cx, faults: Vec<Fault>) -> Vec<Finding> {
     let mut faults = faults.into_iter();
     let mut said = Vec::new();
     if let Some(first) = faults.next() {
-        said.push(shrink::told(&cx.plan, check.id, first).await);
+        said.push(shrink::shrink_fault(&cx.plan, check.id, first).await);
     }
     said.extend(faults.map(|fault| fault.finding));
     said

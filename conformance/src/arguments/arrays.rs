@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     Unsatisfied,
     generator::Generator,
-    place::{Node, largest, smallest},
+    place::{SchemaNode, largest, smallest},
     rng::Rng,
 };
 
@@ -17,8 +17,8 @@ const MANY: usize = 20;
 const TRIES: usize = 12;
 
 /// Returns the schemas of the item at an index.
-pub(super) fn item<'s>(leaves: &[Node<'s>], index: usize) -> Vec<Node<'s>> {
-    let of_leaf = |leaf: &Node<'s>| {
+pub(super) fn item<'s>(leaves: &[SchemaNode<'s>], index: usize) -> Vec<SchemaNode<'s>> {
+    let of_leaf = |leaf: &SchemaNode<'s>| {
         let mut first = leaf.listed("prefixItems");
         let mut rest = leaf.below("items");
         // The syntax of drafts before 2020-12.
@@ -38,7 +38,7 @@ pub(super) fn item<'s>(leaves: &[Node<'s>], index: usize) -> Vec<Node<'s>> {
 /// Returns arrays that probably fit. The caller checks each of them.
 pub(super) fn lists<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
     depth: usize,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let contained = contained(leaves);
@@ -82,8 +82,8 @@ pub(super) fn lists<'s>(
 }
 
 /// Returns the `contains` schemas, each repeated as often as it must match.
-fn contained<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
-    let of_leaf = |leaf: &Node<'s>| {
+fn contained<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
+    let of_leaf = |leaf: &SchemaNode<'s>| {
         let count =
             largest(std::slice::from_ref(leaf), "minContains").map_or(1, |(count, _)| count);
         let schema = leaf.below("contains");
@@ -97,8 +97,8 @@ fn contained<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
 /// Generates an item, different from the existing ones if they must be unique.
 pub(super) fn distinct<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
-    place: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
+    place: &[SchemaNode<'s>],
     there: &[Value],
     depth: usize,
 ) -> Result<Value, Unsatisfied> {

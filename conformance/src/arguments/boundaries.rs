@@ -8,7 +8,7 @@ use super::{
     generator::Generator,
     numbers::{json_integer, json_number},
     objects::{declared, required},
-    place::{Node, escape, largest},
+    place::{SchemaNode, escape, largest},
     positions::Position,
     strings::of_length,
     types::{fixed, types},
@@ -133,7 +133,11 @@ pub(super) fn of<'s>(position: &Position<'s>, generator: &mut Generator<'s>) -> 
 }
 
 /// Returns n−1, n and n+1 for every limit on a length.
-fn counts(leaves: &[Node<'_>], keywords: [&'static str; 2], most: usize) -> Vec<(usize, String)> {
+fn counts(
+    leaves: &[SchemaNode<'_>],
+    keywords: [&'static str; 2],
+    most: usize,
+) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (keyword, count) in keywords.into_iter().flat_map(|keyword| {
         let said = leaves
@@ -152,7 +156,7 @@ fn counts(leaves: &[Node<'_>], keywords: [&'static str; 2], most: usize) -> Vec<
 }
 
 /// Returns n−1, n and n+1 for every limit on a number, and the neighbours of a multiple.
-fn numbers(leaves: &[Node<'_>]) -> Vec<(Value, String)> {
+fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
     let mut found = Vec::new();
     for leaf in leaves {
         for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] {
@@ -195,7 +199,7 @@ fn plus(bound: &Value, more: i8) -> Value {
 
 fn list_of_length<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
     list: &[Value],
     length: usize,
 ) -> Value {
@@ -208,7 +212,7 @@ fn list_of_length<'s>(
     Value::Array(items)
 }
 
-fn object_of_length(leaves: &[Node<'_>], object: &Object, length: usize) -> Value {
+fn object_of_length(leaves: &[SchemaNode<'_>], object: &Object, length: usize) -> Value {
     let mut object = object.clone();
     let needed = required(leaves);
     let spare = object
@@ -231,7 +235,7 @@ fn object_of_length(leaves: &[Node<'_>], object: &Object, length: usize) -> Valu
 }
 
 /// Returns the simplest value of each other type that the position allows.
-fn other_types(leaves: &[Node<'_>], value: &Value) -> Vec<(Value, String)> {
+fn other_types(leaves: &[SchemaNode<'_>], value: &Value) -> Vec<(Value, String)> {
     if !leaves
         .iter()
         .any(|leaf| leaf.get("type").is_some_and(Value::is_array))

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     Unsatisfied, arrays, numbers, objects,
     part_validators::PartValidators,
-    place::{Alternative, Node, alternatives},
+    place::{Alternative, SchemaNode, alternatives},
     rng::Rng,
     strings,
     types::{fixed, types},
@@ -63,7 +63,7 @@ impl<'s> Generator<'s> {
     }
 
     /// Returns the smallest value for a place.
-    pub(super) fn smallest(&mut self, place: &[Node<'s>]) -> Result<Value, Unsatisfied> {
+    pub(super) fn smallest(&mut self, place: &[SchemaNode<'s>]) -> Result<Value, Unsatisfied> {
         self.by_depth(|generator| generator.make(place, 0))
     }
 
@@ -71,7 +71,7 @@ impl<'s> Generator<'s> {
     pub(super) fn smallest_of(
         &mut self,
         alternative: &Alternative<'s>,
-        place: &[Node<'s>],
+        place: &[SchemaNode<'s>],
     ) -> Result<Value, Unsatisfied> {
         self.by_depth(|generator| generator.of_alternative(alternative, place, 0))
     }
@@ -79,7 +79,7 @@ impl<'s> Generator<'s> {
     /// Returns the smallest item that can be appended to an array.
     pub(super) fn smallest_item(
         &mut self,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         there: &[Value],
     ) -> Result<Value, Unsatisfied> {
         let place = arrays::item(leaves, there.len());
@@ -89,7 +89,7 @@ impl<'s> Generator<'s> {
     /// Returns a random value for a place.
     pub(super) fn random(
         &mut self,
-        place: &[Node<'s>],
+        place: &[SchemaNode<'s>],
         rng: Rng,
         deepest: usize,
     ) -> Result<Value, Unsatisfied> {
@@ -117,7 +117,7 @@ impl<'s> Generator<'s> {
                 break;
             }
         }
-        Err(fault.unwrap_or_else(|| Unsatisfied::at(&Node::root(self.root), "$ref")))
+        Err(fault.unwrap_or_else(|| Unsatisfied::at(&SchemaNode::root(self.root), "$ref")))
     }
 
     fn is_too_deep(&self, depth: usize) -> bool {
@@ -125,7 +125,11 @@ impl<'s> Generator<'s> {
     }
 
     /// Returns a value for a place at the given depth.
-    pub(super) fn make(&mut self, place: &[Node<'s>], depth: usize) -> Result<Value, Unsatisfied> {
+    pub(super) fn make(
+        &mut self,
+        place: &[SchemaNode<'s>],
+        depth: usize,
+    ) -> Result<Value, Unsatisfied> {
         if self.is_too_deep(depth) || self.is_out_of_fuel() {
             self.gave_up = true;
             let endless = self.last_ref.clone();
@@ -156,7 +160,7 @@ impl<'s> Generator<'s> {
     fn of_alternative(
         &mut self,
         alternative: &Alternative<'s>,
-        place: &[Node<'s>],
+        place: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Value, Unsatisfied> {
         let leaves = &alternative.leaves;
@@ -207,7 +211,7 @@ impl<'s> Generator<'s> {
     fn of_type(
         &mut self,
         name: &str,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Value, Unsatisfied> {
         let mut fault = None;
@@ -224,13 +228,13 @@ impl<'s> Generator<'s> {
     }
 
     /// Checks a value against all schemas of its place, including the branches taken.
-    fn fits(&mut self, leaves: &[Node<'s>], value: &Value) -> Result<(), Unsatisfied> {
+    fn fits(&mut self, leaves: &[SchemaNode<'s>], value: &Value) -> Result<(), Unsatisfied> {
         self.fuel = self.fuel.saturating_sub(1);
         self.parts.check(leaves, value)
     }
 
     /// Tries random values where `not`, `if` or `oneOf` rejects the smallest one.
-    fn try_random(&mut self, name: &str, leaves: &[Node<'s>], depth: usize) -> Option<Value> {
+    fn try_random(&mut self, name: &str, leaves: &[SchemaNode<'s>], depth: usize) -> Option<Value> {
         if self.rng.is_some() || matches!(name, "null" | "boolean") {
             return None;
         }
@@ -254,7 +258,7 @@ impl<'s> Generator<'s> {
     fn values(
         &mut self,
         name: &str,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Vec<Value>, Unsatisfied> {
         match name {
@@ -275,7 +279,7 @@ impl<'s> Generator<'s> {
     }
 
     /// Returns the allowed types, the one to try first at the front.
-    fn types(&mut self, leaves: &[Node<'s>]) -> Result<Vec<&'static str>, Unsatisfied> {
+    fn types(&mut self, leaves: &[SchemaNode<'s>]) -> Result<Vec<&'static str>, Unsatisfied> {
         let mut types = types(leaves)?;
         if let Some(rng) = &mut self.rng
             && leaves.iter().any(|leaf| leaf.get("type").is_some())
@@ -287,7 +291,7 @@ impl<'s> Generator<'s> {
 }
 
 /// The fault to report when no keyword in particular is to blame.
-fn nothing(place: &[Node<'_>]) -> Unsatisfied {
+fn nothing(place: &[SchemaNode<'_>]) -> Unsatisfied {
     let pointer = place.first().map(|node| node.pointer.to_string());
     Unsatisfied {
         pointer: pointer.unwrap_or_default(),

@@ -185,8 +185,9 @@ fn extra(minimal: &Object, positions: &[Position<'_>]) -> Kind {
         .iter()
         .filter(|position| !position.path.is_empty())
     {
-        let closed =
-            |leaf: &super::place::Node<'_>| leaf.get("additionalProperties") == Some(&json!(false));
+        let closed = |leaf: &super::place::SchemaNode<'_>| {
+            leaf.get("additionalProperties") == Some(&json!(false))
+        };
         if let Value::Object(object) = &position.value
             && position.leaves().iter().any(closed)
         {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Unsatisfied, place::Node, rng::Rng};
+use super::{Unsatisfied, place::SchemaNode, rng::Rng};
 
 /// How many numbers on either side of the first to try if a `not` or a second `oneOf` rejects it.
 const NEIGHBOURS: i128 = 8;
@@ -13,7 +13,7 @@ const EXACT: i128 = 1 << 53;
 struct Bounds<'n, 's> {
     low: Option<Bound<'n, 's>>,
     high: Option<Bound<'n, 's>>,
-    steps: Vec<(&'n Node<'s>, f64)>,
+    steps: Vec<(&'n SchemaNode<'s>, f64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -21,12 +21,12 @@ struct Bound<'n, 's> {
     value: f64,
     /// The nearest integer that the bound allows.
     integer: i128,
-    node: &'n Node<'s>,
+    node: &'n SchemaNode<'s>,
     keyword: &'static str,
 }
 
 impl<'n, 's> Bounds<'n, 's> {
-    fn of(leaves: &'n [Node<'s>]) -> Self {
+    fn of(leaves: &'n [SchemaNode<'s>]) -> Self {
         let bounds = |keyword, least: bool, exclusive: bool| {
             leaves
                 .iter()
@@ -63,7 +63,12 @@ impl<'n, 's> Bounds<'n, 's> {
 }
 
 impl<'n, 's> Bound<'n, 's> {
-    fn of(node: &'n Node<'s>, keyword: &'static str, least: bool, exclusive: bool) -> Option<Self> {
+    fn of(
+        node: &'n SchemaNode<'s>,
+        keyword: &'static str,
+        least: bool,
+        exclusive: bool,
+    ) -> Option<Self> {
         let said = node.get(keyword)?;
         let value = said.as_f64()?;
         let exact = said
@@ -101,7 +106,7 @@ fn nearest(value: f64, least: bool, exclusive: bool) -> i128 {
 
 /// Returns integers that fit, the one nearest to zero first.
 pub(super) fn integers(
-    leaves: &[Node<'_>],
+    leaves: &[SchemaNode<'_>],
     rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let bounds = Bounds::of(leaves);
@@ -144,7 +149,7 @@ pub(super) fn integers(
 
 /// Returns numbers that fit, preferring integers.
 pub(super) fn numbers(
-    leaves: &[Node<'_>],
+    leaves: &[SchemaNode<'_>],
     mut rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let wants_fraction = rng.as_deref_mut().is_some_and(|rng| rng.once_in(2));

@@ -10,7 +10,7 @@ use super::{
     Unsatisfied,
     generator::Generator,
     patterns::{Choice, fitting},
-    place::{Node, largest, smallest},
+    place::{SchemaNode, largest, smallest},
     rng::Rng,
 };
 
@@ -19,7 +19,7 @@ const MAX_PROPERTIES: usize = 2_000;
 
 /// Returns the schemas of a property: by name, by pattern, or else the one for additional
 /// properties.
-pub(super) fn property<'s>(leaves: &[Node<'s>], name: &str) -> Vec<Node<'s>> {
+pub(super) fn property<'s>(leaves: &[SchemaNode<'s>], name: &str) -> Vec<SchemaNode<'s>> {
     let mut place = Vec::new();
     for leaf in leaves {
         let named = leaf.named("properties", name);
@@ -40,7 +40,7 @@ pub(super) fn property<'s>(leaves: &[Node<'s>], name: &str) -> Vec<Node<'s>> {
 }
 
 /// Returns the names under `properties`, in schema order.
-pub(super) fn declared<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
+pub(super) fn declared<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     let mut seen = HashSet::new();
     leaves
         .iter()
@@ -52,7 +52,7 @@ pub(super) fn declared<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
 }
 
 /// Returns the required names, including those that other properties require.
-pub(super) fn required<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
+pub(super) fn required<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     let mut names: Vec<&'s str> = Vec::new();
     let mut seen = HashSet::new();
     let strings = |list: Option<&'s Value>| {
@@ -79,7 +79,7 @@ pub(super) fn required<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
 /// Returns objects that probably fit. The caller checks each of them.
 pub(super) fn objects<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
     depth: usize,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let least = largest(leaves, "minProperties");
@@ -128,7 +128,7 @@ pub(super) fn objects<'s>(
 }
 
 /// Adds the schemas that depend on the required properties.
-fn with_dependents<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
+fn with_dependents<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     let mut all = leaves.to_vec();
     for name in required(leaves) {
         for keyword in ["dependentSchemas", "dependencies"] {
@@ -144,7 +144,7 @@ fn with_dependents<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
 }
 
 /// Reports whether the schema describes properties that it does not name.
-fn has_open_names(leaves: &[Node<'_>]) -> bool {
+fn has_open_names(leaves: &[SchemaNode<'_>]) -> bool {
     leaves.iter().any(|leaf| {
         leaf.get("patternProperties").is_some()
             || leaf
@@ -156,7 +156,7 @@ fn has_open_names(leaves: &[Node<'_>]) -> bool {
 /// Adds properties with made-up names until the object has `wanted` of them.
 fn invent<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
     depth: usize,
     wanted: usize,
     object: &mut Object,
@@ -180,7 +180,7 @@ fn invent<'s>(
 
 fn names<'s>(
     generator: &mut Generator<'s>,
-    leaves: &[Node<'s>],
+    leaves: &[SchemaNode<'s>],
     depth: usize,
     attempt: usize,
 ) -> Vec<String> {
@@ -215,7 +215,7 @@ fn names<'s>(
 }
 
 /// Sorts the properties in schema order, as the author of the schema would write them.
-fn in_order(leaves: &[Node<'_>], mut object: Object) -> Object {
+fn in_order(leaves: &[SchemaNode<'_>], mut object: Object) -> Object {
     let mut ordered = Object::new();
     for name in declared(leaves) {
         if let Some(value) = object.shift_remove(name) {

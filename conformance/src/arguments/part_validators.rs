@@ -7,7 +7,7 @@ use jsonschema::{PatternOptions, ValidatorMap};
 use serde_json::Value;
 use zot_protocol::limits;
 
-use super::{Unsatisfied, place::Node};
+use super::{Unsatisfied, place::SchemaNode};
 
 /// Compiling each part of a larger schema separately would take seconds, so it is skipped for
 /// those.
@@ -36,7 +36,7 @@ impl PartValidators {
     }
 
     /// Checks a value against all schemas of its place and names the keyword that rejects it.
-    pub(super) fn check(&self, place: &[Node<'_>], value: &Value) -> Result<(), Unsatisfied> {
+    pub(super) fn check(&self, place: &[SchemaNode<'_>], value: &Value) -> Result<(), Unsatisfied> {
         let Some(parts) = &self.parts else {
             return Ok(());
         };

@@ -14,12 +14,12 @@ const MAX_CHOICES: usize = 24;
 
 /// A schema and its position in the tool's schema.
 #[derive(Debug, Clone)]
-pub(super) struct Node<'s> {
+pub(super) struct SchemaNode<'s> {
     pub(super) schema: &'s Value,
     pub(super) pointer: Rc<str>,
 }
 
-impl<'s> Node<'s> {
+impl<'s> SchemaNode<'s> {
     pub(super) fn root(schema: &'s Value) -> Self {
         Self {
             schema,
@@ -73,24 +73,24 @@ impl<'s> Node<'s> {
 
 /// Returns the largest count that a keyword requires, and the schema that requires it.
 pub(super) fn largest<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> Option<(usize, &'n Node<'s>)> {
+) -> Option<(usize, &'n SchemaNode<'s>)> {
     counts(leaves, keyword).max_by_key(|(count, _)| *count)
 }
 
 /// Returns the smallest count that a keyword allows, and the schema that limits it.
 pub(super) fn smallest<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> Option<(usize, &'n Node<'s>)> {
+) -> Option<(usize, &'n SchemaNode<'s>)> {
     counts(leaves, keyword).min_by_key(|(count, _)| *count)
 }
 
 fn counts<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> impl Iterator<Item = (usize, &'n Node<'s>)> {
+) -> impl Iterator<Item = (usize, &'n SchemaNode<'s>)> {
     leaves
         .iter()
         .filter_map(move |node| Some((count(node.get(keyword)?)?, node)))
@@ -119,13 +119,13 @@ pub(super) fn escape(key: &str) -> String {
 /// choice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alternative<'s> {
-    pub(super) leaves: Vec<Node<'s>>,
+    pub(super) leaves: Vec<SchemaNode<'s>>,
     /// Descriptions of the branches taken; empty if there was no choice.
     pub(super) taken: Vec<String>,
 }
 
 /// Returns every alternative for a place, in schema order.
-pub(super) fn alternatives<'s>(root: &'s Value, place: &[Node<'s>]) -> Vec<Alternative<'s>> {
+pub(super) fn alternatives<'s>(root: &'s Value, place: &[SchemaNode<'s>]) -> Vec<Alternative<'s>> {
     let mut unfolded = Vec::new();
     let start = Unfolding {
         pending: place.to_vec(),
@@ -138,14 +138,14 @@ pub(super) fn alternatives<'s>(root: &'s Value, place: &[Node<'s>]) -> Vec<Alter
 
 #[derive(Clone)]
 struct Unfolding<'s> {
-    pending: Vec<Node<'s>>,
+    pending: Vec<SchemaNode<'s>>,
     choices: Vec<Vec<Branch<'s>>>,
     so_far: Alternative<'s>,
 }
 
 #[derive(Clone)]
 struct Branch<'s> {
-    nodes: Vec<Node<'s>>,
+    nodes: Vec<SchemaNode<'s>>,
     what: String,
 }
 
@@ -181,7 +181,7 @@ fn unfold<'s>(root: &'s Value, mut state: Unfolding<'s>, unfolded: &mut Vec<Alte
 }
 
 /// Returns the choices that one schema leaves open.
-fn choices<'s>(node: &Node<'s>) -> Vec<Vec<Branch<'s>>> {
+fn choices<'s>(node: &SchemaNode<'s>) -> Vec<Vec<Branch<'s>>> {
     let mut choices = Vec::new();
     for keyword in ["oneOf", "anyOf"] {
         let branches: Vec<_> = node

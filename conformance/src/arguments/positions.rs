@@ -9,7 +9,7 @@ use super::{
     arrays,
     generator::Generator,
     objects,
-    place::{Alternative, Node, alternatives, escape},
+    place::{Alternative, SchemaNode, alternatives, escape},
 };
 
 /// Maximum number of positions to vary.
@@ -49,13 +49,13 @@ impl Position<'_> {
     }
 
     /// Returns the schemas of this position.
-    pub(super) fn leaves(&self) -> &[Node<'_>] {
+    pub(super) fn leaves(&self) -> &[SchemaNode<'_>] {
         &self.way.leaves
     }
 }
 
 struct Pending<'s> {
-    place: Vec<Node<'s>>,
+    place: Vec<SchemaNode<'s>>,
     path: Vec<PathStep>,
     base: Value,
     value: Value,
@@ -65,7 +65,7 @@ struct Pending<'s> {
 /// Returns the positions in a schema, breadth first.
 pub(super) fn positions<'s>(
     generator: &mut Generator<'s>,
-    root: Vec<Node<'s>>,
+    root: Vec<SchemaNode<'s>>,
     minimal: Value,
 ) -> Vec<Position<'s>> {
     let mut found = Vec::new();

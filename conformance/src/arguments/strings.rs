@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     LONGEST_STRING, Unsatisfied,
     patterns::{Choice, fitting},
-    place::{Node, largest, smallest},
+    place::{SchemaNode, largest, smallest},
     rng::Rng,
 };
 
@@ -43,7 +43,7 @@ const LETTERS: &[char] = &[
 
 /// Returns strings that probably fit. The caller checks each of them.
 pub(super) fn strings(
-    leaves: &[Node<'_>],
+    leaves: &[SchemaNode<'_>],
     mut rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let (least, most) = (largest(leaves, "minLength"), smallest(leaves, "maxLength"));
@@ -93,9 +93,9 @@ pub(super) fn strings(
 }
 
 fn said<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &'static str,
-) -> impl Iterator<Item = (&'n Node<'s>, &'s str)> {
+) -> impl Iterator<Item = (&'n SchemaNode<'s>, &'s str)> {
     leaves
         .iter()
         .filter_map(move |node| Some((node, node.get(keyword)?.as_str()?)))
@@ -138,7 +138,7 @@ fn of_pattern(pattern: &str, low: usize, rng: Option<&mut Rng>) -> Vec<String> {
 
 /// Returns a string of the given length that is as close to valid as possible: from the pattern if
 /// there is one, or else by extending `text`.
-pub(super) fn of_length(leaves: &[Node<'_>], text: &str, length: usize) -> String {
+pub(super) fn of_length(leaves: &[SchemaNode<'_>], text: &str, length: usize) -> String {
     let of_patterns =
         said(leaves, "pattern").flat_map(|(_, pattern)| of_pattern(pattern, length, None));
     let mut fitting = of_patterns.filter(|made| made.chars().count() == length);

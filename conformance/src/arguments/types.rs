@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Unsatisfied, place::Node};
+use super::{Unsatisfied, place::SchemaNode};
 
 /// All JSON types, the likeliest for a schema without a type first.
 const TYPES: [&str; 7] = [
@@ -49,8 +49,8 @@ const HINTS: &[(&str, &[&str])] = &[
 
 /// Returns the values of `const` or `enum`, from the schema with the fewest.
 pub(super) fn fixed<'n, 's>(
-    leaves: &'n [Node<'s>],
-) -> Option<(&'n Node<'s>, &'static str, Vec<&'s Value>)> {
+    leaves: &'n [SchemaNode<'s>],
+) -> Option<(&'n SchemaNode<'s>, &'static str, Vec<&'s Value>)> {
     let constant = leaves
         .iter()
         .find_map(|node| Some((node, "const", vec![node.get("const")?])));
@@ -62,7 +62,7 @@ pub(super) fn fixed<'n, 's>(
 }
 
 /// Returns the types that all schemas of a place allow.
-pub(super) fn types(leaves: &[Node<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
+pub(super) fn types(leaves: &[SchemaNode<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
     let mut allowed: Option<Vec<&'static str>> = None;
     for node in leaves {
         let names: Vec<&str> = match node.get("type") {
@@ -101,7 +101,7 @@ fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
 }
 
 /// Returns all types, those that the keywords suggest first.
-fn likely(leaves: &[Node<'_>]) -> Vec<&'static str> {
+fn likely(leaves: &[SchemaNode<'_>]) -> Vec<&'static str> {
     let hinted = |name: &str| {
         let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);
         let mut keywords = hints.into_iter().flat_map(|(_, keywords)| *keywords);
