@@ -5,7 +5,7 @@ use crate::stage::Stage;
 const BEFORE: &str = r##"{"zt":1, "about":"spaces stay"}
 {"use":"handshake"}
 
-{"#":"who greets how"}
+{"#":"different greetings"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"greet","args":"you"}}
 {"expect":{"type":"command_response", "id":{"$ref":"a"}, "action":{"$any":true}, "display":"hello you"}}
 {"send":{"type":"command_invoked","id":{"$new":"b"},"name":"greet","args":""}}
@@ -56,7 +56,7 @@ fn a_frame_of_another_type_is_not_accepted() {
         .conform(&["accept", "ext/conform/x.zt.ndjson"])
         .exits(1);
     assert!(
-        output.err.starts_with("error: ext/conform/x.zt.ndjson:6: expected `command_response` to `/note`, and `notify` came\n"),
+        output.err.starts_with("error: ext/conform/x.zt.ndjson:6: expected `command_response` to `/note`, got `notify`\n"),
         "{}",
         output.err
     );

@@ -2,7 +2,7 @@
 
 use crate::stage::Stage;
 
-const SCRIPT: &str = r#"# what a host says
+const SCRIPT: &str = r#"# frames of a host
 /greet world
 /note
 call repeat {"text":"ab","times":3}
@@ -132,7 +132,7 @@ fn typed_lines_are_recorded() {
     let output = String::from_utf8(output.stdout).expect("valid UTF-8");
     for words in [
         "call TOOL [JSON]",
-        "it registers no command `gret`",
+        "the extension has no command `gret`",
         "a.zt.ndjson: 3 frames to the extension, 3 from it",
     ] {
         assert!(output.contains(words), "{words}: {output}");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
-const GREETS: &str = r#"{"zt":1,"about":"it greets","needs":{"commands":["greet"]}}
+const GREETS: &str = r#"{"zt":1,"about":"replies with a greeting","needs":{"commands":["greet"]}}
 {"use":"handshake"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"greet","args":"you"}}
 {"expect":{"type":"command_response","id":{"$ref":"a"},"display":"hello [..]"}}
@@ -12,7 +12,7 @@ const GREETS: &str = r#"{"zt":1,"about":"it greets","needs":{"commands":["greet"
 
 /// All verbs.
 const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
-{"#":"up to ready"}
+{"#":"the handshake"}
 {"use":"handshake"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"note","args":"x"}}
 {"expect":{"type":"tool_progress"},"optional":true,"within":"50ms"}
@@ -146,7 +146,7 @@ fn an_invalid_transcript_is_reported_before_anything_starts() {
         ),
         (
             "{\"zt\":1}\n\n{\"send\":{\"type\":\"tool_call\",\"id\":\"1\",\"args\":{}}}\n",
-            "error: ext/conform/x.zt.ndjson:3: no host sends this: tool_call: ",
+            "error: ext/conform/x.zt.ndjson:3: not a valid host frame: tool_call: ",
         ),
     ] {
         stage.transcript("x", lines);

@@ -42,7 +42,7 @@ pub(super) fn hint_at_ignore(finding: Finding, heard: &Heard) -> Finding {
     match text(heard.value(), "type") {
         kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
             finding.hint(format!(
-                "if it may arrive at any time, add this to the header of the transcript: \"ignore\":[\"{kind}\"]"
+                "if it may arrive at any time, add to the transcript's header: \"ignore\":[\"{kind}\"]"
             ))
         }
         _ => finding,

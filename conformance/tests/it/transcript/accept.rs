@@ -103,7 +103,7 @@ fn unchanged_lines_keep_their_formatting() {
     let text = concat!(
         "{ \"zt\": 1 }\r\n",
         "\r\n",
-        "{\"#\":  \"a remark\"}\r\n",
+        "{\"#\":  \"a comment\"}\r\n",
         "{ \"expect\": {\"type\": \"a\"},  \"within\": \"1000ms\" }\r\n",
         "{ \"expect\": {\"type\": \"b\", \"x\": {\"$any\":true}, \"y\": 1}, \"within\": \"2s\", \"optional\": true }\r\n",
         "{ \"unordered\": [ {\"type\":\"c\"}, {\"type\":\"d\", \"n\": 1} ] }\r\n",

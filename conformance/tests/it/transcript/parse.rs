@@ -4,7 +4,7 @@ use zot_conform::transcript::{ParseError, Verb, parse};
 
 /// All verbs and all matchers, as formatted by `to_text`.
 const ALL: &str = r##"{"zt":1,"name":"all","about":"every verb","extension":"..","needs":{"tools":["t"],"commands":["c"],"intercept":["tool_call"]},"ignore":["notify"]}
-{"#":"a remark"}
+{"#":"a comment"}
 {"use":"handshake"}
 {"split":[3,10]}
 {"send":{"type":"tool_call","id":{"$new":"a"},"name":"t","args":{"path":{"$fill":"${cwd}/x"},"$$ref":{"$lit":"[..]"}}}}
