@@ -36,7 +36,7 @@ const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
 {"expect":{"type":"command_response","id":{"$ref":"e"}}}
 {"wait":"10ms"}
 {"signal":"TERM"}
-{"stderr":{"$re":"^asked"}}
+{"stderr":{"$re":"^terminated"}}
 {"exit":{"code":7},"within":"20s"}
 {"close_stdin":true}
 "##;
