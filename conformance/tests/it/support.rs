@@ -93,7 +93,7 @@ pub(crate) fn build(what: &[&str]) -> PathBuf {
         .current_dir(workspace.expect("the workspace"))
         .output()
         .expect("cargo");
-    let text = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{text}");
+    let stderr = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{stderr}");
     target.join("debug")
 }
