@@ -1,7 +1,8 @@
-//! An extension that talks nonsense, a different one for each seed: `babbler SEED`.
+//! An extension that sends random nonsense, determined by a seed: `babbler SEED`.
 //!
-//! It knows what it ought to say. How much of that becomes random bytes, random frames, or itself with something
-//! changed, is the seed's choice. It is a fixture of `tests/it/babble.rs`, and in Rust because it is started very often.
+//! It knows the correct frames. The seed decides how many of them are replaced by random bytes,
+//! random frames or mutations. `tests/it/fuzz.rs` uses it; it is written in Rust because it is
+//! started very often.
 
 use std::{
     io::{BufRead, Write, stdin, stdout},
@@ -59,7 +60,7 @@ const FIELDS: [&str; 22] = [
     "schema",
     "events",
 ];
-const TEXTS: [&str; 10] = [
+const STRINGS: [&str; 10] = [
     "",
     "babbler",
     "text",
@@ -71,7 +72,7 @@ const TEXTS: [&str; 10] = [
     "tool_call",
     "p1",
 ];
-/// What else a tool may ask for; the last ones are no schemas, or nothing fits them.
+/// Schemas for another tool. The last ones are invalid or unsatisfiable.
 const SCHEMAS: [&str; 8] = [
     r#"{"type":"object"}"#,
     r#"{"type":"object","properties":{"a":{"type":"string","pattern":"^(x+y)*[0-9]{3,9}$"}},"required":["a"]}"#,
@@ -83,32 +84,33 @@ const SCHEMAS: [&str; 8] = [
     r#"{"type":"object","minProperties":9,"additionalProperties":false}"#,
 ];
 
-/// What becomes of a frame that is not said as it ought to be.
+/// How a frame is corrupted.
 #[derive(Clone, Copy)]
-enum Manner {
+enum Corruption {
     Bytes,
     Frames,
     Mutations,
 }
 
 struct Babbler {
-    dice: XorShiftRng,
-    manner: Manner,
-    /// One frame in so many is nonsense.
+    rng: XorShiftRng,
+    corruption: Corruption,
+    /// One frame in this many is corrupted.
     rate: usize,
-    /// The id that was asked with last.
+    /// The id of the last request.
     last: String,
 }
 
 fn main() {
     let seed = std::env::args().nth(1).and_then(|it| it.parse().ok());
-    let mut dice = XorShiftRng::seed_from_u64(seed.unwrap_or(0));
+    let mut rng = XorShiftRng::seed_from_u64(seed.unwrap_or(0));
     let mut babbler = Babbler {
-        manner: [Manner::Bytes, Manner::Frames, Manner::Mutations][below(&mut dice, 3)],
-        // Until it is ready it mostly makes sense: what follows is to be reached.
-        rate: [usize::MAX, usize::MAX, usize::MAX, 4][below(&mut dice, 4)],
+        corruption: [Corruption::Bytes, Corruption::Frames, Corruption::Mutations]
+            [below(&mut rng, 3)],
+        // Usually performs a correct handshake, so that the later checks are reached.
+        rate: [usize::MAX, usize::MAX, usize::MAX, 4][below(&mut rng, 4)],
         last: String::new(),
-        dice,
+        rng,
     };
     babbler.register();
     babbler.rate = [1, 2, 6, 20][babbler.below(4)];
@@ -125,13 +127,13 @@ fn main() {
     }
 }
 
-fn below(dice: &mut XorShiftRng, count: usize) -> usize {
-    usize::try_from(dice.next_u64() % count as u64).unwrap_or(0)
+fn below(rng: &mut XorShiftRng, count: usize) -> usize {
+    usize::try_from(rng.next_u64() % count as u64).unwrap_or(0)
 }
 
 impl Babbler {
     fn below(&mut self, count: usize) -> usize {
-        below(&mut self.dice, count)
+        below(&mut self.rng, count)
     }
 
     fn pick<T: Clone>(&mut self, list: &[T]) -> T {
@@ -197,10 +199,10 @@ impl Babbler {
     fn say(&mut self, frame: &Value) {
         let mut line = frame.to_string().into_bytes();
         if self.below(self.rate) == 0 {
-            match self.manner {
-                Manner::Bytes => line = self.bytes(),
-                Manner::Frames => line = self.frame().to_string().into_bytes(),
-                Manner::Mutations => line = self.changed(frame),
+            match self.corruption {
+                Corruption::Bytes => line = self.bytes(),
+                Corruption::Frames => line = self.frame().to_string().into_bytes(),
+                Corruption::Mutations => line = self.changed(frame),
             }
             match self.below(60) {
                 0 => exit(3),
@@ -212,7 +214,7 @@ impl Babbler {
         }
         line.push(b'\n');
         let mut stdout = stdout().lock();
-        // Whoever listens may have gone.
+        // The harness may have closed the pipe.
         if stdout
             .write_all(&line)
             .and_then(|()| stdout.flush())
@@ -226,7 +228,7 @@ impl Babbler {
         let most = self.pick(&[8, 200, 200, 70_000]);
         let length = self.below(most);
         (0..length)
-            .map(|_| self.dice.next_u64().to_le_bytes()[0])
+            .map(|_| self.rng.next_u64().to_le_bytes()[0])
             .collect()
     }
 
@@ -247,17 +249,17 @@ impl Babbler {
         match self.below(if depth == 0 { 6 } else { 9 }) {
             0 => Value::Null,
             1 => true.into(),
-            2 => self.dice.next_u64().into(),
+            2 => self.rng.next_u64().into(),
             3 => (-1.5e300).into(),
             4 => "x".repeat(self.below(5_000)).into(),
-            5 => self.pick(&TEXTS).into(),
+            5 => self.pick(&STRINGS).into(),
             6 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
-            7 => json!([{"type": self.pick(&TEXTS), "text": self.value(depth - 1)}]),
+            7 => json!([{"type": self.pick(&STRINGS), "text": self.value(depth - 1)}]),
             _ => json!({self.pick(&FIELDS): self.value(depth - 1)}),
         }
     }
 
-    /// Itself, but for a field or a byte.
+    /// Changes a field or a byte of a frame.
     fn changed(&mut self, frame: &Value) -> Vec<u8> {
         let mut frame = frame.clone();
         if self.below(2) == 0 {

@@ -1,25 +1,26 @@
-//! Arguments for a tool, made from the schema that it registered.
+//! Generates arguments for a tool from the schema it registered.
 //!
-//! In the order in which they are worth trying: the schema's own examples, the smallest value, the boundaries, random
-//! ones from a seed, and those that mean no good. What is made is checked against the schema as the host checks it, and
-//! says whether it fits. Pure: no clock, no files; the same schema and seed make the same arguments everywhere.
+//! In the order in which they are worth trying: the schema's own examples, the smallest value,
+//! boundary values, random values from a seed, and hostile values. Each is validated against the
+//! schema the way the host does it, and carries the verdict. The generator is pure: it uses no
+//! clock and no files, so the same schema and seed produce the same arguments everywhere.
 
 mod arrays;
 mod boundaries;
-mod dice;
 mod examples;
-mod guide;
+mod generator;
 mod hostile;
-mod maker;
 mod numbers;
 mod objects;
+mod part_validators;
 mod patterns;
 mod place;
+mod positions;
+mod rng;
 mod smaller;
-mod spots;
+mod strings;
 #[cfg(test)]
 mod tests;
-mod texts;
 mod types;
 
 use std::{collections::HashSet, sync::OnceLock};
@@ -30,54 +31,57 @@ use zot_protocol::{
     validate::{SchemaFault, ToolSchema},
 };
 
-use self::{dice::Dice, examples::Given, guide::Guide, maker::Maker, place::Node, spots::Spot};
+use self::{
+    examples::Annotation, generator::Generator, part_validators::PartValidators, place::SchemaNode,
+    positions::Position, rng::Rng,
+};
 
 pub use smaller::smaller;
 
-/// No arguments are larger than this, as compact JSON: the bound on those of a `call_tool`.
+/// Maximum size of generated arguments as compact JSON: the limit on those of a `call_tool`.
 pub const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
-/// The longest text that is made, in characters; of plain ones, so that it stays below [`LARGEST`].
-const LARGEST_TEXT: usize = 200 * 1024;
-/// How much deeper than the smallest ones random arguments may become.
-const DEEPER: usize = 3;
-/// So many times in a row nothing new may come before there is taken to be nothing more.
-const IN_VAIN: usize = 8;
-/// No more boundaries than this are made.
-const BOUNDARIES: usize = 300;
+/// Maximum length of a generated string, in characters. They are ASCII, so the arguments stay below
+/// [`LARGEST`].
+const LONGEST_STRING: usize = 200 * 1024;
+/// How many levels deeper than the smallest arguments random ones may be.
+const EXTRA_DEPTH: usize = 3;
+/// Number of duplicates in a row after which the schema is assumed to have no more values.
+const MAX_DUPLICATES: usize = 8;
+/// Maximum number of boundary cases.
+const MAX_BOUNDARIES: usize = 300;
 
-/// What can be made for one tool.
+/// Generates arguments for one tool.
 #[derive(Debug)]
 pub struct Arguments {
     schema: Value,
     checker: ToolSchema,
-    guide: Guide,
-    /// Made once: everything else starts from it.
+    parts: PartValidators,
+    /// Cached, because everything else starts from it.
     minimal: OnceLock<Result<Object, Unsatisfied>>,
 }
 
-/// Arguments that were made.
+/// Generated arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Made {
-    /// The arguments.
+pub struct GeneratedArgs {
     pub args: Object,
     /// What is special about them, on one line: `/days = 8, one over its maximum`.
     pub why: String,
-    /// Whether they fit the tool's schema.
+    /// Whether they match the tool's schema.
     pub valid: bool,
 }
 
-/// A schema for which no value was found. There may still be one: what a `not` refuses is only guessed around.
+/// No value was found for a schema. One may still exist: for `not`, the generator only guesses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("found nothing that fits `{keyword}` of the schema at {}", if pointer.is_empty() { "its root" } else { pointer })]
+#[error("found no value that satisfies `{keyword}` of the schema at {}", if pointer.is_empty() { "its root" } else { pointer })]
 pub struct Unsatisfied {
-    /// The part of the schema, as a JSON pointer; `""` is all of it.
+    /// JSON pointer to the part of the schema; `""` is the root.
     pub pointer: String,
-    /// The keyword in it that stopped the search; `false` for a schema that nothing fits.
+    /// The keyword that stopped the search; `false` for a schema that nothing matches.
     pub keyword: String,
 }
 
 impl Unsatisfied {
-    fn at(node: &Node<'_>, keyword: &str) -> Self {
+    fn at(node: &SchemaNode<'_>, keyword: &str) -> Self {
         Self {
             pointer: node.pointer.to_string(),
             keyword: keyword.to_owned(),
@@ -92,84 +96,84 @@ impl Arguments {
         let mut schema = schema.clone();
         schema.entry("type").or_insert_with(|| "object".into());
         let schema = Value::Object(schema);
-        let guide = Guide::of(&schema);
+        let parts = PartValidators::of(&schema);
         Ok(Self {
             schema,
             checker,
-            guide,
+            parts,
             minimal: OnceLock::new(),
         })
     }
 
-    /// Whether arguments fit the schema.
+    /// Reports whether the arguments match the schema.
     pub fn is_valid(&self, args: &Object) -> bool {
         self.checker.check(&Value::Object(args.clone())).is_ok()
     }
 
-    /// The smallest arguments that fit, or what stopped the search for them.
+    /// Returns the smallest valid arguments, or the keyword that stopped the search for them.
     pub fn minimal(&self) -> Result<Object, Unsatisfied> {
         self.minimal.get_or_init(|| self.find_minimal()).clone()
     }
 
     fn find_minimal(&self) -> Result<Object, Unsatisfied> {
-        match self.maker().smallest(&self.root())? {
+        match self.generator().smallest(&self.root())? {
             Value::Object(args) if size(&args) > LARGEST => Err(self.unsatisfied("minLength")),
             Value::Object(args) if self.is_valid(&args) => Ok(args),
             other => Err(self
-                .guide
+                .parts
                 .check(&self.root(), &other)
                 .err()
                 .unwrap_or_else(|| self.unsatisfied("type"))),
         }
     }
 
-    /// The examples that the schema itself gives: of the whole, and of each part put into the smallest arguments. One that
-    /// does not fit is among them, and says so.
-    pub fn examples(&self) -> Vec<Made> {
-        self.given(Given::Examples)
+    /// Returns the schema's own examples: those of the whole schema, and those of each part, put
+    /// into the smallest arguments. Invalid ones are included and marked.
+    pub fn examples(&self) -> Vec<GeneratedArgs> {
+        self.given(Annotation::Examples)
     }
 
-    /// The defaults that the schema gives, said aloud.
-    pub fn defaults(&self) -> Vec<Made> {
-        self.given(Given::Defaults)
+    /// Returns the smallest arguments with one of the schema's defaults written out in each.
+    pub fn defaults(&self) -> Vec<GeneratedArgs> {
+        self.given(Annotation::Defaults)
     }
 
-    fn given(&self, given: Given) -> Vec<Made> {
+    fn given(&self, given: Annotation) -> Vec<GeneratedArgs> {
         let whole = examples::of_whole(&self.schema, given);
         let parts = self
-            .spots()
+            .positions()
             .into_iter()
-            .flat_map(|spot| examples::of_part(&spot, given));
-        self.made(whole.into_iter().chain(parts), BOUNDARIES)
+            .flat_map(|position| examples::of_part(&position, given));
+        self.made(whole.into_iter().chain(parts), MAX_BOUNDARIES)
     }
 
-    /// Arguments that fit and are at an edge: each bound and its neighbours, each value of an enum, each branch, each
-    /// optional property absent and present.
-    pub fn boundaries(&self) -> Vec<Made> {
-        let mut made = self.made(self.edges(&self.spots()), usize::MAX);
+    /// Returns valid arguments at the boundaries: each limit and its neighbours, each enum value,
+    /// each branch, each optional property absent and present.
+    pub fn boundaries(&self) -> Vec<GeneratedArgs> {
+        let mut made = self.made(self.edges(&self.positions()), usize::MAX);
         made.retain(|made| made.valid);
-        made.truncate(BOUNDARIES);
+        made.truncate(MAX_BOUNDARIES);
         made
     }
 
-    /// Random arguments that fit, different ones as far as the schema allows it.
-    pub fn random(&self, seed: u64, count: usize) -> Vec<Made> {
-        let deepest = self.minimal().map_or(0, |args| depth(&args)) + DEEPER;
-        let mut dice = Dice::new(seed);
-        let (mut maker, root) = (self.maker(), self.root());
+    /// Returns random valid arguments, all different, or fewer than `count` if the schema has too
+    /// few values.
+    pub fn random(&self, seed: u64, count: usize) -> Vec<GeneratedArgs> {
+        let deepest = self.minimal().map_or(0, |args| depth(&args)) + EXTRA_DEPTH;
+        let mut rng = Rng::new(seed);
+        let (mut generator, root) = (self.generator(), self.root());
         let mut values = Vec::new();
         let mut known = HashSet::new();
-        // Some schemas have few values; those are not looked for without end.
-        let mut in_vain = 0;
-        while values.len() < count && in_vain < IN_VAIN {
-            let each = Dice::new(dice.next());
-            match maker.random(&root, each, deepest) {
+        let mut duplicates = 0;
+        while values.len() < count && duplicates < MAX_DUPLICATES {
+            let each = Rng::new(rng.next());
+            match generator.random(&root, each, deepest) {
                 Ok(value) if known.insert(value.to_string()) => {
-                    in_vain = 0;
-                    let why = format!("random, number {} of seed {seed}", values.len() + 1);
+                    duplicates = 0;
+                    let why = format!("random case {} of seed {seed}", values.len() + 1);
                     values.push((value, why));
                 }
-                _ => in_vain += 1,
+                _ => duplicates += 1,
             }
         }
         let mut made = self.made(values, count);
@@ -177,44 +181,50 @@ impl Arguments {
         made
     }
 
-    /// Arguments that mean no good: those that do not fit, and those that fit and are nasty.
-    pub fn hostile(&self, seed: u64) -> Vec<Made> {
-        let mut dice = Dice::new(seed);
-        let (spots, minimal) = (self.spots(), self.minimal().unwrap_or_default());
-        let kinds = hostile::kinds(&minimal, &spots);
-        let mut lists: Vec<Vec<Made>> = kinds
+    /// Returns arguments meant to break a tool: invalid ones, and valid ones with unusual values.
+    pub fn hostile(&self, seed: u64) -> Vec<GeneratedArgs> {
+        let mut rng = Rng::new(seed);
+        let (positions, minimal) = (self.positions(), self.minimal().unwrap_or_default());
+        let kinds = hostile::kinds(&minimal, &positions);
+        let mut lists: Vec<Vec<GeneratedArgs>> = kinds
             .into_iter()
             .map(|kind| self.made(kind, usize::MAX))
             .collect();
-        let mut beyond = self.made(self.edges(&spots), usize::MAX);
+        let mut beyond = self.made(self.edges(&positions), usize::MAX);
         beyond.retain(|made| !made.valid);
         lists.push(beyond);
         for kind in &mut lists {
-            if kind.len() > hostile::OF_A_KIND {
-                dice.shuffle(kind);
+            if kind.len() > hostile::MAX_PER_KIND {
+                rng.shuffle(kind);
             }
         }
-        hostile::in_turn(lists)
+        hostile::round_robin(lists)
     }
 
-    /// Both sides of every edge, whether they fit or not.
-    fn edges<'s>(&'s self, spots: &[Spot<'s>]) -> Vec<(Value, String)> {
-        let mut edges = boundaries::presence(spots);
-        for spot in spots {
-            edges.extend(boundaries::of(spot, &mut self.maker()));
+    /// Returns values on both sides of every boundary, valid or not.
+    fn edges<'s>(&'s self, positions: &[Position<'s>]) -> Vec<(Value, String)> {
+        let mut edges = boundaries::presence(positions);
+        for position in positions {
+            edges.extend(boundaries::of(position, &mut self.generator()));
         }
         edges
     }
 
-    fn spots(&self) -> Vec<Spot<'_>> {
+    fn positions(&self) -> Vec<Position<'_>> {
         match self.minimal() {
-            Ok(minimal) => spots::spots(&mut self.maker(), self.root(), Value::Object(minimal)),
+            Ok(minimal) => {
+                positions::positions(&mut self.generator(), self.root(), Value::Object(minimal))
+            }
             Err(_) => Vec::new(),
         }
     }
 
-    /// Checks what was made; what is too large, no object, or there already is left out.
-    fn made(&self, values: impl IntoIterator<Item = (Value, String)>, most: usize) -> Vec<Made> {
+    /// Validates the values. Drops those that are too large, not an object, or duplicates.
+    fn made(
+        &self,
+        values: impl IntoIterator<Item = (Value, String)>,
+        most: usize,
+    ) -> Vec<GeneratedArgs> {
         let mut seen = HashSet::new();
         let mut all = Vec::new();
         for (value, why) in values {
@@ -224,7 +234,7 @@ impl Arguments {
                 continue;
             }
             let valid = self.is_valid(&args);
-            all.push(Made { args, why, valid });
+            all.push(GeneratedArgs { args, why, valid });
             if all.len() >= most {
                 break;
             }
@@ -232,16 +242,16 @@ impl Arguments {
         all
     }
 
-    fn maker(&self) -> Maker<'_> {
-        Maker::new(&self.schema, &self.guide)
+    fn generator(&self) -> Generator<'_> {
+        Generator::new(&self.schema, &self.parts)
     }
 
-    fn root(&self) -> Vec<Node<'_>> {
-        vec![Node::root(&self.schema)]
+    fn root(&self) -> Vec<SchemaNode<'_>> {
+        vec![SchemaNode::root(&self.schema)]
     }
 
     fn unsatisfied(&self, keyword: &str) -> Unsatisfied {
-        Unsatisfied::at(&Node::root(&self.schema), keyword)
+        Unsatisfied::at(&SchemaNode::root(&self.schema), keyword)
     }
 }
 

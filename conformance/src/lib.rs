@@ -33,7 +33,7 @@ pub use clean::{console, visible};
 pub use exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES};
 pub use once::{Ask, once, onlooker};
 pub use play_extension::play_extension;
-pub use record::{HELP, Heeded, Recording, Unheeded};
+pub use record::{HELP, LineError, LineOutcome, Recording};
 pub use replay_and_accept::replay_and_accept;
 pub use report::{Counts, Exit, Form, Look, Report};
 pub use runner::{NoProgress, Options, Progress, Selection, quoted, run};

@@ -89,7 +89,7 @@ where
                     eprintln!("{line}");
                 }
             }
-            Verb::Remark(_)
+            Verb::Comment(_)
             | Verb::Quiet(_)
             | Verb::Raw(_)
             | Verb::Split(_)

@@ -1,4 +1,4 @@
-//! Plays the host as it is told, line by line, and makes a transcript of what passes.
+//! Plays the host by line-by-line instructions and records the exchange as a transcript.
 
 mod line;
 
@@ -25,51 +25,51 @@ use crate::{
 
 pub use line::HELP;
 
-/// After how long without a frame everything that a line has caused has come.
+/// After this long without a frame, all effects of a line are assumed to have arrived.
 const SETTLED: Duration = Duration::from_millis(150);
-/// A chatty extension is not listened to for longer than this after a line.
-const LONGEST: Duration = Duration::from_secs(2);
-/// How long an extension is given to leave.
-const LEAVE: Duration = Duration::from_millis(500);
-/// Longer than anybody types.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Maximum time to listen after a line, for an extension that keeps sending frames.
+const MAX_LISTEN: Duration = Duration::from_secs(2);
+/// How long the extension may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// A timeout that is never reached.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A recording that goes on.
+/// A recording in progress.
 pub struct Recording {
     target: Target,
     surface: Surface,
     session: Session,
     recorder: Recorder,
     bindings: Bindings,
-    /// How many of the lines heard are recorded.
+    /// Number of received lines that are already recorded.
     recorded: usize,
     ended: bool,
     spawner: Spawner,
     sink: Sink,
 }
 
-/// What a line came to.
+/// The result of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heeded {
-    /// It was said, or was none to say.
+pub enum LineOutcome {
+    /// The line was sent, or there was nothing to send.
     Done,
-    /// It asks what may be typed.
+    /// The user asked for help.
     Help,
-    /// Nothing more can be said.
+    /// The recording is over.
     Ended,
 }
 
-/// Why a line was not heeded.
+/// Why a line failed.
 #[derive(Debug)]
-pub enum Unheeded {
-    /// It cannot be understood, or no host says it; nothing was sent.
+pub enum LineError {
+    /// The line is not valid, or not a frame that a host sends. Nothing was sent.
     Refused(String),
-    /// It was said, and what should have come did not.
+    /// The line was sent, but the expected frame did not arrive.
     Failed(Box<Finding>),
 }
 
 impl Recording {
-    /// Starts the extension and shakes hands.
+    /// Starts the extension and performs the handshake.
     pub async fn begin(
         target: Target,
         name: &str,
@@ -122,16 +122,16 @@ impl Recording {
         self.catch_up();
     }
 
-    /// Says what a line asks for, and waits for all that comes of it.
-    pub async fn heed(&mut self, line: &str) -> Result<Heeded, Unheeded> {
-        let said = self.say(line).await?;
-        let Some(reply) = said else {
-            return Ok(Heeded::Done);
+    /// Sends the frame for a line and waits until its effects have arrived.
+    pub async fn run_line(&mut self, line: &str) -> Result<LineOutcome, LineError> {
+        let sent = self.send(line).await?;
+        let Some(reply) = sent else {
+            return Ok(LineOutcome::Done);
         };
-        let Said::Frame(reply) = reply else {
+        let Sent::Frame(reply) = reply else {
             return Ok(match reply {
-                Said::Help => Heeded::Help,
-                _ => Heeded::Ended,
+                Sent::Help => LineOutcome::Help,
+                _ => LineOutcome::Ended,
             });
         };
         if let Some((reply, id)) = reply {
@@ -142,7 +142,7 @@ impl Recording {
         }
         let began = Instant::now();
         let settled = self.session.scaled(SETTLED);
-        while began.elapsed() < LONGEST {
+        while began.elapsed() < MAX_LISTEN {
             let heard = self.session.heard().len();
             if self.session.find(heard, settled, |_| true).await.is_err() {
                 break;
@@ -150,42 +150,42 @@ impl Recording {
         }
         self.catch_up();
         Ok(if self.ended {
-            Heeded::Ended
+            LineOutcome::Ended
         } else {
-            Heeded::Done
+            LineOutcome::Done
         })
     }
 
-    /// Says what a line asks for, and leaves what comes to [`Self::hear`].
-    pub async fn heed_at_once(&mut self, line: &str) -> Result<Heeded, Unheeded> {
-        Ok(match self.say(line).await? {
-            Some(Said::Help) => Heeded::Help,
-            Some(Said::End) => Heeded::Ended,
+    /// Sends the frame for a line. [`Self::record_incoming`] records what arrives.
+    pub async fn send_line(&mut self, line: &str) -> Result<LineOutcome, LineError> {
+        Ok(match self.send(line).await? {
+            Some(Sent::Help) => LineOutcome::Help,
+            Some(Sent::End) => LineOutcome::Ended,
             _ if self.ended => {
-                // The last words are part of it.
-                self.session.listen(LEAVE).await;
+                // Also record what the extension sends while it exits.
+                self.session.listen(EXIT_TIMEOUT).await;
                 self.catch_up();
-                Heeded::Ended
+                LineOutcome::Ended
             }
-            _ => Heeded::Done,
+            _ => LineOutcome::Done,
         })
     }
 
-    /// Records what comes, until nothing more can. May be dropped at any time.
-    pub async fn hear(&mut self) {
-        while let Ok(at) = self.session.find(self.recorded, FOREVER, |_| true).await {
+    /// Records incoming frames until the extension closes its stdout. Cancel safe.
+    pub async fn record_incoming(&mut self) {
+        while let Ok(at) = self.session.find(self.recorded, NO_TIMEOUT, |_| true).await {
             debug_assert!(at >= self.recorded);
             self.catch_up();
         }
     }
 
-    async fn say(&mut self, line: &str) -> Result<Option<Said>, Unheeded> {
-        let read = Line::read(line, &self.surface).map_err(Unheeded::Refused)?;
+    async fn send(&mut self, line: &str) -> Result<Option<Sent>, LineError> {
+        let read = Line::read(line, &self.surface).map_err(LineError::Refused)?;
         let id = self.session.new_id();
         let frame = match read {
             Line::Nothing => return Ok(None),
-            Line::Help => return Ok(Some(Said::Help)),
-            Line::End => return Ok(Some(Said::End)),
+            Line::Help => return Ok(Some(Sent::Help)),
+            Line::End => return Ok(Some(Sent::End)),
             Line::Wait(during) => {
                 self.session.listen(during).await;
                 self.catch_up();
@@ -193,11 +193,11 @@ impl Recording {
             }
             Line::Frame(template) => {
                 let filled = template.fill(&mut self.bindings);
-                filled.map_err(|error| Unheeded::Refused(error.to_string()))?
+                filled.map_err(|error| LineError::Refused(error.to_string()))?
             }
             Line::Short(short) => short.frame(&id),
         };
-        line::valid(&frame).map_err(Unheeded::Refused)?;
+        line::valid(&frame).map_err(LineError::Refused)?;
         self.catch_up();
         self.ended |= frame["type"] == "shutdown";
         let at = self.session.elapsed();
@@ -205,26 +205,26 @@ impl Recording {
         if let Err(silence) = self.session.send(&frame).await {
             let reply = Reply::to(&frame).unwrap_or(Reply {
                 kind: "",
-                words: "anything more".to_owned(),
+                words: "any further frame".to_owned(),
             });
             return Err(self.silent(silence, &reply, "").await);
         }
         let id = frame["id"].as_str().unwrap_or_default().to_owned();
-        Ok(Some(Said::Frame(Reply::to(&frame).map(|it| (it, id)))))
+        Ok(Some(Sent::Frame(Reply::to(&frame).map(|it| (it, id)))))
     }
 
-    async fn silent(&mut self, silence: Silence, reply: &Reply, id: &str) -> Unheeded {
+    async fn silent(&mut self, silence: Silence, reply: &Reply, id: &str) -> LineError {
         let came = |heard: &Heard| heard.is(reply.kind) && heard.id() == Some(id);
         let target = &self.target;
         let words = &reply.words;
         let finding = diagnose::silence(&mut self.session, target, silence, words, came).await;
-        Unheeded::Failed(Box::new(finding))
+        LineError::Failed(Box::new(finding))
     }
 
-    /// Records what has come.
+    /// Records the frames that have arrived.
     fn catch_up(&mut self) {
         for heard in &self.session.heard()[self.recorded..] {
-            // What is no frame is found fault with at the end.
+            // Lines that are not frames are reported by `finish`.
             if heard.value().is_object() {
                 self.recorder
                     .frame(Party::Extension, heard.value(), heard.at);
@@ -233,7 +233,7 @@ impl Recording {
         self.recorded = self.session.heard().len();
     }
 
-    /// Ends the extension, and gives the transcript and the rules that its frames broke.
+    /// Shuts the extension down, and returns the transcript and the rules that its frames broke.
     pub async fn finish(mut self) -> (Transcript, Vec<Finding>) {
         self.catch_up();
         if self.session.exited().is_none() {
@@ -241,7 +241,7 @@ impl Recording {
                 let _ = self.session.send(&json!({"type": "shutdown"})).await;
             }
             self.session.close_stdin();
-            self.session.exit(LEAVE).await;
+            self.session.exit(EXIT_TIMEOUT).await;
         }
         let transcript = self.recorder.finish();
         drop(self.session);
@@ -256,14 +256,14 @@ impl Recording {
     }
 }
 
-enum Said {
-    /// A frame, the reply it asks for and the id of that.
+enum Sent {
+    /// A sent frame, and the reply it expects with its id.
     Frame(Option<(Reply, String)>),
     Help,
     End,
 }
 
-/// Values of the environment that are called like secrets.
+/// Returns the values of environment variables with names that suggest a secret.
 fn secrets() -> impl Iterator<Item = String> {
     const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"];
     std::env::vars_os().filter_map(|(name, value)| {

@@ -339,7 +339,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     {
         // Shrink only the first, which people read first.
         let first = faults.remove(0);
-        let shrunk = shrink::told(&cx.plan, check.id, first).await;
+        let shrunk = shrink::shrink_fault(&cx.plan, check.id, first).await;
         faults.insert(0, shrunk.into());
     }
     let (verdict, findings) = judged(check, checked);

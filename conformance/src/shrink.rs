@@ -1,4 +1,4 @@
-//! The smallest input that still fails: fewer frames first, then less in the last one.
+//! Finds the smallest input that still fails: fewer frames first, then a simpler last frame.
 
 mod case;
 mod store;
@@ -17,25 +17,25 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long is spent on one failure, scaled.
+/// Time limit for shrinking one failure, scaled.
 const BUDGET: Duration = Duration::from_secs(3);
-/// How many processes are started for one failure.
-const TRIALS: usize = 60;
-/// After how long without a reply it counts as silent while it is shrunk: a tool that is known to answer at once, and
-/// then does not for so long, is not waited for a minute. What is kept is tried again with more patience.
-const PATIENCE: Duration = Duration::from_millis(400);
-const MORE_PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum number of processes to start for one failure.
+const MAX_TRIALS: usize = 60;
+/// Timeout for a reply while shrinking. Waiting the full minute for a tool that normally replies at
+/// once would take too long; the result is confirmed with a longer timeout.
+const REPLY_TIMEOUT: Duration = Duration::from_millis(400);
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How it fails. One failure is not shrunk into another.
+/// How the extension fails. Shrinking must not turn one kind of failure into another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Ends,
+enum FailureKind {
+    Exits,
     Silent,
 }
 
-/// What a fault says, with the smallest input that leads to it and the command that repeats that. A fault that is not
-/// that of a request without a reply, or that does not come again, stays as it is.
-pub(crate) async fn told(plan: &Plan, check: &str, fault: Fault) -> Finding {
+/// Adds the smallest failing input and the command that repeats it to the finding of a fault. A
+/// fault that is not about a missing reply, or that cannot be reproduced, stays unchanged.
+pub(crate) async fn shrink_fault(plan: &Plan, check: &str, fault: Fault) -> Finding {
     let Fault { mut finding, case } = fault;
     let Some(case) = Case::of(plan, case) else {
         return finding;
@@ -44,17 +44,17 @@ pub(crate) async fn told(plan: &Plan, check: &str, fault: Fault) -> Finding {
         return finding;
     };
     finding.input = Some(smallest.input());
-    if let Some(id) = store::keep(plan, check, &finding, &smallest) {
+    if let Some(id) = store::save_case(plan, check, &finding, &smallest) {
         finding.repeat = Some(format!("zot-conform replay {id}"));
     }
     finding
 }
 
 async fn smallest(plan: &Plan, case: Case) -> Option<Case> {
-    let patience = patience(plan, &case);
+    let timeout = timeout(plan, &case);
     let began = Instant::now();
     let budget = BUDGET.mul_f64(plan.start.scale);
-    let kind = fails(plan, &case, patience).await?;
+    let kind = fails(plan, &case, timeout).await?;
     let mut tried = HashSet::from([case.input()]);
     let mut current = case.clone();
     'smaller: loop {
@@ -62,30 +62,30 @@ async fn smallest(plan: &Plan, case: Case) -> Option<Case> {
             if !tried.insert(candidate.input()) {
                 continue;
             }
-            if tried.len() > TRIALS || began.elapsed() >= budget {
+            if tried.len() > MAX_TRIALS || began.elapsed() >= budget {
                 break 'smaller;
             }
-            if fails(plan, &candidate, patience).await == Some(kind) {
+            if fails(plan, &candidate, timeout).await == Some(kind) {
                 current = candidate;
                 continue 'smaller;
             }
         }
         break;
     }
-    if kind == Kind::Silent && current != case {
-        // A busy machine is silent, too.
-        let patience = MORE_PATIENCE.mul_f64(plan.start.scale).max(patience);
-        if fails(plan, &current, patience).await != Some(kind) {
+    if kind == FailureKind::Silent && current != case {
+        // The extension may only have been slow on a busy machine.
+        let timeout = CONFIRM_TIMEOUT.mul_f64(plan.start.scale).max(timeout);
+        if fails(plan, &current, timeout).await != Some(kind) {
             return Some(case);
         }
     }
     Some(current)
 }
 
-/// How this input fails; `None` where it is answered.
-async fn fails(plan: &Plan, case: &Case, patience: Duration) -> Option<Kind> {
-    // The deadline of a transcript is scaled when it is played.
-    let within = patience.div_f64(plan.start.scale);
+/// Returns how the extension fails on this input; `None` if it replies.
+async fn fails(plan: &Plan, case: &Case, timeout: Duration) -> Option<FailureKind> {
+    // Playing a transcript scales its deadlines.
+    let within = timeout.div_f64(plan.start.scale);
     let transcript = case.transcript(within);
     let mut stage = plan.stage();
     let start = crate::session::Start {
@@ -95,17 +95,17 @@ async fn fails(plan: &Plan, case: &Case, patience: Duration) -> Option<Kind> {
     stage.start = &start;
     let played = play(stage, &transcript, "", Mode::Probe, Sink::default()).await;
     match played.failure?.silence? {
-        Silence::Exited(_) => Some(Kind::Ends),
-        _ => Some(Kind::Silent),
+        Silence::Exited(_) => Some(FailureKind::Exits),
+        _ => Some(FailureKind::Silent),
     }
 }
 
-/// Four times what it takes as a rule, and no less than [`PATIENCE`].
-fn patience(plan: &Plan, case: &Case) -> Duration {
+/// Returns four times the usual latency of the tool, at least [`REPLY_TIMEOUT`].
+fn timeout(plan: &Plan, case: &Case) -> Duration {
     let known = plan.known.latency.lock();
     let known = known.unwrap_or_else(PoisonError::into_inner);
     let usual = known.get(case.tool()).copied().unwrap_or_default();
-    let least = PATIENCE.mul_f64(plan.start.scale);
+    let least = REPLY_TIMEOUT.mul_f64(plan.start.scale);
     (usual * 4)
         .max(least)
         .min(case.limit.mul_f64(plan.start.scale))

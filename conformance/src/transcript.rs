@@ -1,54 +1,56 @@
-//! Transcripts, `*.zt.ndjson`: an exchange between a host and an extension that can be played again.
+//! Transcripts, `*.zt.ndjson`: a recorded exchange between a host and an extension that can be
+//! replayed.
 //!
-//! Text into a [`Transcript`] and back, frames against patterns, frames into a recording: all of that is pure. `file`
-//! reads and writes, and `play` is the one that has a process.
+//! Parsing, writing, matching and recording are pure. Only `file` does file I/O, and only `play`
+//! starts a process.
 //!
 //! # The format
 //!
-//! One JSON object per line; its first key is the verb. Blank lines are skipped. What is not known is an error with its
-//! line: a verb, a matcher, a key beside a verb.
+//! One JSON object per line; its first key is the verb. Blank lines are skipped. An unknown verb,
+//! matcher or key is an error that names its line.
 //!
 //! | line | means |
 //! |---|---|
-//! | `{"zt":1,"name":…,"about":…,"extension":DIR,"needs":{…},"ignore":[…]}` | the head, first; all but `zt` is optional. `extension`: the directory it is played against by default, relative to the transcript's. `ignore`: types of frames that may come at any time |
-//! | `{"send":FRAME}` | the host says it |
-//! | `{"expect":FRAME,"within":"5s","optional":true}` | the extension says it |
-//! | `{"unordered":[…],"within":"5s"}` | the extension says all of these, in any order. An item is a frame with its `type`, a matcher, or `{"expect":FRAME,"optional":true}` |
-//! | `{"use":"handshake"}` | up to ready |
-//! | `{"wait":"100ms"}`, `{"quiet":"200ms"}` | let time pass; let it pass and nothing come |
-//! | `{"raw":TEXT}` | these bytes, and no newline after them |
-//! | `{"split":[n,…]}` | the next `send` or `raw` is written in pieces of so many bytes, then the rest |
-//! | `{"stall_stdout":"3s"}` | the harness does not read |
-//! | `{"close_stdin":true}`, `{"signal":"TERM"}` | |
-//! | `{"exit":{"code":0},"within":"2s"}` | the process ends, by `code` or by `signal` |
-//! | `{"stderr":MATCH,"within":"5s"}` | a line of its standard error |
-//! | `{"#":TEXT}` | a remark |
+//! | `{"zt":1,"name":…,"about":…,"extension":DIR,"needs":{…},"ignore":[…]}` | the header, on the first line; everything but `zt` is optional. `extension`: the default extension directory, relative to the transcript. `ignore`: frame types that may arrive at any time |
+//! | `{"send":FRAME}` | the host sends the frame |
+//! | `{"expect":FRAME,"within":"5s","optional":true}` | the extension sends a matching frame |
+//! | `{"unordered":[…],"within":"5s"}` | the extension sends all of these, in any order. An item is a frame with its `type`, a matcher, or `{"expect":FRAME,"optional":true}` |
+//! | `{"use":"handshake"}` | the handshake, up to `ready` |
+//! | `{"wait":"100ms"}`, `{"quiet":"200ms"}` | wait; wait, and fail if a frame arrives |
+//! | `{"raw":TEXT}` | write these bytes, without a newline |
+//! | `{"split":[n,…]}` | the next `send` or `raw` is written in pieces of these sizes in bytes, then the rest |
+//! | `{"stall_stdout":"3s"}` | the harness does not read stdout |
+//! | `{"close_stdin":true}`, `{"signal":"TERM"}` | close stdin; send a signal |
+//! | `{"exit":{"code":0},"within":"2s"}` | the process exits with `code` or is killed by `signal` |
+//! | `{"stderr":MATCH,"within":"5s"}` | the extension writes a matching line to stderr |
+//! | `{"#":TEXT}` | a comment |
 //!
 //! A duration is a whole number with `ms`, `s` or `m`.
 //!
-//! # What is expected
+//! # Patterns
 //!
-//! Objects are open: a field that is not named may be there. Lists have the items named and no others. Numbers compare
-//! by value: `1` is `1.0`.
+//! Objects are open: they may have further fields. Arrays have exactly the listed items. Numbers
+//! compare by value: `1` equals `1.0`.
 //!
-//! | matcher | fits |
+//! | matcher | matches |
 //! |---|---|
-//! | `"[..]"` within a text | any text without a line break, the empty one too |
-//! | `{"$any":true}` | whatever is there |
+//! | `"[..]"` within a string | any text without a line break, including none |
+//! | `{"$any":true}` | any value |
 //! | `{"$type":NAME}` | `string`, `number`, `integer`, `boolean`, `object`, `array`, `null` |
-//! | `{"$re":PATTERN}` | a text in which the pattern is found; `^` and `$` anchor it |
-//! | `{"$oneOf":[…]}` | what fits one of these |
-//! | `{"$absent":true}` | a field that is not there, or `null`: to the protocol that is the same |
-//! | `{"$contains":[…]}` | a list with an item for each of these, in any order, among others |
-//! | `{"$schema":SCHEMA}` | what a JSON Schema accepts |
-//! | `{"$lit":VALUE}` | this and nothing else: no matchers within, no further fields |
-//! | `{"$exact":true,…}` | an object of these fields and no others; objects within it are open again |
-//! | `{"$ref":NAME}` | the value of that name |
-//! | `{"$cap":NAME,"as":MATCH}` | anything, or what fits `as`, which has that name from then on |
-//! | `{"$fill":TEXT}` | that text, with the places of this run |
+//! | `{"$re":PATTERN}` | a string that contains a match; `^` and `$` anchor it |
+//! | `{"$oneOf":[…]}` | a value that matches one of these |
+//! | `{"$absent":true}` | a field that is missing or `null`, which mean the same in the protocol |
+//! | `{"$contains":[…]}` | an array with an item for each of these, in any order, and any others |
+//! | `{"$schema":SCHEMA}` | a value that is valid by a JSON Schema |
+//! | `{"$lit":VALUE}` | exactly this value: no matchers inside, no further fields |
+//! | `{"$exact":true,…}` | an object with exactly these fields; objects inside it are open again |
+//! | `{"$ref":NAME}` | the value bound to the name |
+//! | `{"$cap":NAME,"as":MATCH}` | any value, or one that matches `as`; it is bound to the name from then on |
+//! | `{"$fill":TEXT}` | the string, with the directories of this run filled in |
 //!
-//! In what is sent there are `{"$new":NAME}`, which mints an id, `$ref`, `$fill` and `$lit`, and no other. A name is
-//! given once, before it is used. A field whose name begins with a dollar sign is written with one more: `"$$ref"`.
+//! A frame to send may contain `{"$new":NAME}`, which creates an id, `$ref`, `$fill` and `$lit`,
+//! and no other matcher. A name is bound once, before it is used. A field whose name begins with a
+//! dollar sign is written with one more: `"$$ref"`.
 //!
 //! `$fill` knows `${cwd}`, `${extension_dir}`, `${data_dir}`, `${home}` and `${tmp}`; `$$` is a dollar sign.
 
@@ -81,11 +83,11 @@ pub use parse::{ParseError, parse};
 pub use pattern::{FillError, Mismatch, Pattern, PatternError, Template, matches};
 pub use recorder::Recorder;
 pub use recording::from_recording;
-pub use sample::proof;
+pub use sample::validate_sends;
 pub use scrub::SECRET;
 pub use smaller::smaller;
 pub(crate) use span::parse as span;
 pub use step::{Expect, Head, Needs, Signal, Step, Transcript, Verb};
 
-/// How long an `expect` waits that does not say so itself.
+/// How long an `expect` without `within` waits.
 pub const DEFAULT_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);

@@ -1,27 +1,27 @@
-//! Lists of a length, with items of their own.
+//! Arrays of a given length, with items that match their own schemas.
 
 use serde_json::Value;
 
 use super::{
     Unsatisfied,
-    dice::Dice,
-    maker::Maker,
-    place::{Node, largest, smallest},
+    generator::Generator,
+    place::{SchemaNode, largest, smallest},
+    rng::Rng,
 };
 
-/// A list that must be longer is not made.
+/// Arrays that must be longer than this are not generated.
 const LONGEST: usize = 2_000;
-/// From so many items on, it is their number that takes the time.
+/// With this many items or more, blame their number when the fuel runs out.
 const MANY: usize = 20;
-/// Random items that are tried for each item that must differ from the others.
+/// Random items to try for each item that must be unique.
 const TRIES: usize = 12;
 
-/// The schemas of an item.
-pub(super) fn item<'s>(leaves: &[Node<'s>], index: usize) -> Vec<Node<'s>> {
-    let of_leaf = |leaf: &Node<'s>| {
+/// Returns the schemas of the item at an index.
+pub(super) fn item<'s>(leaves: &[SchemaNode<'s>], index: usize) -> Vec<SchemaNode<'s>> {
+    let of_leaf = |leaf: &SchemaNode<'s>| {
         let mut first = leaf.listed("prefixItems");
         let mut rest = leaf.below("items");
-        // Drafts before 2020-12 wrote it so.
+        // The syntax of drafts before 2020-12.
         if leaf.get("items").is_some_and(Value::is_array) {
             first = leaf.listed("items");
             rest = leaf.below("additionalItems");
@@ -35,10 +35,10 @@ pub(super) fn item<'s>(leaves: &[Node<'s>], index: usize) -> Vec<Node<'s>> {
     leaves.iter().filter_map(of_leaf).collect()
 }
 
-/// Lists that fit, or nearly: each is checked by who asked for it.
+/// Returns arrays that probably fit. The caller checks each of them.
 pub(super) fn lists<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
     depth: usize,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let contained = contained(leaves);
@@ -56,23 +56,23 @@ pub(super) fn lists<'s>(
     {
         return Err(Unsatisfied::at(node, "minItems"));
     }
-    let more = maker.dice.as_mut().map_or(0, |dice| dice.below(4));
+    let more = generator.rng.as_mut().map_or(0, |rng| rng.below(4));
     let mut items: Vec<Value> = Vec::new();
     let mut due = contained.as_slice();
     for index in 0..(low + more).min(high) {
         let mut place = item(leaves, index);
-        // What must be contained comes as late as it can: the first places may have schemas of their own.
+        // Put the items for `contains` as late as possible, because the first items may have
+        // schemas of their own.
         if index + due.len() >= low
             && let Some((first, rest)) = due.split_first()
         {
             place.push(first.clone());
             due = rest;
         }
-        match distinct(maker, leaves, &place, &items, depth) {
+        match distinct(generator, leaves, &place, &items, depth) {
             Ok(made) => items.push(made),
             Err(_) if index >= low => break,
-            // With so many items it is their number that is to blame.
-            Err(fault) if maker.is_spent() && items.len() >= MANY => {
+            Err(fault) if generator.is_out_of_fuel() && items.len() >= MANY => {
                 return Err(least.map_or(fault, |(_, node)| Unsatisfied::at(node, "minItems")));
             }
             Err(fault) => return Err(fault),
@@ -81,9 +81,9 @@ pub(super) fn lists<'s>(
     Ok(vec![Value::Array(items)])
 }
 
-/// The schemas that some item must fit, each as often as it must be there.
-fn contained<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
-    let of_leaf = |leaf: &Node<'s>| {
+/// Returns the `contains` schemas, each repeated as often as it must match.
+fn contained<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
+    let of_leaf = |leaf: &SchemaNode<'s>| {
         let count =
             largest(std::slice::from_ref(leaf), "minContains").map_or(1, |(count, _)| count);
         let schema = leaf.below("contains");
@@ -94,15 +94,15 @@ fn contained<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
     leaves.iter().flat_map(of_leaf).collect()
 }
 
-/// An item, other than those that are there where they must differ.
+/// Generates an item, different from the existing ones if they must be unique.
 pub(super) fn distinct<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
-    place: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
+    place: &[SchemaNode<'s>],
     there: &[Value],
     depth: usize,
 ) -> Result<Value, Unsatisfied> {
-    let made = maker.make(place, depth + 1)?;
+    let made = generator.make(place, depth + 1)?;
     let Some(unique) = leaves
         .iter()
         .find(|leaf| leaf.get("uniqueItems") == Some(&Value::Bool(true)))
@@ -112,12 +112,12 @@ pub(super) fn distinct<'s>(
     if !there.contains(&made) {
         return Ok(made);
     }
-    let dice = maker.dice.take();
+    let rng = generator.rng.take();
     let mut found = None;
     for attempt in 0..TRIES * (there.len() + 1).min(TRIES) {
         let seed = (there.len() * 1000 + attempt) as u64;
-        maker.dice = Some(Dice::new(seed));
-        found = maker
+        generator.rng = Some(Rng::new(seed));
+        found = generator
             .make(place, depth + 1)
             .ok()
             .filter(|made| !there.contains(made));
@@ -125,6 +125,6 @@ pub(super) fn distinct<'s>(
             break;
         }
     }
-    maker.dice = dice;
+    generator.rng = rng;
     found.ok_or_else(|| Unsatisfied::at(unique, "uniqueItems"))
 }

@@ -1,33 +1,33 @@
-//! Both sides of every edge that a schema draws.
+//! Values on both sides of every boundary in a schema.
 
 use serde_json::Value;
 use zot_protocol::Object;
 
 use super::{
-    LARGEST_TEXT,
-    maker::Maker,
+    LONGEST_STRING,
+    generator::Generator,
     numbers::{json_integer, json_number},
     objects::{declared, required},
-    place::{Node, escape, largest},
-    spots::Spot,
-    texts::of_length,
+    place::{SchemaNode, escape, largest},
+    positions::Position,
+    strings::of_length,
     types::{fixed, types},
 };
 
-/// A value in a message is cut after so many characters.
+/// Longer values are truncated in messages.
 const SHOWN_CHARS: usize = 60;
-/// So many values of one enum are tried.
-const ENUM_VALUES: usize = 60;
-/// A longer list is not made to stand at its edge.
+/// Maximum number of values tried of one enum.
+const MAX_ENUM_VALUES: usize = 60;
+/// Arrays and objects longer than this are not generated.
 const LONGEST: usize = 500;
 
 type Edges = Vec<(Value, String)>;
 
-/// A value in a message.
+/// Formats a value for a message.
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {
         Value::String(text) if text.len() > 4 * SHOWN_CHARS => {
-            return format!("a text of {} characters", text.chars().count());
+            return format!("a string of {} characters", text.chars().count());
         }
         other => other.to_string(),
     };
@@ -37,30 +37,34 @@ pub(super) fn shown(value: &Value) -> String {
     text.chars().take(SHOWN_CHARS).chain(['…']).collect()
 }
 
-/// All optional properties together, and each absent and present.
-pub(super) fn presence(spots: &[Spot<'_>]) -> Edges {
-    let Some(root) = spots.first() else {
+/// Returns arguments with only the required properties, with all properties, and with each optional
+/// one absent and present.
+pub(super) fn presence(positions: &[Position<'_>]) -> Edges {
+    let Some(root) = positions.first() else {
         return Vec::new();
     };
-    let mut edges = vec![(
-        root.base.clone(),
-        "nothing more than is required".to_owned(),
-    )];
+    let mut edges = vec![(root.base.clone(), "only the required properties".to_owned())];
     let mut full = root.value.as_object().cloned().unwrap_or_default();
-    let top: Vec<&Spot<'_>> = spots.iter().filter(|spot| spot.path.len() == 1).collect();
-    for spot in &top {
-        if let [super::spots::Step::Key(key)] = &spot.path[..] {
+    let top: Vec<&Position<'_>> = positions
+        .iter()
+        .filter(|position| position.path.len() == 1)
+        .collect();
+    for position in &top {
+        if let [super::positions::PathStep::Key(key)] = &position.path[..] {
             full.entry(key.as_str())
-                .or_insert_with(|| spot.value.clone());
+                .or_insert_with(|| position.value.clone());
         }
     }
     let full_value = Value::Object(full.clone());
-    edges.push((full_value, "every property present".to_owned()));
-    for spot in spots
+    edges.push((full_value, "all properties present".to_owned()));
+    for position in positions
         .iter()
-        .filter(|spot| spot.added && !spot.path.is_empty())
+        .filter(|position| position.added && !position.path.is_empty())
     {
-        edges.push((spot.base.clone(), format!("{} present", spot.pointer)));
+        edges.push((
+            position.base.clone(),
+            format!("{} present", position.pointer),
+        ));
     }
     for key in full.keys() {
         let mut without = full.clone();
@@ -71,65 +75,69 @@ pub(super) fn presence(spots: &[Spot<'_>]) -> Edges {
     edges
 }
 
-/// The edges of one place.
-pub(super) fn of<'s>(spot: &Spot<'s>, maker: &mut Maker<'s>) -> Edges {
+/// Returns the boundary values of one position.
+pub(super) fn of<'s>(position: &Position<'s>, generator: &mut Generator<'s>) -> Edges {
     let mut edges = Vec::new();
-    if !spot.way.taken.is_empty() {
-        let place = if spot.pointer.is_empty() {
+    if !position.way.taken.is_empty() {
+        let place = if position.pointer.is_empty() {
             "all"
         } else {
-            &spot.pointer
+            &position.pointer
         };
         edges.push((
-            spot.base.clone(),
-            format!("{place}: {}", spot.way.taken.join(", ")),
+            position.base.clone(),
+            format!("{place}: {}", position.way.taken.join(", ")),
         ));
     }
-    let leaves = &spot.way.leaves;
-    let mut put = |value: Value, words: &str| {
-        let why = format!("{} = {}, {words}", spot.pointer, shown(&value));
-        edges.push((spot.with(value), why));
+    let leaves = &position.way.leaves;
+    let mut put = |value: Value, what: &str| {
+        let why = format!("{} = {}, {what}", position.pointer, shown(&value));
+        edges.push((position.with(value), why));
     };
     if let Some((_, keyword, values)) = fixed(leaves) {
-        for value in values.into_iter().take(ENUM_VALUES) {
-            put(value.clone(), &format!("of its {keyword}"));
+        for value in values.into_iter().take(MAX_ENUM_VALUES) {
+            put(value.clone(), &format!("from its {keyword}"));
         }
         return edges;
     }
-    for (value, words) in numbers(leaves) {
-        put(value, &words);
+    for (value, what) in numbers(leaves) {
+        put(value, &what);
     }
-    match &spot.value {
+    match &position.value {
         Value::String(text) => {
-            for (length, words) in counts(leaves, ["minLength", "maxLength"], LARGEST_TEXT) {
-                put(of_length(leaves, text, length).into(), &words);
+            for (length, what) in counts(leaves, ["minLength", "maxLength"], LONGEST_STRING) {
+                put(of_length(leaves, text, length).into(), &what);
             }
         }
         Value::Bool(_) => {
-            put(false.into(), "one of two");
-            put(true.into(), "one of two");
+            put(false.into(), "a boolean");
+            put(true.into(), "a boolean");
         }
         Value::Array(list) => {
-            for (length, words) in counts(leaves, ["minItems", "maxItems"], LONGEST) {
-                let value = list_of_length(maker, leaves, list, length);
-                put(value, &words);
+            for (length, what) in counts(leaves, ["minItems", "maxItems"], LONGEST) {
+                let value = list_of_length(generator, leaves, list, length);
+                put(value, &what);
             }
         }
         Value::Object(object) => {
-            for (length, words) in counts(leaves, ["minProperties", "maxProperties"], LONGEST) {
-                put(object_of_length(leaves, object, length), &words);
+            for (length, what) in counts(leaves, ["minProperties", "maxProperties"], LONGEST) {
+                put(object_of_length(leaves, object, length), &what);
             }
         }
         _ => {}
     }
-    for (value, words) in other_types(leaves, &spot.value) {
-        put(value, &words);
+    for (value, what) in other_types(leaves, &position.value) {
+        put(value, &what);
     }
     edges
 }
 
-/// n−1, n and n+1 of every count.
-fn counts(leaves: &[Node<'_>], keywords: [&'static str; 2], most: usize) -> Vec<(usize, String)> {
+/// Returns n−1, n and n+1 for every limit on a length.
+fn counts(
+    leaves: &[SchemaNode<'_>],
+    keywords: [&'static str; 2],
+    most: usize,
+) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (keyword, count) in keywords.into_iter().flat_map(|keyword| {
         let said = leaves
@@ -147,8 +155,8 @@ fn counts(leaves: &[Node<'_>], keywords: [&'static str; 2], most: usize) -> Vec<
     found
 }
 
-/// n−1, n and n+1 of every bound of a number, and both sides of a multiple.
-fn numbers(leaves: &[Node<'_>]) -> Vec<(Value, String)> {
+/// Returns n−1, n and n+1 for every limit on a number, and the neighbours of a multiple.
+fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
     let mut found = Vec::new();
     for leaf in leaves {
         for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] {
@@ -162,11 +170,11 @@ fn numbers(leaves: &[Node<'_>]) -> Vec<(Value, String)> {
             if let (Some(step), Some(bound)) = (step, bound.as_f64()) {
                 found.push((
                     json_number(bound - step),
-                    format!("a step under its {keyword}"),
+                    format!("one step under its {keyword}"),
                 ));
                 found.push((
                     json_number(bound + step),
-                    format!("a step over its {keyword}"),
+                    format!("one step over its {keyword}"),
                 ));
             }
         }
@@ -190,21 +198,21 @@ fn plus(bound: &Value, more: i8) -> Value {
 }
 
 fn list_of_length<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
     list: &[Value],
     length: usize,
 ) -> Value {
     let mut items: Vec<Value> = list.iter().take(length).cloned().collect();
     while items.len() < length {
-        maker.refuel();
-        let made = maker.smallest_item(leaves, &items);
+        generator.refuel();
+        let made = generator.smallest_item(leaves, &items);
         items.push(made.unwrap_or(Value::Null));
     }
     Value::Array(items)
 }
 
-fn object_of_length(leaves: &[Node<'_>], object: &Object, length: usize) -> Value {
+fn object_of_length(leaves: &[SchemaNode<'_>], object: &Object, length: usize) -> Value {
     let mut object = object.clone();
     let needed = required(leaves);
     let spare = object
@@ -226,8 +234,8 @@ fn object_of_length(leaves: &[Node<'_>], object: &Object, length: usize) -> Valu
     Value::Object(object)
 }
 
-/// The simplest of each other type that the place may have.
-fn other_types(leaves: &[Node<'_>], value: &Value) -> Vec<(Value, String)> {
+/// Returns the simplest value of each other type that the position allows.
+fn other_types(leaves: &[SchemaNode<'_>], value: &Value) -> Vec<(Value, String)> {
     if !leaves
         .iter()
         .any(|leaf| leaf.get("type").is_some_and(Value::is_array))
@@ -241,7 +249,7 @@ fn other_types(leaves: &[Node<'_>], value: &Value) -> Vec<(Value, String)> {
     simplest.filter(|(simple, _)| simple != value).collect()
 }
 
-/// The simplest value of a type.
+/// Returns the simplest value of a type.
 pub(super) fn simplest(name: &str) -> Value {
     match name {
         "string" => Value::from(""),

@@ -1,20 +1,20 @@
-//! Values that the schema itself gives.
+//! Example and default values that the schema itself contains.
 
 use serde_json::Value;
 
-use super::{boundaries::shown, spots::Spot};
+use super::{boundaries::shown, positions::Position};
 
-/// What a schema says of its values.
+/// The kind of values to take from a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
-    /// How it is to be used.
+pub(super) enum Annotation {
+    /// The `examples`.
     Examples,
-    /// What is meant where nothing is given, and what nothing else may be.
+    /// The `default`, and the only value of a `const`.
     Defaults,
 }
 
-impl Given {
-    /// Each value that a schema gives, and the word for it.
+impl Annotation {
+    /// Returns each value in the schema with the word that describes it.
     fn values<'v>(self, get: impl Fn(&str) -> Option<&'v Value>) -> Vec<(&'v Value, &'static str)> {
         match self {
             Self::Examples => {
@@ -30,8 +30,8 @@ impl Given {
     }
 }
 
-/// What is given for the whole.
-pub(super) fn of_whole(schema: &Value, given: Given) -> Vec<(Value, String)> {
+/// Returns the values for the whole schema.
+pub(super) fn of_whole(schema: &Value, given: Annotation) -> Vec<(Value, String)> {
     let values = given
         .values(|keyword| schema.get(keyword))
         .into_iter()
@@ -41,17 +41,17 @@ pub(super) fn of_whole(schema: &Value, given: Given) -> Vec<(Value, String)> {
         .collect()
 }
 
-/// What is given for a part, each put into the smallest arguments.
-pub(super) fn of_part(spot: &Spot<'_>, given: Given) -> Vec<(Value, String)> {
-    // Those of the whole have been taken as they are.
-    if spot.path.is_empty() {
+/// Returns the values for one position, each put into the smallest arguments.
+pub(super) fn of_part(position: &Position<'_>, given: Annotation) -> Vec<(Value, String)> {
+    // Those of the root are covered by `of_whole`.
+    if position.path.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for leaf in spot.leaves() {
+    for leaf in position.leaves() {
         for (value, word) in given.values(|keyword| leaf.get(keyword)) {
-            let why = format!("{} = {}, its {word}", spot.pointer, shown(value));
-            found.push((spot.with(value.clone()), why));
+            let why = format!("{} = {}, its {word}", position.pointer, shown(value));
+            found.push((position.with(value.clone()), why));
         }
     }
     found

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::{Unsatisfied, dice::Dice, place::Node};
+use super::{Unsatisfied, place::SchemaNode, rng::Rng};
 
-/// So many numbers on either side of the first are tried, for a `not` or a second `oneOf` that refuses the first.
+/// How many numbers on either side of the first to try if a `not` or a second `oneOf` rejects it.
 const NEIGHBOURS: i128 = 8;
-/// Random numbers of no bound stay within what every language holds exactly.
+/// Unbounded random numbers stay within the range that every language represents exactly.
 const EXACT: i128 = 1 << 53;
 
-/// What the schemas of a place say about a number.
+/// The constraints that the schemas of a place put on a number.
 struct Bounds<'n, 's> {
     low: Option<Bound<'n, 's>>,
     high: Option<Bound<'n, 's>>,
-    steps: Vec<(&'n Node<'s>, f64)>,
+    steps: Vec<(&'n SchemaNode<'s>, f64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -21,12 +21,12 @@ struct Bound<'n, 's> {
     value: f64,
     /// The nearest integer that the bound allows.
     integer: i128,
-    node: &'n Node<'s>,
+    node: &'n SchemaNode<'s>,
     keyword: &'static str,
 }
 
 impl<'n, 's> Bounds<'n, 's> {
-    fn of(leaves: &'n [Node<'s>]) -> Self {
+    fn of(leaves: &'n [SchemaNode<'s>]) -> Self {
         let bounds = |keyword, least: bool, exclusive: bool| {
             leaves
                 .iter()
@@ -46,7 +46,7 @@ impl<'n, 's> Bounds<'n, 's> {
         Self { low, high, steps }
     }
 
-    /// The keyword that leaves no number: the upper bound, since one counts up from the lower one.
+    /// Returns the keyword to blame if no number fits.
     fn nothing(&self) -> Unsatisfied {
         match (&self.high, self.steps.first()) {
             (Some(high), _) if self.low.is_some_and(|low| low.value >= high.value) => {
@@ -63,7 +63,12 @@ impl<'n, 's> Bounds<'n, 's> {
 }
 
 impl<'n, 's> Bound<'n, 's> {
-    fn of(node: &'n Node<'s>, keyword: &'static str, least: bool, exclusive: bool) -> Option<Self> {
+    fn of(
+        node: &'n SchemaNode<'s>,
+        keyword: &'static str,
+        least: bool,
+        exclusive: bool,
+    ) -> Option<Self> {
         let said = node.get(keyword)?;
         let value = said.as_f64()?;
         let exact = said
@@ -87,7 +92,7 @@ impl<'n, 's> Bound<'n, 's> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "a number beyond the range becomes the end of the range, far beyond what JSON holds exactly"
+    reason = "out-of-range numbers saturate, far beyond what JSON represents exactly"
 )]
 fn nearest(value: f64, least: bool, exclusive: bool) -> i128 {
     let rounded = if least { value.ceil() } else { value.floor() };
@@ -99,10 +104,10 @@ fn nearest(value: f64, least: bool, exclusive: bool) -> i128 {
     }
 }
 
-/// Integers that fit, the nearest to zero first.
+/// Returns integers that fit, the one nearest to zero first.
 pub(super) fn integers(
-    leaves: &[Node<'_>],
-    dice: Option<&mut Dice>,
+    leaves: &[SchemaNode<'_>],
+    rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let bounds = Bounds::of(leaves);
     let low = bounds.low.map_or(-(1 << 120), |bound| bound.integer);
@@ -123,14 +128,14 @@ pub(super) fn integers(
         return Err(bounds.nothing());
     }
     let mut found = Vec::new();
-    if let Some(dice) = dice {
+    if let Some(rng) = rng {
         let (from, to) = (
             low.max(first.min(0) - EXACT),
             high.min(first.max(0) + EXACT),
         );
         let near = (from.max(first - 100 * step), to.min(first + 100 * step));
-        let (from, to) = if dice.once_in(3) { (from, to) } else { near };
-        let number = dice.within(from, to);
+        let (from, to) = if rng.once_in(3) { (from, to) } else { near };
+        let number = rng.within(from, to);
         let number = number - (number - first).rem_euclid(step);
         found.push(if number < low { first } else { number });
     }
@@ -142,16 +147,16 @@ pub(super) fn integers(
     Ok(found.into_iter().map(json_integer).collect())
 }
 
-/// Numbers that fit: integers where there are any.
+/// Returns numbers that fit, preferring integers.
 pub(super) fn numbers(
-    leaves: &[Node<'_>],
-    mut dice: Option<&mut Dice>,
+    leaves: &[SchemaNode<'_>],
+    mut rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
-    let wants_fraction = dice.as_deref_mut().is_some_and(|dice| dice.once_in(2));
+    let wants_fraction = rng.as_deref_mut().is_some_and(|rng| rng.once_in(2));
     let mut found = Vec::new();
-    let whole = integers(leaves, dice.as_deref_mut());
+    let whole = integers(leaves, rng.as_deref_mut());
     if wants_fraction || whole.is_err() {
-        found.extend(fractions(&Bounds::of(leaves), dice));
+        found.extend(fractions(&Bounds::of(leaves), rng));
     }
     match whole {
         Ok(whole) => found.extend(whole),
@@ -161,8 +166,8 @@ pub(super) fn numbers(
     Ok(found)
 }
 
-/// Numbers between two integers, each checked again by who asked for it.
-fn fractions(bounds: &Bounds<'_, '_>, dice: Option<&mut Dice>) -> Vec<Value> {
+/// Returns fractional numbers. The caller checks each of them.
+fn fractions(bounds: &Bounds<'_, '_>, rng: Option<&mut Rng>) -> Vec<Value> {
     let (low, high) = match (bounds.low, bounds.high) {
         (Some(low), Some(high)) if low.value > high.value => return Vec::new(),
         (Some(low), Some(high)) => (low.value, high.value),
@@ -170,8 +175,8 @@ fn fractions(bounds: &Bounds<'_, '_>, dice: Option<&mut Dice>) -> Vec<Value> {
         (None, Some(high)) => (high.value - 100.0, high.value),
         (None, None) => (-100.0, 100.0),
     };
-    let share = dice.map_or(0.5, |dice| {
-        f64::from(u16::try_from(dice.below(1000)).unwrap_or(500)) / 1000.0
+    let share = rng.map_or(0.5, |rng| {
+        f64::from(u16::try_from(rng.below(1000)).unwrap_or(500)) / 1000.0
     });
     let mut found = Vec::new();
     for (_, step) in &bounds.steps {
@@ -185,13 +190,13 @@ fn fractions(bounds: &Bounds<'_, '_>, dice: Option<&mut Dice>) -> Vec<Value> {
     if bounds.steps.is_empty() {
         found.push(low + (high - low) * share);
     }
-    // A bound itself may be the only number there is.
+    // A bound itself may be the only number that fits.
     found.extend([low, high, f64::midpoint(low, high)]);
     found.retain(|number| number.is_finite() && (low..=high).contains(number));
     found.into_iter().map(json_number).collect()
 }
 
-/// The least integer that is a multiple of `step`.
+/// Returns the smallest integer that is a multiple of `step`.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "only for numbers of at most 2^53"
@@ -214,7 +219,7 @@ fn common(one: i128, other: i128) -> Option<i128> {
         .filter(|step| *step < 1 << 100)
 }
 
-/// A JSON number, written as an integer where it is one.
+/// Converts to a JSON number, as an integer if it is one.
 pub(super) fn json_number(number: f64) -> Value {
     #[expect(
         clippy::cast_possible_truncation,
@@ -228,11 +233,8 @@ pub(super) fn json_number(number: f64) -> Value {
     }
 }
 
-/// A JSON number, which beyond 64 bits is only nearly the integer.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "there is no other number in JSON"
-)]
+/// Converts to a JSON number, with a loss of precision beyond 64 bits.
+#[expect(clippy::cast_precision_loss, reason = "JSON has no wider integers")]
 pub(super) fn json_integer(number: i128) -> Value {
     i64::try_from(number)
         .map(Value::from)

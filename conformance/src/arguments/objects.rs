@@ -1,4 +1,4 @@
-//! Objects: the properties that must be there, and those that may.
+//! Objects with their required and optional properties.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,18 @@ use zot_protocol::Object;
 
 use super::{
     Unsatisfied,
-    dice::Dice,
-    maker::Maker,
-    patterns::{Taste, fitting},
-    place::{Node, largest, smallest},
+    generator::Generator,
+    patterns::{Choice, fitting},
+    place::{SchemaNode, largest, smallest},
+    rng::Rng,
 };
 
-/// An object that must have more properties is not made.
-const MOST: usize = 2_000;
+/// Objects that must have more properties than this are not generated.
+const MAX_PROPERTIES: usize = 2_000;
 
-/// The schemas of a property: those that name it, those whose pattern does, and else what is said of all others.
-pub(super) fn property<'s>(leaves: &[Node<'s>], name: &str) -> Vec<Node<'s>> {
+/// Returns the schemas of a property: by name, by pattern, or else the one for additional
+/// properties.
+pub(super) fn property<'s>(leaves: &[SchemaNode<'s>], name: &str) -> Vec<SchemaNode<'s>> {
     let mut place = Vec::new();
     for leaf in leaves {
         let named = leaf.named("properties", name);
@@ -38,8 +39,8 @@ pub(super) fn property<'s>(leaves: &[Node<'s>], name: &str) -> Vec<Node<'s>> {
     place
 }
 
-/// The names under `properties`, in the order in which they are written.
-pub(super) fn declared<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
+/// Returns the names under `properties`, in schema order.
+pub(super) fn declared<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     let mut seen = HashSet::new();
     leaves
         .iter()
@@ -50,16 +51,16 @@ pub(super) fn declared<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
         .collect()
 }
 
-/// The names that must be there, those included that others bring with them.
-pub(super) fn required<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
+/// Returns the required names, including those that other properties require.
+pub(super) fn required<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     let mut names: Vec<&'s str> = Vec::new();
     let mut seen = HashSet::new();
-    let texts = |list: Option<&'s Value>| {
+    let strings = |list: Option<&'s Value>| {
         let list = list.and_then(Value::as_array).into_iter().flatten();
         list.filter_map(Value::as_str)
     };
     for leaf in leaves {
-        names.extend(texts(leaf.get("required")).filter(|name| seen.insert(*name)));
+        names.extend(strings(leaf.get("required")).filter(|name| seen.insert(*name)));
     }
     let mut next = 0;
     while let Some(name) = names.get(next).copied() {
@@ -68,17 +69,17 @@ pub(super) fn required<'s>(leaves: &[Node<'s>]) -> Vec<&'s str> {
             .flat_map(|leaf| [(leaf, "dependentRequired"), (leaf, "dependencies")])
         {
             let brought = leaf.get(keyword).and_then(|by_name| by_name.get(name));
-            names.extend(texts(brought).filter(|name| seen.insert(*name)));
+            names.extend(strings(brought).filter(|name| seen.insert(*name)));
         }
         next += 1;
     }
     names
 }
 
-/// Objects that fit, or nearly: each is checked by who asked for it.
+/// Returns objects that probably fit. The caller checks each of them.
 pub(super) fn objects<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
     depth: usize,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let least = largest(leaves, "minProperties");
@@ -86,14 +87,14 @@ pub(super) fn objects<'s>(
     let most = smallest(leaves, "maxProperties");
     let high = most.map_or(usize::MAX, |(count, _)| count);
     if let Some((_, node)) = least
-        && low > MOST
+        && low > MAX_PROPERTIES
     {
         return Err(Unsatisfied::at(node, "minProperties"));
     }
     let leaves = &with_dependents(leaves);
     let mut object = Object::new();
     for name in required(leaves) {
-        let made = maker.make(&property(leaves, name), depth + 1)?;
+        let made = generator.make(&property(leaves, name), depth + 1)?;
         object.insert(name.to_owned(), made);
     }
     if let Some((_, node)) = most
@@ -103,31 +104,31 @@ pub(super) fn objects<'s>(
     }
     for name in declared(leaves) {
         let wanted = object.len() < low
-            || maker
-                .dice
+            || generator
+                .rng
                 .as_mut()
-                .is_some_and(|dice| object.len() < high && dice.once_in(2));
+                .is_some_and(|rng| object.len() < high && rng.once_in(2));
         if !wanted || object.contains_key(name) {
             continue;
         }
-        // One that cannot be there is optional for a reason.
-        if let Ok(made) = maker.make(&property(leaves, name), depth + 1) {
+        // An optional property for which no value exists is left out.
+        if let Ok(made) = generator.make(&property(leaves, name), depth + 1) {
             object.insert(name.to_owned(), made);
         }
     }
-    let extra = maker.dice.as_mut().map_or(0, |dice| {
-        usize::from(has_open_names(leaves) && dice.once_in(2))
+    let extra = generator.rng.as_mut().map_or(0, |rng| {
+        usize::from(has_open_names(leaves) && rng.once_in(2))
     });
     let wanted = low.max((object.len() + extra).min(high));
-    invent(maker, leaves, depth, wanted, &mut object);
+    invent(generator, leaves, depth, wanted, &mut object);
     match least {
         Some((_, node)) if object.len() < low => Err(Unsatisfied::at(node, "minProperties")),
         _ => Ok(vec![Value::Object(in_order(leaves, object))]),
     }
 }
 
-/// Adds what is asked for once a property is there that must be.
-fn with_dependents<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
+/// Adds the schemas that depend on the required properties.
+fn with_dependents<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     let mut all = leaves.to_vec();
     for name in required(leaves) {
         for keyword in ["dependentSchemas", "dependencies"] {
@@ -142,8 +143,8 @@ fn with_dependents<'s>(leaves: &[Node<'s>]) -> Vec<Node<'s>> {
     all
 }
 
-/// Whether the schema speaks about names that it does not list.
-fn has_open_names(leaves: &[Node<'_>]) -> bool {
+/// Reports whether the schema describes properties that it does not name.
+fn has_open_names(leaves: &[SchemaNode<'_>]) -> bool {
     leaves.iter().any(|leaf| {
         leaf.get("patternProperties").is_some()
             || leaf
@@ -152,25 +153,25 @@ fn has_open_names(leaves: &[Node<'_>]) -> bool {
     })
 }
 
-/// Adds properties of invented names until there are as many as are wanted.
+/// Adds properties with made-up names until the object has `wanted` of them.
 fn invent<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
     depth: usize,
     wanted: usize,
     object: &mut Object,
 ) {
-    // Names for which nothing can be made are given up after a while.
+    // Some names have no valid value, so the number of attempts is limited.
     let attempts = (wanted.saturating_sub(object.len())).saturating_mul(2) + 4;
     for attempt in 0..attempts {
         if object.len() >= wanted {
             return;
         }
-        for name in names(maker, leaves, depth, attempt) {
+        for name in names(generator, leaves, depth, attempt) {
             if object.len() >= wanted || object.contains_key(&name) {
                 continue;
             }
-            if let Ok(made) = maker.make(&property(leaves, &name), depth + 1) {
+            if let Ok(made) = generator.make(&property(leaves, &name), depth + 1) {
                 object.insert(name, made);
             }
         }
@@ -178,8 +179,8 @@ fn invent<'s>(
 }
 
 fn names<'s>(
-    maker: &mut Maker<'s>,
-    leaves: &[Node<'s>],
+    generator: &mut Generator<'s>,
+    leaves: &[SchemaNode<'s>],
     depth: usize,
     attempt: usize,
 ) -> Vec<String> {
@@ -188,10 +189,10 @@ fn names<'s>(
         .filter_map(|leaf| leaf.below("propertyNames"))
         .collect();
     if !rules.is_empty() {
-        let dice = maker.dice.take();
-        maker.dice = (attempt > 0).then(|| Dice::new(attempt as u64));
-        let name = maker.make(&rules, depth + 1);
-        maker.dice = dice;
+        let rng = generator.rng.take();
+        generator.rng = (attempt > 0).then(|| Rng::new(attempt as u64));
+        let name = generator.make(&rules, depth + 1);
+        generator.rng = rng;
         return name
             .ok()
             .and_then(|name| name.as_str().map(str::to_owned))
@@ -205,16 +206,16 @@ fn names<'s>(
     let more = u32::try_from(attempt).unwrap_or(0);
     let mut names: Vec<String> = patterns
         .filter_map(|pattern| match attempt {
-            0 => fitting(pattern, Taste::Short { more }),
-            _ => fitting(pattern, Taste::Any(&mut Dice::new(attempt as u64))),
+            0 => fitting(pattern, Choice::Shortest { more }),
+            _ => fitting(pattern, Choice::Random(&mut Rng::new(attempt as u64))),
         })
         .collect();
     names.push(format!("x{}", attempt + 1));
     names
 }
 
-/// Properties in the order of the schema: as its author would write them.
-fn in_order(leaves: &[Node<'_>], mut object: Object) -> Object {
+/// Sorts the properties in schema order, as the author of the schema would write them.
+fn in_order(leaves: &[SchemaNode<'_>], mut object: Object) -> Object {
     let mut ordered = Object::new();
     for name in declared(leaves) {
         if let Some(value) = object.shift_remove(name) {

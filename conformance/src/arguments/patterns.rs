@@ -1,61 +1,61 @@
-//! Texts that fit a regular expression, from its syntax tree.
+//! Strings that match a regular expression, generated from its syntax tree.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use super::dice::Dice;
+use super::rng::Rng;
 
-/// A text is not made longer than this by repeating what may be repeated.
-const REPEATED_CHARS: usize = 4096;
+/// Maximum length that optional repetitions may add up to.
+const MAX_REPEATED_CHARS: usize = 4096;
 
-/// The choices within a pattern.
-pub(super) enum Taste<'d> {
-    /// The shortest text, with so many repetitions more than needed wherever there may be more.
-    Short { more: u32 },
-    /// Any text.
-    Any(&'d mut Dice),
+/// How to choose among the strings that match a pattern.
+pub(super) enum Choice<'d> {
+    /// The shortest string, with `more` extra repetitions wherever the pattern allows them.
+    Shortest { more: u32 },
+    /// A random string.
+    Random(&'d mut Rng),
 }
 
-/// A text that fits, as far as a tree without its anchors and word boundaries can tell; nothing for a pattern that
-/// cannot fit, or that this crate does not read.
-pub(super) fn fitting(pattern: &str, mut taste: Taste<'_>) -> Option<String> {
+/// Returns a string that probably matches: anchors and word boundaries are ignored. Returns `None`
+/// if the pattern cannot match or the parser does not support it.
+pub(super) fn fitting(pattern: &str, mut choice: Choice<'_>) -> Option<String> {
     let tree = regex_syntax::parse(pattern).ok()?;
-    text(&tree, &mut taste)
+    text(&tree, &mut choice)
 }
 
-fn text(tree: &Hir, taste: &mut Taste<'_>) -> Option<String> {
+fn text(tree: &Hir, choice: &mut Choice<'_>) -> Option<String> {
     match tree.kind() {
-        // Anchors take no room; whether they hold is seen when the text is checked.
+        // Anchors have no length. Checking the string shows whether they match.
         HirKind::Empty | HirKind::Look(_) => Some(String::new()),
         HirKind::Literal(literal) => String::from_utf8(literal.0.to_vec()).ok(),
-        HirKind::Class(class) => character(class, taste).map(String::from),
-        HirKind::Capture(capture) => text(&capture.sub, taste),
-        HirKind::Concat(parts) => parts.iter().map(|part| text(part, taste)).collect(),
-        HirKind::Alternation(branches) => match taste {
-            Taste::Short { .. } => branches
+        HirKind::Class(class) => character(class, choice).map(String::from),
+        HirKind::Capture(capture) => text(&capture.sub, choice),
+        HirKind::Concat(parts) => parts.iter().map(|part| text(part, choice)).collect(),
+        HirKind::Alternation(branches) => match choice {
+            Choice::Shortest { .. } => branches
                 .iter()
-                .filter_map(|branch| text(branch, taste))
+                .filter_map(|branch| text(branch, choice))
                 .min_by_key(|text| text.chars().count()),
-            Taste::Any(dice) => {
-                let branch = dice.pick(branches)?;
-                text(branch, taste)
+            Choice::Random(rng) => {
+                let branch = rng.pick(branches)?;
+                text(branch, choice)
             }
         },
         HirKind::Repetition(repetition) => {
             let most = repetition.max.unwrap_or(u32::MAX);
-            let count = match taste {
-                Taste::Short { more } => repetition.min.saturating_add(*more),
-                Taste::Any(dice) => {
-                    let more = u32::try_from(dice.below(4)).unwrap_or(0);
+            let count = match choice {
+                Choice::Shortest { more } => repetition.min.saturating_add(*more),
+                Choice::Random(rng) => {
+                    let more = u32::try_from(rng.below(4)).unwrap_or(0);
                     repetition.min.saturating_add(more)
                 }
             };
             let mut repeated = String::new();
             for done in 0..count.min(most) {
                 let optional = done >= repetition.min;
-                if optional && repeated.len() > REPEATED_CHARS {
+                if optional && repeated.len() > MAX_REPEATED_CHARS {
                     break;
                 }
-                match text(&repetition.sub, taste) {
+                match text(&repetition.sub, choice) {
                     Some(once) => repeated.push_str(&once),
                     None if optional => break,
                     None => return None,
@@ -66,8 +66,8 @@ fn text(tree: &Hir, taste: &mut Taste<'_>) -> Option<String> {
     }
 }
 
-/// A character of a class, one that is easily read where there is one.
-fn character(class: &Class, taste: &mut Taste<'_>) -> Option<char> {
+/// Picks a character from a class, a readable one if possible.
+fn character(class: &Class, choice: &mut Choice<'_>) -> Option<char> {
     let ranges: Vec<(char, char)> = match class {
         Class::Unicode(class) => class
             .ranges()
@@ -86,9 +86,9 @@ fn character(class: &Class, taste: &mut Taste<'_>) -> Option<char> {
             .iter()
             .any(|(from, to)| (*from..=*to).contains(&wanted))
     };
-    if let Taste::Any(dice) = taste {
+    if let Choice::Random(rng) = choice {
         let readable: Vec<char> = (' '..='~').filter(|wanted| within(*wanted)).collect();
-        if let Some(character) = dice.pick(&readable).filter(|_| !readable.is_empty()) {
+        if let Some(character) = rng.pick(&readable).filter(|_| !readable.is_empty()) {
             return Some(*character);
         }
     }

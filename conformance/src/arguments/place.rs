@@ -1,24 +1,25 @@
-//! The schemas that apply to one place of a value, and the ways in which all of them can hold.
+//! The schemas that apply to one place of a value, and the combinations of branches that satisfy
+//! all of them.
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
-/// More ways to hold than this are not told apart: generate-and-check finds what is left out here, or nothing does.
-const ALTERNATIVES: usize = 24;
-/// So many schemas side by side are looked into.
-const SIDE_BY_SIDE: usize = 256;
-/// So many choices between branches are made for one place.
-const CHOICES: usize = 24;
+/// Maximum number of alternatives per place.
+const MAX_ALTERNATIVES: usize = 24;
+/// Maximum number of schemas that apply to one place.
+const MAX_SCHEMAS: usize = 256;
+/// Maximum number of branches taken for one place.
+const MAX_CHOICES: usize = 24;
 
-/// A schema, and where it stands in the tool's schema.
+/// A schema and its position in the tool's schema.
 #[derive(Debug, Clone)]
-pub(super) struct Node<'s> {
+pub(super) struct SchemaNode<'s> {
     pub(super) schema: &'s Value,
     pub(super) pointer: Rc<str>,
 }
 
-impl<'s> Node<'s> {
+impl<'s> SchemaNode<'s> {
     pub(super) fn root(schema: &'s Value) -> Self {
         Self {
             schema,
@@ -26,12 +27,12 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// What a keyword of this schema says.
+    /// Returns the value of a keyword in this schema.
     pub(super) fn get(&self, keyword: &str) -> Option<&'s Value> {
         self.schema.get(keyword)
     }
 
-    /// The schema under a keyword.
+    /// Returns the schema under a keyword.
     pub(super) fn below(&self, keyword: &str) -> Option<Self> {
         let schema = self
             .get(keyword)
@@ -42,7 +43,7 @@ impl<'s> Node<'s> {
         })
     }
 
-    /// The schema under a name within a keyword, such as one of the `properties`.
+    /// Returns the schema under a name within a keyword, such as one of the `properties`.
     pub(super) fn named(&self, keyword: &str, name: &str) -> Option<Self> {
         let schema = self.get(keyword)?.as_object()?.get(name)?;
         Some(Self {
@@ -51,7 +52,7 @@ impl<'s> Node<'s> {
         })
     }
 
-    /// The schemas in the list under a keyword.
+    /// Returns the schemas in the array under a keyword.
     pub(super) fn listed(&self, keyword: &str) -> Vec<Self> {
         let list = self.get(keyword).and_then(Value::as_array);
         let node = |(index, schema)| Self {
@@ -70,37 +71,37 @@ impl<'s> Node<'s> {
     }
 }
 
-/// The largest count that a keyword asks for, and the schema that does.
+/// Returns the largest count that a keyword requires, and the schema that requires it.
 pub(super) fn largest<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> Option<(usize, &'n Node<'s>)> {
+) -> Option<(usize, &'n SchemaNode<'s>)> {
     counts(leaves, keyword).max_by_key(|(count, _)| *count)
 }
 
-/// The smallest count that a keyword allows, and the schema that does.
+/// Returns the smallest count that a keyword allows, and the schema that limits it.
 pub(super) fn smallest<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> Option<(usize, &'n Node<'s>)> {
+) -> Option<(usize, &'n SchemaNode<'s>)> {
     counts(leaves, keyword).min_by_key(|(count, _)| *count)
 }
 
 fn counts<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &str,
-) -> impl Iterator<Item = (usize, &'n Node<'s>)> {
+) -> impl Iterator<Item = (usize, &'n SchemaNode<'s>)> {
     leaves
         .iter()
         .filter_map(move |node| Some((count(node.get(keyword)?)?, node)))
 }
 
-/// A count, which may be written with a point: `2.0`.
+/// Reads a count, which may be written as a float: `2.0`.
 fn count(value: &Value) -> Option<usize> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a count beyond the range becomes the end of the range"
+        reason = "out-of-range counts saturate"
     )]
     let from_float = |number: f64| number.max(0.0) as usize;
     match value.as_u64() {
@@ -109,21 +110,22 @@ fn count(value: &Value) -> Option<usize> {
     }
 }
 
-/// One key as a part of a JSON pointer.
+/// Escapes a key for use in a JSON pointer.
 pub(super) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// One way in which the schemas of a place hold: no references left, and one branch taken wherever there are several.
+/// One combination of branches for a place: references resolved, and one branch taken for each
+/// choice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alternative<'s> {
-    pub(super) leaves: Vec<Node<'s>>,
-    /// The branches taken, in words; empty where there was no choice.
+    pub(super) leaves: Vec<SchemaNode<'s>>,
+    /// Descriptions of the branches taken; empty if there was no choice.
     pub(super) taken: Vec<String>,
 }
 
-/// Every way in which the schemas of a place hold, the one that is written first first.
-pub(super) fn alternatives<'s>(root: &'s Value, place: &[Node<'s>]) -> Vec<Alternative<'s>> {
+/// Returns every alternative for a place, in schema order.
+pub(super) fn alternatives<'s>(root: &'s Value, place: &[SchemaNode<'s>]) -> Vec<Alternative<'s>> {
     let mut unfolded = Vec::new();
     let start = Unfolding {
         pending: place.to_vec(),
@@ -136,26 +138,26 @@ pub(super) fn alternatives<'s>(root: &'s Value, place: &[Node<'s>]) -> Vec<Alter
 
 #[derive(Clone)]
 struct Unfolding<'s> {
-    pending: Vec<Node<'s>>,
+    pending: Vec<SchemaNode<'s>>,
     choices: Vec<Vec<Branch<'s>>>,
     so_far: Alternative<'s>,
 }
 
 #[derive(Clone)]
 struct Branch<'s> {
-    nodes: Vec<Node<'s>>,
-    words: String,
+    nodes: Vec<SchemaNode<'s>>,
+    what: String,
 }
 
 fn unfold<'s>(root: &'s Value, mut state: Unfolding<'s>, unfolded: &mut Vec<Alternative<'s>>) {
     while !state.pending.is_empty() {
         let node = state.pending.remove(0);
         let leaves = &mut state.so_far.leaves;
-        // A schema that leads back to itself at the same place says nothing new by that.
+        // A schema that refers back to itself at the same place adds nothing.
         let known = leaves
             .iter()
             .any(|leaf| std::ptr::eq(leaf.schema, node.schema));
-        if known || leaves.len() >= SIDE_BY_SIDE || node.schema == &Value::Bool(true) {
+        if known || leaves.len() >= MAX_SCHEMAS || node.schema == &Value::Bool(true) {
             continue;
         }
         leaves.push(node.clone());
@@ -163,23 +165,23 @@ fn unfold<'s>(root: &'s Value, mut state: Unfolding<'s>, unfolded: &mut Vec<Alte
         state.pending.extend(node.listed("allOf"));
         state.choices.extend(choices(&node));
     }
-    if unfolded.len() >= ALTERNATIVES {
+    if unfolded.len() >= MAX_ALTERNATIVES {
         return;
     }
-    if state.choices.is_empty() || state.so_far.taken.len() >= CHOICES {
+    if state.choices.is_empty() || state.so_far.taken.len() >= MAX_CHOICES {
         unfolded.push(state.so_far);
         return;
     }
     for branch in state.choices.remove(0) {
         let mut next = state.clone();
         next.pending = branch.nodes;
-        next.so_far.taken.push(branch.words);
+        next.so_far.taken.push(branch.what);
         unfold(root, next, unfolded);
     }
 }
 
-/// The choices that one schema leaves.
-fn choices<'s>(node: &Node<'s>) -> Vec<Vec<Branch<'s>>> {
+/// Returns the choices that one schema leaves open.
+fn choices<'s>(node: &SchemaNode<'s>) -> Vec<Vec<Branch<'s>>> {
     let mut choices = Vec::new();
     for keyword in ["oneOf", "anyOf"] {
         let branches: Vec<_> = node
@@ -188,7 +190,7 @@ fn choices<'s>(node: &Node<'s>) -> Vec<Vec<Branch<'s>>> {
             .enumerate()
             .map(|(index, branch)| Branch {
                 nodes: vec![branch],
-                words: format!("number {} of its {keyword}", index + 1),
+                what: format!("branch {} of its {keyword}", index + 1),
             })
             .collect();
         if !branches.is_empty() {
@@ -196,16 +198,16 @@ fn choices<'s>(node: &Node<'s>) -> Vec<Vec<Branch<'s>>> {
         }
     }
     if let Some(condition) = node.below("if") {
-        // What the condition does not hold for asks for less, as a rule; so it comes first.
+        // The `else` branch usually requires less, so it comes first.
         let otherwise = Branch {
             nodes: node.below("else").into_iter().collect(),
-            words: "its `if` does not hold".to_owned(),
+            what: "its `if` does not match".to_owned(),
         };
         let holds = Branch {
             nodes: std::iter::once(condition)
                 .chain(node.below("then"))
                 .collect(),
-            words: "its `if` holds".to_owned(),
+            what: "its `if` matches".to_owned(),
         };
         choices.push(vec![otherwise, holds]);
     }

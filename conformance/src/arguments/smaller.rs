@@ -5,17 +5,18 @@ use zot_protocol::Object;
 
 use super::numbers::json_number;
 
-/// So many variants are made of one value.
-const VARIANTS: usize = 600;
-/// The characters of longer texts are not taken out one by one.
+/// Maximum number of variants of one value.
+const MAX_VARIANTS: usize = 600;
+/// In longer strings, characters are not removed one by one.
 const SHORT_TEXT: usize = 64;
 
-/// Smaller variants of arguments, the most promising first: nothing at all, large parts taken out, single parts, and then
-/// each part made simpler. Each is smaller by the same measure (fewer parts, shorter texts, numbers nearer to zero), so a
-/// shrinker that goes on from one that still fails comes to an end.
+/// Returns smaller variants of the arguments, the most promising first: the empty object, then with
+/// large parts removed, with single parts removed, and with each part simplified. Each variant is
+/// smaller by the same measure (fewer parts, shorter strings, numbers nearer to zero), so shrinking
+/// always terminates.
 pub fn smaller(args: &Object) -> Vec<Object> {
     let mut found = of_object(args);
-    found.truncate(VARIANTS);
+    found.truncate(MAX_VARIANTS);
     found
 }
 
@@ -40,10 +41,10 @@ fn of_object(object: &Object) -> Vec<Object> {
         left.map(|(_, (key, value))| ((*key).clone(), (*value).clone()))
             .collect()
     });
-    let mut found: Vec<Object> = kept.take(VARIANTS).collect();
+    let mut found: Vec<Object> = kept.take(MAX_VARIANTS).collect();
     for (key, value) in object {
         for less in of_value(value) {
-            if found.len() >= VARIANTS {
+            if found.len() >= MAX_VARIANTS {
                 return found;
             }
             let mut object = object.clone();
@@ -56,10 +57,10 @@ fn of_object(object: &Object) -> Vec<Object> {
 
 fn of_list(list: &[Value]) -> Vec<Vec<Value>> {
     let kept = parts(list.len()).map(|out| [&list[..out.start], &list[out.end..]].concat());
-    let mut found: Vec<Vec<Value>> = kept.take(VARIANTS).collect();
+    let mut found: Vec<Vec<Value>> = kept.take(MAX_VARIANTS).collect();
     for (index, item) in list.iter().enumerate() {
         for less in of_value(item) {
-            if found.len() >= VARIANTS {
+            if found.len() >= MAX_VARIANTS {
                 return found;
             }
             let mut list = list.to_vec();
@@ -70,7 +71,8 @@ fn of_list(list: &[Value]) -> Vec<Vec<Value>> {
     found
 }
 
-/// What to take out of a list of a length: all, the halves, the quarters, down to one by one.
+/// Returns the ranges to remove from a list: all of it, its halves, its quarters, down to single
+/// items.
 fn parts(length: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     let sizes = std::iter::successors(Some(length), |size| Some(size / 2));
     sizes.take_while(|size| *size > 0).flat_map(move |size| {
@@ -97,7 +99,7 @@ fn of_text(text: &str) -> Vec<String> {
         .filter(|out| !out.is_empty())
         .map(|out| chars[..out.start].iter().chain(&chars[out.end..]).collect());
     let mut found: Vec<String> = kept.collect();
-    // As long, and plain.
+    // The same length, but plain.
     if chars.iter().any(|character| *character != 'a') {
         found.push("a".repeat(chars.len()));
     }
@@ -107,7 +109,7 @@ fn of_text(text: &str) -> Vec<String> {
 fn of_number(value: &Value) -> Vec<Value> {
     if let Some(number) = value.as_i64() {
         let toward = number - number.signum();
-        // Ever nearer to the number itself: the way to a limit somewhere below it is a short one.
+        // Approach the number itself, so that a threshold just below it is found quickly.
         let nearer = [2, 4, 8, 16].map(|part| number - number / part);
         let mut found = vec![0, number / 2];
         found.extend(nearer);
@@ -122,7 +124,7 @@ fn of_number(value: &Value) -> Vec<Value> {
             .to_vec();
     }
     let number = value.as_f64().unwrap_or(0.0);
-    // Whole ones only: halves of a fraction come to an end after a thousand steps.
+    // Whole numbers only: halving a fraction would take up to a thousand steps.
     let mut found = vec![
         0.0,
         (number / 2.0).trunc(),

@@ -1,6 +1,6 @@
-//! What is made, by example and for schemas that nobody thought of.
+//! Tests of the generated arguments.
 
-mod edges;
+mod cases;
 mod minimal;
 mod properties;
 mod shrinking;
@@ -8,7 +8,7 @@ mod shrinking;
 use serde_json::Value;
 use zot_protocol::Object;
 
-use super::{Arguments, Made};
+use super::{Arguments, GeneratedArgs};
 
 fn object(value: Value) -> Object {
     match value {
@@ -21,9 +21,9 @@ fn arguments(schema: Value) -> Arguments {
     Arguments::of(&object(schema)).expect("a schema")
 }
 
-/// Each in short: its value, its words, and a `!` where it does not fit.
-fn told(made: &[Made]) -> Vec<String> {
-    let line = |made: &Made| {
+/// Formats each case as its description and its value, with a `!` if it is invalid.
+fn described(made: &[GeneratedArgs]) -> Vec<String> {
+    let line = |made: &GeneratedArgs| {
         let sign = if made.valid { "" } else { "! " };
         let line = format!("{sign}{}: {}", made.why, Value::Object(made.args.clone()));
         line.chars().take(200).collect()

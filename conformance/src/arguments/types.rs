@@ -1,14 +1,14 @@
-//! What type a value has, where the schema says it, lists several or leaves it open; and values that are given.
+//! The types that a schema allows or suggests, and the values that it fixes.
 
 use serde_json::Value;
 
-use super::{Unsatisfied, place::Node};
+use super::{Unsatisfied, place::SchemaNode};
 
-/// All JSON types; the first are what a schema without a type most likely means.
+/// All JSON types, the likeliest for a schema without a type first.
 const TYPES: [&str; 7] = [
     "string", "integer", "number", "boolean", "object", "array", "null",
 ];
-/// The type that a keyword speaks about.
+/// The types that a keyword applies to.
 const HINTS: &[(&str, &[&str])] = &[
     (
         "object",
@@ -47,10 +47,10 @@ const HINTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The values that `const` or `enum` names, of the schema that names the fewest.
+/// Returns the values of `const` or `enum`, from the schema with the fewest.
 pub(super) fn fixed<'n, 's>(
-    leaves: &'n [Node<'s>],
-) -> Option<(&'n Node<'s>, &'static str, Vec<&'s Value>)> {
+    leaves: &'n [SchemaNode<'s>],
+) -> Option<(&'n SchemaNode<'s>, &'static str, Vec<&'s Value>)> {
     let constant = leaves
         .iter()
         .find_map(|node| Some((node, "const", vec![node.get("const")?])));
@@ -61,8 +61,8 @@ pub(super) fn fixed<'n, 's>(
     constant.or_else(|| listed.min_by_key(|(.., values)| values.len()))
 }
 
-/// The types that all schemas of a place allow.
-pub(super) fn types(leaves: &[Node<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
+/// Returns the types that all schemas of a place allow.
+pub(super) fn types(leaves: &[SchemaNode<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
     let mut allowed: Option<Vec<&'static str>> = None;
     for node in leaves {
         let names: Vec<&str> = match node.get("type") {
@@ -86,12 +86,12 @@ pub(super) fn types(leaves: &[Node<'_>]) -> Result<Vec<&'static str>, Unsatisfie
         allowed = Some(both);
     }
     let mut types = allowed.unwrap_or_else(|| likely(leaves));
-    // `null` stands for absence, and shows the least of a tool.
+    // `null` usually means absent, so it exercises a tool the least.
     types.sort_by_key(|name| *name == "null");
     Ok(types)
 }
 
-/// What is of both types: every integer is a number.
+/// Returns the type that is covered by both: every integer is a number.
 fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     match (one, other) {
         _ if one == other => Some(one),
@@ -100,8 +100,8 @@ fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     }
 }
 
-/// All types, those first that the keywords speak about.
-fn likely(leaves: &[Node<'_>]) -> Vec<&'static str> {
+/// Returns all types, those that the keywords suggest first.
+fn likely(leaves: &[SchemaNode<'_>]) -> Vec<&'static str> {
     let hinted = |name: &str| {
         let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);
         let mut keywords = hints.into_iter().flat_map(|(_, keywords)| *keywords);

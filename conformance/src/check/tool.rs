@@ -11,7 +11,7 @@ use super::{
     does_not_validate, invalid, registration::SCHEMAS,
 };
 use crate::{
-    arguments::{Arguments, Made},
+    arguments::{Arguments, GeneratedArgs},
     session::{Heard, History, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
@@ -254,8 +254,8 @@ async fn one_result(cx: &Cx) -> Checked {
 /// that gets no reply.
 async fn each(
     cx: &Cx,
-    make: impl Fn(&Tool, &Arguments) -> Vec<Made>,
-    judge: impl Fn(&Made, &Heard) -> Option<Finding>,
+    make: impl Fn(&Tool, &Arguments) -> Vec<GeneratedArgs>,
+    judge: impl Fn(&GeneratedArgs, &Heard) -> Option<Finding>,
 ) -> Checked {
     let mut faults = Vec::new();
     let mut session: Option<Session> = None;
@@ -322,7 +322,7 @@ async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
         // The host rejects invalid arguments of a strict tool itself.
-        let sent = |made: &Made| !made.valid && !tool.strict;
+        let sent = |made: &GeneratedArgs| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
     each(cx, make, |_, heard| {
@@ -347,7 +347,7 @@ async fn empty(cx: &Cx) -> Checked {
         return Err(Stop::Withheld(why.to_owned()));
     }
     let make = |_: &Tool, arguments: &Arguments| {
-        let made = Made {
+        let made = GeneratedArgs {
             args: Object::new(),
             why: "no arguments".to_owned(),
             valid: fits(arguments),

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use zot_conform::{
-    Entry, HELP, Heeded, Recording, Unheeded, onlooker,
+    Entry, HELP, LineError, LineOutcome, Recording, onlooker,
     target::Target,
     transcript::{Transcript, Verb, file_name, save},
 };
@@ -68,11 +68,11 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
         };
         match played {
             Ok(()) => Ok(Ok(recording.finish().await)),
-            Err(Unheeded::Failed(finding)) => {
+            Err(LineError::Failed(finding)) => {
                 once::complain("error", &finding);
                 Ok(Err(1))
             }
-            Err(Unheeded::Refused(why)) => bail!("{why}"),
+            Err(LineError::Refused(why)) => bail!("{why}"),
         }
     })?;
     let (transcript, broken) = match recorded? {
@@ -110,26 +110,26 @@ fn counts(transcript: &Transcript) -> (usize, usize) {
     )
 }
 
-async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), Unheeded> {
+async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), LineError> {
     for (number, line) in (1..).zip(lines.lines()) {
-        match recording.heed(line).await {
-            Ok(Heeded::Ended) => break,
+        match recording.run_line(line).await {
+            Ok(LineOutcome::Ended) => break,
             Ok(_) => {}
-            Err(Unheeded::Refused(why)) => {
-                return Err(Unheeded::Refused(format!(
+            Err(LineError::Refused(why)) => {
+                return Err(LineError::Refused(format!(
                     "line {number} of the script: {why}"
                 )));
             }
-            Err(Unheeded::Failed(mut finding)) => {
+            Err(LineError::Failed(mut finding)) => {
                 finding.what = format!("line {number} of the script: {}", finding.what);
-                return Err(Unheeded::Failed(finding));
+                return Err(LineError::Failed(finding));
             }
         }
     }
     Ok(())
 }
 
-async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
+async fn by_hand(recording: &mut Recording) -> Result<(), LineError> {
     wipe();
     println!("{HELP}\n");
     let mut lines = keyboard();
@@ -140,7 +140,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
     loop {
         let line = tokio::select! {
             line = lines.recv() => line,
-            () = recording.hear(), if !ended => {
+            () = recording.record_incoming(), if !ended => {
                 ended = true;
                 wipe();
                 println!("(nothing more can come)");
@@ -149,19 +149,19 @@ async fn by_hand(recording: &mut Recording) -> Result<(), Unheeded> {
             }
         };
         let Some(line) = line else { break };
-        match recording.heed_at_once(&line).await {
-            Ok(Heeded::Ended) => break,
-            Ok(Heeded::Help) => {
+        match recording.send_line(&line).await {
+            Ok(LineOutcome::Ended) => break,
+            Ok(LineOutcome::Help) => {
                 wipe();
                 println!("{HELP}");
             }
-            Ok(Heeded::Done) => {}
+            Ok(LineOutcome::Done) => {}
             // An invalid line does not end the recording.
-            Err(Unheeded::Refused(why)) => {
+            Err(LineError::Refused(why)) => {
                 wipe();
                 println!("{why}");
             }
-            Err(failed @ Unheeded::Failed(_)) => return Err(failed),
+            Err(failed @ LineError::Failed(_)) => return Err(failed),
         }
         wipe();
         prompt();

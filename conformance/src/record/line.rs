@@ -1,4 +1,4 @@
-//! What may be written in a script, or typed.
+//! The syntax of a script line, or a line typed by the user.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::{
     transcript::Template,
 };
 
-/// What may be typed.
+/// The help text for the prompt.
 pub const HELP: &str = "\
-/NAME ARGS             the slash command
-call TOOL [JSON]       the tool; without arguments, with the smallest it allows
-event NAME [JSON]      tells of an event
-intercept NAME [JSON]  asks about an event
-{\"type\":…}             any frame of a host
-shutdown               ends it, and is recorded
-quit, or end of input  ends it, and is not";
+/NAME ARGS             run a slash command
+call TOOL [JSON]       call a tool; without JSON, with the smallest valid arguments
+event NAME [JSON]      send an event
+intercept NAME [JSON]  send an event to intercept
+{\"type\":…}             send any host frame
+shutdown               shut down the extension, and record that
+quit, or end of input  stop recording";
 
-/// One line, read.
+/// A parsed line.
 pub(super) enum Line {
-    /// Blank, a remark, or a line of a transcript that is not the host's.
+    /// Blank, a comment, or a line of a transcript that sends nothing.
     Nothing,
     Help,
     End,
@@ -35,7 +35,7 @@ pub(super) enum Line {
     Short(Short),
 }
 
-/// A frame that needs no more than an id.
+/// A frame that is complete except for its id.
 pub(super) enum Short {
     Command(String, String),
     Call(String, Object),
@@ -87,7 +87,7 @@ impl Line {
             ("quit" | "exit", "") => return Ok(Self::End),
             ("shutdown", "") => Short::Shutdown,
             ("call" | "event" | "intercept", "") => {
-                return Err(format!("`{verb}` and then what?"));
+                return Err(format!("`{verb}` needs an argument"));
             }
             ("call", name) => {
                 let known = surface.tools.iter().map(|tool| tool.name.as_str());
@@ -109,13 +109,13 @@ impl Line {
                 None => samples::event(name, Fields::All),
             }),
             ("intercept", name) => Short::Intercept(name.to_owned(), object(json)?),
-            _ => return Err(format!("`{verb}` is not understood; `help` says what is")),
+            _ => return Err(format!("unknown command `{verb}`; type `help` for a list")),
         };
         Ok(Self::Short(short))
     }
 }
 
-/// A frame as it is, or a line of a transcript.
+/// Parses a frame or a line of a transcript.
 fn json_line(line: &str) -> Result<Line, String> {
     let value = strict_json(line.as_bytes()).map_err(|refusal| refusal.reason)?;
     let first = value.as_object().and_then(|object| object.keys().next());
@@ -126,13 +126,13 @@ fn json_line(line: &str) -> Result<Line, String> {
             let span = span.and_then(crate::transcript::span);
             return span
                 .map(Line::Wait)
-                .ok_or_else(|| "`wait` is a duration such as \"100ms\"".to_owned());
+                .ok_or_else(|| "`wait` must be a duration such as \"100ms\"".to_owned());
         }
         "zt" | "use" | "expect" | "unordered" | "quiet" | "#" => return Ok(Line::Nothing),
         _ if value.get("type").is_some() => json!({"$lit": value}),
         other => {
             return Err(format!(
-                "`{other}`: neither a frame with its `type` nor a `send`"
+                "`{other}`: expected a frame with a `type` or a `send`"
             ));
         }
     };
@@ -141,9 +141,10 @@ fn json_line(line: &str) -> Result<Line, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Whether a host says this.
+/// Checks that a host may send this frame.
 pub(super) fn valid(frame: &Value) -> Result<(), String> {
-    validate::value::<FromHost>(frame).map_err(|refusal| format!("no host says this: {refusal}"))
+    validate::value::<FromHost>(frame)
+        .map_err(|refusal| format!("not a valid host frame: {refusal}"))
 }
 
 fn word(text: &str) -> (&str, &str) {
@@ -172,10 +173,10 @@ fn known_name<'a>(
         return Ok(());
     }
     Err(if names.is_empty() {
-        format!("it registers no {what} at all")
+        format!("the extension registers no {what}s")
     } else {
         format!(
-            "it registers no {what} `{name}`; it has: {}",
+            "the extension has no {what} `{name}`; available: {}",
             names.join(", ")
         )
     })
@@ -183,7 +184,7 @@ fn known_name<'a>(
 
 fn smallest(surface: &Surface, name: &str) -> Result<Object, String> {
     let tool = surface.tools.iter().find(|tool| tool.name == name);
-    let tool = tool.ok_or_else(|| format!("it registers no tool `{name}`"))?;
+    let tool = tool.ok_or_else(|| format!("the extension has no tool `{name}`"))?;
     tool.minimal()
-        .map_err(|why| format!("no arguments for `{name}` could be made: {why}"))
+        .map_err(|why| format!("cannot generate arguments for `{name}`: {why}"))
 }

@@ -1,4 +1,4 @@
-//! The frames that lead to a failure, and smaller ones.
+//! The frames that lead to a failure, and smaller variants of them.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::{
     reply::Reply,
     surface::text,
     transcript::{
-        Bindings, Expect, Pattern, Recorder, Step, Template, Transcript, Verb, proof, smaller,
+        Bindings, Expect, Pattern, Recorder, Step, Template, Transcript, Verb, smaller,
+        validate_sends,
     },
 };
 
-/// What an extension may say meanwhile without its being about that.
-const BESIDE: [&str; 9] = [
+/// Frame types that an extension may send at any time, unrelated to the request.
+const UNSOLICITED: [&str; 9] = [
     "notify",
     "clear_notes",
     "tool_progress",
@@ -27,36 +28,37 @@ const BESIDE: [&str; 9] = [
     "call_tool",
     "call_tool_cancel",
 ];
-/// What stays of a request while it is made simpler.
-const FIXED: [&str; 5] = ["type", "id", "name", "event", "tool_id"];
+/// Fields of a request that shrinking must not change.
+const KEPT_FIELDS: [&str; 5] = ["type", "id", "name", "event", "tool_id"];
 
-/// The host's frames after the handshake; the last is a request that is not answered.
+/// The host's frames after the handshake. The last one is a request without a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Case {
     frames: Vec<Value>,
-    /// How long a host waits for the reply.
+    /// The host's timeout for the reply.
     pub(super) limit: Duration,
 }
 
 impl Case {
-    /// A case that can be played again; `None` where the last frame asks for nothing, or one of them cannot be told.
+    /// Creates a reproducible case; `None` if the last frame is not a request or a frame cannot be
+    /// written to a transcript.
     pub(super) fn of(plan: &Plan, mut frames: Vec<Value>) -> Option<Self> {
-        // Answers to what it asked are not asked for in the next process.
+        // Drop replies to the extension: in the next process, the extension may not have called.
         frames.retain(|frame| !matches!(text(frame, "type"), "tool_result" | "error"));
         let limit = Reply::to(frames.last()?)?.limit(&plan.target);
         let case = Self { frames, limit };
-        proof(&case.transcript(limit)).ok()?;
+        validate_sends(&case.transcript(limit)).ok()?;
         Some(case)
     }
 
-    /// The tool that is called at last.
+    /// Returns the name of the tool in the last frame.
     pub(super) fn tool(&self) -> &str {
         let last = self.frames.last();
         last.filter(|frame| text(frame, "type") == "tool_call")
             .map_or("", |frame| text(frame, "name"))
     }
 
-    /// The frames with ids that are the same in every run, one per line.
+    /// Returns the frames with stable ids, one per line.
     pub(super) fn input(&self) -> String {
         let mut bindings = Bindings::default();
         let steps = self.transcript(self.limit).steps;
@@ -68,7 +70,7 @@ impl Case {
         frames.join("\n")
     }
 
-    /// As a transcript: each request before the last may be answered, the last must be.
+    /// Converts the case to a transcript: replies are optional for all requests but the last.
     pub(super) fn transcript(&self, within: Duration) -> Transcript {
         let mut recorder = Recorder::new("");
         for frame in &self.frames {
@@ -77,7 +79,7 @@ impl Case {
         let written = recorder.finish();
         let mut head = written.head;
         head.name = None;
-        head.ignore = BESIDE.map(str::to_owned).to_vec();
+        head.ignore = UNSOLICITED.map(str::to_owned).to_vec();
         let mut verbs = vec![Verb::UseHandshake];
         let last = self.frames.len() - 1;
         for (index, (step, frame)) in written.steps.into_iter().zip(&self.frames).enumerate() {
@@ -101,7 +103,7 @@ impl Case {
         }
     }
 
-    /// With fewer frames before the last.
+    /// Returns cases with fewer frames before the last.
     pub(super) fn fewer(&self) -> Vec<Self> {
         let whole = self.transcript(self.limit);
         let lines = |transcript: &Transcript| -> Vec<usize> {
@@ -129,8 +131,8 @@ impl Case {
         found
     }
 
-    /// With less in the last frame. Arguments that fit the tool's schema go on fitting, and those that do not go on
-    /// failing it: the one is not a smaller case of the other.
+    /// Returns cases with a simpler last frame. Valid arguments stay valid and invalid ones stay
+    /// invalid, because they are different failures.
     pub(super) fn simpler(&self, plan: &Plan) -> Vec<Self> {
         let Some(Value::Object(last)) = self.frames.last() else {
             return Vec::new();
@@ -138,7 +140,7 @@ impl Case {
         let (fixed, payload): (Object, Object) = last
             .clone()
             .into_iter()
-            .partition(|(key, _)| FIXED.contains(&key.as_str()));
+            .partition(|(key, _)| KEPT_FIELDS.contains(&key.as_str()));
         let fits = |frame: &Value| {
             let tool = plan
                 .survey
@@ -158,7 +160,7 @@ impl Case {
             }
             let mut frame = fixed.clone();
             frame.extend(less);
-            // In the order in which it was.
+            // Keep the order of the fields.
             let frame: Object = last
                 .keys()
                 .map(|key| (key.clone(), frame[key].clone()))
@@ -175,7 +177,7 @@ impl Case {
     }
 }
 
-/// What a request asks for, whatever it says.
+/// Returns a pattern for any reply to a request.
 fn reply(frame: &Value, template: &Template) -> Option<Pattern> {
     let reply = Reply::to(frame)?;
     let id = &template.source()["id"];

@@ -1,4 +1,4 @@
-//! Failures that are kept, so that they can be repeated by name.
+//! Stores failures so that they can be replayed by id.
 
 use std::fs;
 
@@ -11,9 +11,15 @@ use crate::{
     verdict::Finding,
 };
 
-/// Keeps a case as a transcript, and gives its id: the same failure of the same extension has the same. `None` where
-/// there is no room for it, or no directory by which the extension could be found again.
-pub(super) fn keep(plan: &Plan, check: &str, finding: &Finding, case: &Case) -> Option<String> {
+/// Stores a case as a transcript and returns its id, which is the same for the same failure of the
+/// same extension. Returns `None` if it cannot be stored, or if the extension has no directory to
+/// find it by.
+pub(super) fn save_case(
+    plan: &Plan,
+    check: &str,
+    finding: &Finding,
+    case: &Case,
+) -> Option<String> {
     let store = plan.store.as_ref()?;
     plan.target.manifest.as_ref()?;
     let mut transcript = case.transcript(case.limit);

@@ -1,4 +1,4 @@
-//! What was seen, taken into a transcript: for an author who has changed the extension and means it.
+//! Updates a transcript with the observed values, after an intended change of the extension.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,28 @@ use super::{
     scrub::Scrub,
 };
 
-/// What a run has seen, by step.
+/// The observed values, by step.
 #[derive(Debug, Clone, Default)]
 pub struct Seen(BTreeMap<(usize, usize), Value>);
 
 impl Seen {
-    /// At the step with this index came `value`: the frame of an `expect`, or the end of an `exit`.
+    /// Records the value seen at a step: the frame of an `expect`, or the exit status of an `exit`.
     pub fn at(&mut self, step: usize, value: Value) {
         self.item(step, 0, value);
     }
 
-    /// For an item of an `unordered` came `value`.
+    /// Records the value seen for an item of an `unordered`.
     pub fn item(&mut self, step: usize, item: usize, value: Value) {
         self.0.insert((step, item), value);
     }
 }
 
-/// The transcript with what was seen in it.
+/// Returns the transcript with the observed values.
 ///
-/// What still fits stays as it is written, matchers above all. What does not is replaced as the recorder would write it:
-/// paths and times as wildcards, ids of this run by their names. A step that saw nothing stays: its absence is not accepted.
-/// `bindings` are those at the end of the run.
+/// What still matches stays as written, matchers included. The rest is replaced the way the
+/// recorder writes it: paths and times as wildcards, ids of this run by their names. A step that
+/// saw nothing stays as it is, because a missing frame is never accepted. `bindings` are those at
+/// the end of the run.
 #[must_use]
 pub fn accept(transcript: &Transcript, seen: &Seen, bindings: &Bindings) -> Transcript {
     let mut accepting = Accepting {
@@ -44,7 +45,8 @@ pub fn accept(transcript: &Transcript, seen: &Seen, bindings: &Bindings) -> Tran
     transcript
 }
 
-/// As [`accept`], for the text that `transcript` was parsed from: the lines that it does not change stay as they are.
+/// Like [`accept`], for the text that `transcript` was parsed from. Unchanged lines keep their
+/// formatting.
 pub fn accept_text(
     text: &str,
     transcript: &Transcript,
@@ -91,7 +93,7 @@ impl Accepting {
     fn pattern(&mut self, pattern: &mut Pattern, seen: Option<&Value>) {
         let Some(seen) = seen else { return };
         let accepted = self.value(pattern.source(), seen);
-        // What the recorder writes compiles, and so does what it leaves; if not, the old one is the safe answer.
+        // Accepted values always compile; if one did not, keep the old pattern.
         if let Ok(accepted) = Pattern::new(accepted) {
             *pattern = accepted;
         }
@@ -124,7 +126,7 @@ impl Accepting {
         pattern.is_ok_and(|pattern| pattern.matches(seen, &mut self.bindings).is_ok())
     }
 
-    /// The name stays, whatever it now takes.
+    /// Keeps the name, whatever value it now captures.
     fn capture(&mut self, object: &Map<String, Value>, seen: &Value) -> Value {
         let mut object = object.clone();
         if let Some(fits) = object.get_mut("as") {
@@ -165,7 +167,7 @@ impl Accepting {
         accepted.into()
     }
 
-    /// A field that gives a name stays too: later steps use it, and its absence is theirs to find.
+    /// Fields that bind a name are kept too, because later steps use the name.
     fn may_be_absent(&mut self, source: &Value) -> bool {
         let Ok(pattern) = Pattern::new(source.clone()) else {
             return true;
@@ -177,7 +179,7 @@ impl Accepting {
         gives_name || pattern.fits_absence(&mut self.bindings)
     }
 
-    /// What was seen, as the recorder would write it.
+    /// Returns the observed value the way the recorder would write it.
     fn literal(&self, seen: &Value) -> Value {
         let is_id = |value: &&Value| matches!(value, Value::String(text) if !text.is_empty());
         let name = Some(seen)
@@ -190,7 +192,7 @@ impl Accepting {
     }
 }
 
-/// An object of fields, not a matcher.
+/// Reports whether this is an object of fields, not a matcher.
 fn is_open(object: &Map<String, Value>) -> bool {
     object.keys().all(|key| !is_matcher(key) || key == "$exact")
 }

@@ -1,20 +1,20 @@
-//! The names of one run: ids that were minted, values that were captured, places of this machine.
+//! The names of one run: created ids, captured values and directories of this machine.
 
 use serde_json::Value;
 
 use super::Places;
 
-/// What the names in a transcript stand for in one run.
+/// The values bound to the names in a transcript during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Bindings {
-    /// In the order of binding, so that what a failed match has captured is cut off again.
+    /// In the order of binding, so that the captures of a failed match can be rolled back.
     bound: Vec<(String, Value)>,
     minted: usize,
     places: Places,
 }
 
 impl Bindings {
-    /// None yet, in a run with these places.
+    /// Creates empty bindings for a run with these directories.
     pub fn new(places: Places) -> Self {
         Self {
             places,
@@ -22,12 +22,13 @@ impl Bindings {
         }
     }
 
-    /// The places of this run.
+    /// Returns the directories of this run.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// A new id by this name: `[A-Za-z0-9_-]{1,64}`, as all ids of a host, and never one that was minted before.
+    /// Creates a new id under this name, `[A-Za-z0-9_-]{1,64}` like all ids of a host. Ids never
+    /// repeat.
     pub fn mint(&mut self, name: &str) -> String {
         self.minted += 1;
         let readable: String = name
@@ -40,18 +41,18 @@ impl Bindings {
         id
     }
 
-    /// Gives a value a name, from now on.
+    /// Binds a value to a name.
     pub fn bind(&mut self, name: &str, value: Value) {
         self.bound.push((name.to_owned(), value));
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let bound = self.bound.iter().rev().find(|(bound, _)| bound == name);
         bound.map(|(_, value)| value)
     }
 
-    /// The name of a value.
+    /// Returns the name of a value.
     pub(super) fn name_of(&self, value: &Value) -> Option<&str> {
         let bound = self.bound.iter().rev().find(|(_, bound)| bound == value);
         bound.map(|(name, _)| name.as_str())
@@ -66,5 +67,5 @@ impl Bindings {
     }
 }
 
-/// A moment to which bindings can be taken back.
+/// A state that bindings can be rolled back to.
 pub(super) struct Mark(usize);

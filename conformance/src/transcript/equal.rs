@@ -1,10 +1,10 @@
-//! Two values compared as people mean it: numbers by value, objects without regard to order.
+//! Compares JSON values: numbers by value, objects regardless of order.
 
 use serde_json::{Number, Value};
 
 use super::{pattern::Mismatch, pointer::Path};
 
-/// Where and how `actual` is not `expected`, in depth and with no field to spare.
+/// Compares two values deeply, without allowing further fields, and reports the first difference.
 pub(super) fn same(expected: &Value, actual: &Value, at: &Path) -> Result<(), Mismatch> {
     let different = || Err(Mismatch::new(at, shown(expected), Some(actual)));
     match (expected, actual) {
@@ -44,7 +44,7 @@ fn same_number(left: &Number, right: &Number) -> bool {
     }
 }
 
-/// The number as an integer, where it is one: exact, beyond the 53 bits of a float too.
+/// Returns the number as an integer if it is one; exact even beyond the 53 bits of a float.
 pub(super) fn whole(number: &Number) -> Option<i128> {
     if let Some(number) = number.as_i64() {
         return Some(number.into());
@@ -55,12 +55,12 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
     let float = number.as_f64()?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a whole float below 1e38 fits"
+        reason = "an integral float below 1e38 fits"
     )]
     (float.fract() == 0.0 && float.abs() < 1e38).then_some(float as i128)
 }
 
-/// A value in a message.
+/// Formats a value for a message.
 pub(super) fn shown(value: &Value) -> String {
     const MOST: usize = 200;
     let text = value.to_string();

@@ -1,4 +1,4 @@
-//! Transcripts in files.
+//! Transcript files.
 
 use std::{
     ffi::OsStr,
@@ -7,39 +7,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ParseError, Transcript, parse, proof};
+use super::{ParseError, Transcript, parse, validate_sends};
 
-/// How the name of a transcript's file ends.
+/// The suffix of a transcript's file name.
 pub const SUFFIX: &str = ".zt.ndjson";
 
-/// A transcript, and the file it came from.
+/// A transcript and the file it was read from.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// The file, as it was named.
+    /// The path of the file, as given.
     pub path: PathBuf,
-    /// Its text.
     pub text: String,
-    /// What the text says.
+    /// The parsed transcript.
     pub transcript: Transcript,
 }
 
-/// A transcript that cannot be played.
+/// A transcript could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Unread {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It does not parse, or sends what no host may.
+    /// The file does not parse, or sends a frame that no host may send.
     #[error("{}:{}: {}", path.display(), error.line, error.why)]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The line and the reason.
         error: ParseError,
     },
 }
@@ -52,7 +51,7 @@ impl Script {
             source,
         })?;
         let transcript = parse(&text).and_then(|transcript| {
-            proof(&transcript)?;
+            validate_sends(&transcript)?;
             Ok(transcript)
         });
         let transcript = transcript.map_err(|error| LoadError::Wrong {
@@ -66,7 +65,8 @@ impl Script {
         })
     }
 
-    /// The transcripts in the folder `conform` of an extension, by their names; none where there is no such folder.
+    /// Returns the transcripts in the `conform` folder of an extension, sorted by name; none if the
+    /// folder does not exist.
     pub fn of_extension(dir: &Path) -> Result<Vec<Self>, LoadError> {
         let folder = dir.join("conform");
         let unread = |source| LoadError::Unread {
@@ -88,20 +88,21 @@ impl Script {
         paths.iter().map(|path| Self::load(path)).collect()
     }
 
-    /// Its own name, or that of its file.
+    /// Returns the transcript's own name, or else that of its file.
     pub fn name(&self) -> String {
         let own = self.transcript.head.name.clone();
         own.unwrap_or_else(|| file_name(&self.path))
     }
 
-    /// The extension it is about: the one it names, or the one in whose `conform` folder it is.
+    /// Returns the extension directory: the one in the header, or the parent of the `conform`
+    /// folder that contains the file.
     pub fn extension(&self) -> Option<PathBuf> {
         let path = std::path::absolute(&self.path).ok()?;
         let folder = path.parent()?;
         match &self.transcript.head.extension {
             Some(dir) => Some(folder.join(dir)),
             None if folder.file_name() == Some(OsStr::new("conform")) => {
-                // Shown as it was named where that says it.
+                // Keep the path as given if possible.
                 let named = self.path.parent().and_then(Path::parent);
                 let named = named.filter(|dir| !dir.as_os_str().is_empty());
                 named.or(folder.parent()).map(Path::to_owned)
@@ -111,13 +112,13 @@ impl Script {
     }
 }
 
-/// The name of a transcript's file without its suffix.
+/// Returns the name of a transcript's file without its suffix.
 pub fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(SUFFIX).unwrap_or(&name).to_owned()
 }
 
-/// Writes a file whole or not at all: who reads it meanwhile, or a full disk, never sees half of it.
+/// Writes a file atomically, so that neither a concurrent reader nor a full disk leaves half of it.
 pub fn save(path: &Path, text: &str) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -127,7 +128,8 @@ pub fn save(path: &Path, text: &str) -> io::Result<()> {
         .prefix(".zot-conform-")
         .tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
-    // A temporary file is private; a transcript is as readable as what it replaces, or as any other new file.
+    // Temporary files are private. Give the transcript the mode of the file it replaces, or the
+    // default mode.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

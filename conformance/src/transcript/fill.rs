@@ -1,26 +1,26 @@
-//! Texts with places in them: `${cwd}/src`, which each run fills in.
+//! Strings with placeholders such as `${cwd}/src`, which are filled in for each run.
 
 use std::fmt;
 
 use super::nearest::did_you_mean;
 
-/// A directory that differs from machine to machine.
+/// A directory that differs between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// The directory in which the user works.
+    /// The user's working directory.
     Cwd,
     /// The directory of the manifest.
     ExtensionDir,
-    /// The extension's own files.
+    /// The extension's data directory.
     DataDir,
-    /// The user's home.
+    /// The user's home directory.
     Home,
-    /// Temporary files.
+    /// The directory for temporary files.
     Tmp,
 }
 
 impl Place {
-    /// All there are; of two with the same path, the first names it.
+    /// All placeholders. If two have the same path, the first one is used.
     pub const ALL: [Self; 5] = [
         Self::Cwd,
         Self::ExtensionDir,
@@ -29,7 +29,7 @@ impl Place {
         Self::Tmp,
     ];
 
-    /// Its name in a transcript.
+    /// Returns the name in a transcript.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cwd => "cwd",
@@ -47,30 +47,30 @@ impl fmt::Display for Place {
     }
 }
 
-/// Where the places are on this machine. Absolute paths; absent: not known.
+/// The directories on this machine, as absolute paths; `None` if unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places([Option<String>; Place::ALL.len()]);
 
 impl Places {
-    /// With one place more.
+    /// Adds a directory.
     #[must_use]
     pub fn with(mut self, place: Place, path: impl Into<String>) -> Self {
         self.set(place, path);
         self
     }
 
-    /// Says where a place is.
+    /// Sets the path of a directory.
     pub fn set(&mut self, place: Place, path: impl Into<String>) {
         self.0[place as usize] = Some(path.into());
     }
 
-    /// Where a place is.
+    /// Returns the path of a directory.
     pub fn get(&self, place: Place) -> Option<&str> {
         self.0[place as usize].as_deref()
     }
 }
 
-/// A text with places in it, read.
+/// A parsed string with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fill(Vec<Part>);
 
@@ -85,7 +85,8 @@ impl Fill {
         Self(parts)
     }
 
-    /// Reads `${cwd}/src`; `$$` is a dollar sign, and so is one that nothing of this follows.
+    /// Parses `${cwd}/src`. `$$` is a dollar sign, and so is a single one that starts no
+    /// placeholder.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -95,11 +96,13 @@ impl Fill {
             let after = &rest[at + 1..];
             if let Some(named) = after.strip_prefix('{') {
                 let Some((name, end)) = named.split_once('}') else {
-                    return Err("`${` without its `}`; a dollar sign is `$$` here".to_owned());
+                    return Err(
+                        "`${` without a closing `}`; write a dollar sign as `$$`".to_owned()
+                    );
                 };
                 let Some(place) = Place::ALL.into_iter().find(|place| place.name() == name) else {
                     let hint = did_you_mean(name, Place::ALL.map(Place::name));
-                    return Err(format!("no place is called `{name}`{hint}"));
+                    return Err(format!("unknown placeholder `{name}`{hint}"));
                 };
                 if !plain.is_empty() {
                     parts.push(Part::Text(std::mem::take(&mut plain)));
@@ -118,7 +121,7 @@ impl Fill {
         Ok(Self(parts))
     }
 
-    /// The text in a run with these places, or the place that is not known.
+    /// Fills in the directories, or returns the one that is unknown.
     pub(super) fn render(&self, places: &Places) -> Result<String, Place> {
         self.0
             .iter()
@@ -130,7 +133,7 @@ impl Fill {
     }
 }
 
-/// As a transcript writes it.
+/// The syntax of a transcript.
 impl fmt::Display for Fill {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
@@ -145,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_with_places_is_read_as_it_was_written() {
+    fn placeholders_round_trip() {
         let fill = Fill::new(vec![
             Part::Text("echo $".to_owned()),
             Part::Place(Place::Cwd),
@@ -158,7 +161,7 @@ mod tests {
         assert_eq!(fill.render(&Places::default()), Err(Place::Cwd));
         assert_eq!(
             Fill::parse("${cwdd}").unwrap_err(),
-            "no place is called `cwdd`; did you mean `cwd`?"
+            "unknown placeholder `cwdd`; did you mean `cwd`?"
         );
     }
 }

@@ -1,21 +1,21 @@
-//! What one step needs of those before it: a name is given once, before it is used.
+//! Checks that every name is bound once, before it is used.
 
 use std::collections::BTreeMap;
 
 use super::{Step, Verb, pattern::Naming};
 
-/// Whether a text can be a name: what an id of a host looks like, since ids are made of it.
+/// Reports whether a string is a valid name. Ids are made from names, so they have the same syntax.
 pub(super) fn is_name(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&text.len()) && text.bytes().all(fits)
 }
 
-/// The names that are given so far, each with its line.
+/// The names bound so far, each with its line.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> Names<'a> {
-    /// Takes a step's names, or says what is wrong with them and takes none.
+    /// Adds the names of a step, or reports what is wrong with them and adds none.
     pub(super) fn admit(&mut self, step: &'a Step) -> Result<(), String> {
         let mut given: Vec<(&'a str, bool)> = Vec::new();
         let mut wrong = None;
@@ -23,14 +23,15 @@ impl<'a> Names<'a> {
             let why = match naming {
                 Naming::Mints(name) | Naming::Captures(name) => {
                     let captured = matches!(naming, Naming::Captures(_));
-                    // Within one step alternatives may capture by the same name: one of them does.
+                    // Alternatives within one step may capture the same name, because only one of
+                    // them matches.
                     let again = given.iter().any(|(other, other_captured)| {
                         *other == name && !(captured && *other_captured)
                     });
                     given.push((name, captured));
                     match self.0.get(name) {
-                        Some(line) => format!("`{name}` has its value already, from line {line}"),
-                        None if again => format!("`{name}` is given twice"),
+                        Some(line) => format!("`{name}` is already bound on line {line}"),
+                        None if again => format!("`{name}` is bound twice"),
                         None => return,
                     }
                 }
@@ -38,7 +39,7 @@ impl<'a> Names<'a> {
                     if self.0.contains_key(name) || given.iter().any(|(given, _)| *given == name) {
                         return;
                     }
-                    format!("`{name}` has no value yet: no `$new` or `$cap` before gives it one")
+                    format!("`{name}` is not bound: no `$new` or `$cap` before this line binds it")
                 }
             };
             wrong.get_or_insert(why);
@@ -70,8 +71,8 @@ fn visit<'a>(step: &'a Step, visit: &mut dyn FnMut(Naming<'a>)) {
     }
 }
 
-/// The first `split` that no `send` or `raw` follows.
-pub(super) fn idle_split(steps: &[Step]) -> Option<usize> {
+/// Returns the first `split` that is not followed by a `send` or `raw`.
+pub(super) fn unused_split(steps: &[Step]) -> Option<usize> {
     let mut open = None;
     for (index, step) in steps.iter().enumerate() {
         match &step.verb {

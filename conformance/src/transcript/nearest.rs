@@ -1,8 +1,8 @@
-//! What was probably meant.
+//! Suggestions for misspelled words.
 
-/// `; did you mean `x`?` where one of `known` is near, or nothing.
+/// Returns `; did you mean `x`?` if one of `known` is similar, or an empty string.
 pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    // A long word is nobody's typing mistake, and the distance costs its length times that of each candidate.
+    // A long word is unlikely to be a typo, and the edit distance is expensive for it.
     if written.len() > 40 {
         return String::new();
     }
@@ -18,7 +18,7 @@ pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'
     }
 }
 
-/// How many letters to add, drop, change or swap with the next; case does not count.
+/// Returns the edit distance, with transpositions and ignoring case.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.to_lowercase().chars().collect();
     let right: Vec<char> = right.to_lowercase().chars().collect();

@@ -1,4 +1,4 @@
-//! Text into a transcript, or the line that is wrong and why.
+//! Parses a transcript, or reports the line that is wrong and why.
 
 mod fields;
 mod head;
@@ -10,21 +10,21 @@ use self::fields::Fields;
 use super::{
     Expect, Pattern, Signal, Step, Template, Transcript, Verb,
     equal::shown,
-    names::{Names, idle_split},
+    names::{Names, unused_split},
     nearest::did_you_mean,
 };
 
-/// A transcript that does not parse.
+/// A transcript does not parse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct ParseError {
-    /// The line's number, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// Why, in one line.
+    /// The reason, on one line.
     pub why: String,
 }
 
-/// Every verb there is.
+/// All verbs.
 const VERBS: [&str; 14] = [
     "send",
     "expect",
@@ -42,7 +42,7 @@ const VERBS: [&str; 14] = [
     "#",
 ];
 
-/// Reads a transcript.
+/// Parses a transcript.
 pub fn parse(text: &str) -> Result<Transcript, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Transcript, ParseError> {
     let at = |line| move |why| ParseError { line, why };
     let Some((line, first)) = lines.next() else {
         return Err(at(1)(
-            "empty: a transcript begins with {\"zt\":1}".to_owned(),
+            "the file is empty; a transcript starts with {\"zt\":1}".to_owned(),
         ));
     };
     let head = fields(first).and_then(head::head).map_err(at(line))?;
@@ -66,8 +66,9 @@ pub fn parse(text: &str) -> Result<Transcript, ParseError> {
     for step in &steps {
         names.admit(step).map_err(at(step.line))?;
     }
-    if let Some(index) = idle_split(&steps) {
-        let why = "nothing to split: no `send` or `raw` follows before the next `split` or the end";
+    if let Some(index) = unused_split(&steps) {
+        let why =
+            "nothing to split: no `send` or `raw` before the next `split` or the end of the file";
         return Err(at(steps[index].line)(why.to_owned()));
     }
     Ok(Transcript { head, steps })
@@ -80,7 +81,7 @@ fn fields(line: &str) -> Result<Fields, String> {
     }
 }
 
-/// One line of JSON, in which no key appears twice.
+/// Parses one line of JSON without duplicate keys.
 pub(super) fn line_value(line: &str) -> Result<Value, String> {
     strict_json(line.as_bytes()).map_err(|refusal| {
         if refusal.pointer.is_empty() {
@@ -108,7 +109,7 @@ fn verb(mut fields: Fields) -> Result<Verb, String> {
             "handshake" => Verb::UseHandshake,
             other => {
                 let hint = did_you_mean(other, ["handshake"]);
-                return Err(format!("`{other}` is nothing to use{hint}"));
+                return Err(format!("unknown `use` value `{other}`{hint}"));
             }
         },
         "wait" => Verb::Wait(fields.take_duration("wait")?),
@@ -117,7 +118,11 @@ fn verb(mut fields: Fields) -> Result<Verb, String> {
         "split" => Verb::Split(split(&fields.take_list("split")?)?),
         "stall_stdout" => Verb::StallStdout(fields.take_duration("stall_stdout")?),
         "close_stdin" if fields.flag("close_stdin")? => Verb::CloseStdin,
-        "close_stdin" => return Err("`close_stdin` is `true`, or leave the line out".to_owned()),
+        "close_stdin" => {
+            return Err(
+                "`close_stdin` must be `true`; to keep stdin open, remove the line".to_owned(),
+            );
+        }
         "signal" => signal(&fields.take_text("signal")?)?,
         "exit" => Verb::Exit {
             how: exit(fields.take_object("exit")?)?,
@@ -127,8 +132,8 @@ fn verb(mut fields: Fields) -> Result<Verb, String> {
             line: stderr(fields.take("stderr"))?,
             within: fields.duration("within")?,
         },
-        "#" => Verb::Remark(fields.take_text("#")?),
-        "zt" => return Err("a second head: `zt` is for the first line".to_owned()),
+        "#" => Verb::Comment(fields.take_text("#")?),
+        "zt" => return Err("second header: `zt` belongs on the first line".to_owned()),
         other => {
             let hint = did_you_mean(other, VERBS);
             return Err(format!("unknown verb `{other}`{hint}"));
@@ -148,7 +153,7 @@ fn template(source: Value) -> Result<Template, String> {
 
 fn unordered(items: Vec<Value>) -> Result<Vec<Expect>, String> {
     if items.is_empty() {
-        return Err("`unordered` has no frames in it".to_owned());
+        return Err("`unordered` is empty".to_owned());
     }
     let items = items.into_iter().enumerate();
     items
@@ -178,7 +183,7 @@ fn expected_item(item: Value) -> Result<Expect, String> {
     }
     let hint = did_you_mean(first, ["expect", "type"]);
     Err(format!(
-        "neither a frame with its `type` nor an `expect`{hint}"
+        "expected a frame with a `type` or an `expect`{hint}"
     ))
 }
 
@@ -193,7 +198,7 @@ fn split(pieces: &[Value]) -> Result<Vec<usize>, String> {
         .collect();
     match pieces {
         Some(pieces) if !pieces.is_empty() => Ok(pieces),
-        _ => Err("`split` is a list of lengths in bytes, each at least 1".to_owned()),
+        _ => Err("`split` must be an array of lengths in bytes, each at least 1".to_owned()),
     }
 }
 
@@ -214,7 +219,7 @@ fn exit(how: Value) -> Result<Pattern, String> {
     for key in keys {
         if !key.starts_with('$') && !KEYS.contains(&key.as_str()) && key != "as" {
             let hint = did_you_mean(key, KEYS);
-            return Err(format!("an exit has no `{key}`{hint}"));
+            return Err(format!("unknown key `{key}` in `exit`{hint}"));
         }
     }
     pattern(how)
@@ -224,7 +229,7 @@ fn stderr(line: Value) -> Result<Pattern, String> {
     match line {
         Value::String(_) | Value::Object(_) => pattern(line),
         other => Err(format!(
-            "`stderr` is a text or a matcher, not {}",
+            "`stderr` must be a string or a matcher, not {}",
             shown(&other)
         )),
     }

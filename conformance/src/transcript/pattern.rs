@@ -1,4 +1,4 @@
-//! What is expected and what is sent: values with matchers and names in them, compiled.
+//! Compiled patterns and templates: values with matchers and names in them.
 
 mod check;
 mod compile;
@@ -16,37 +16,37 @@ use super::{Bindings, fill::Fill, pointer::Path};
 pub(super) use compile::{is_matcher, unescaped};
 pub use error::{FillError, Mismatch, PatternError};
 
-/// A value that is expected. Two are equal that were written alike.
+/// An expected value. Two patterns are equal if their sources are equal.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     source: Value,
-    node: Arc<Node>,
+    node: Arc<PatternNode>,
 }
 
-/// A value that is sent. Two are equal that were written alike.
+/// A value to send. Two templates are equal if their sources are equal.
 #[derive(Debug, Clone)]
 pub struct Template {
     source: Value,
-    node: Arc<Node>,
+    node: Arc<PatternNode>,
 }
 
-/// One part of either.
+/// One part of a pattern or template.
 #[derive(Debug)]
-enum Node {
-    /// `null`, a boolean, a number, or a text without wildcards.
+enum PatternNode {
+    /// `null`, a boolean, a number, or a string without wildcards.
     Plain(Value),
     Wildcard(String),
-    List(Vec<Node>),
+    List(Vec<PatternNode>),
     Object {
-        fields: Vec<(String, Node)>,
+        fields: Vec<(String, PatternNode)>,
         exact: bool,
     },
     Any,
-    Type(Kind),
+    Type(JsonType),
     Regex(Regex),
-    OneOf(Vec<Node>),
+    OneOf(Vec<PatternNode>),
     Absent,
-    Contains(Vec<Node>),
+    Contains(Vec<PatternNode>),
     Schema {
         checker: Box<ToolSchema>,
         source: Object,
@@ -57,13 +57,13 @@ enum Node {
     Ref(String),
     Capture {
         name: String,
-        fits: Option<Box<Node>>,
+        fits: Option<Box<PatternNode>>,
     },
 }
 
-/// What `$type` knows.
+/// The types that `$type` supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum JsonType {
     String,
     Number,
     Integer,
@@ -73,7 +73,7 @@ enum Kind {
     Null,
 }
 
-/// What a pattern does with a name.
+/// A use of a name in a pattern.
 pub(super) enum Naming<'a> {
     /// `$new`.
     Mints(&'a str),
@@ -84,18 +84,18 @@ pub(super) enum Naming<'a> {
 }
 
 impl Pattern {
-    /// Compiles what is expected.
+    /// Compiles a pattern.
     pub fn new(source: Value) -> Result<Self, PatternError> {
-        let node = Arc::new(Node::compile(&source, compile::Side::Expected)?);
+        let node = Arc::new(PatternNode::compile(&source, compile::Side::Expected)?);
         Ok(Self { source, node })
     }
 
-    /// As it was written.
+    /// Returns the source.
     pub fn source(&self) -> &Value {
         &self.source
     }
 
-    /// Whether `actual` is what is expected. What it captures is kept when it fits and forgotten when it does not.
+    /// Checks whether `actual` matches. Its captures are kept only if it does.
     pub fn matches(&self, actual: &Value, bindings: &mut Bindings) -> Result<(), Mismatch> {
         let mark = bindings.mark();
         self.node
@@ -103,17 +103,17 @@ impl Pattern {
             .inspect_err(|_| bindings.back_to(&mark))
     }
 
-    /// A value that fits; `None` where anything does. What it captures is bound.
+    /// Returns a matching value and binds its captures; `None` if anything matches.
     pub(crate) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         self.node.sample(bindings)
     }
 
-    /// Binds what it captures, as far as that is there, though `actual` may not fit.
+    /// Binds the captures that are present, even if `actual` does not match.
     pub(crate) fn capture(&self, actual: &Value, bindings: &mut Bindings) {
         self.node.capture(actual, bindings);
     }
 
-    /// Whether it is content with a field that is not there.
+    /// Reports whether a missing field matches.
     pub(super) fn fits_absence(&self, bindings: &mut Bindings) -> bool {
         self.node.check(None, &Path::Root, bindings).is_ok()
     }
@@ -124,18 +124,19 @@ impl Pattern {
 }
 
 impl Template {
-    /// Compiles what is sent.
+    /// Compiles a template.
     pub fn new(source: Value) -> Result<Self, PatternError> {
-        let node = Arc::new(Node::compile(&source, compile::Side::Sent)?);
+        let node = Arc::new(PatternNode::compile(&source, compile::Side::Sent)?);
         Ok(Self { source, node })
     }
 
-    /// As it was written.
+    /// Returns the source.
     pub fn source(&self) -> &Value {
         &self.source
     }
 
-    /// What goes over the wire: ids minted, names and places filled in. Nothing is minted where that fails.
+    /// Returns the frame to send, with new ids, names and directories filled in. Creates no ids if
+    /// that fails.
     pub fn fill(&self, bindings: &mut Bindings) -> Result<Value, FillError> {
         let mark = bindings.mark();
         self.node
@@ -143,7 +144,8 @@ impl Template {
             .inspect_err(|_| bindings.back_to(&mark))
     }
 
-    /// The same seen from the other end, where the harness is the extension: `$new` captures what the host has minted.
+    /// Returns the pattern for the other direction, where the harness plays the extension: `$new`
+    /// captures the host's id.
     pub fn to_pattern(&self) -> Pattern {
         Pattern {
             source: self.source.clone(),
@@ -168,20 +170,20 @@ impl PartialEq for Template {
     }
 }
 
-/// Whether `actual` is what `expected` says, for a pattern that is used once.
+/// Checks whether `actual` matches `expected`, for a pattern that is used only once.
 pub fn matches(expected: &Value, actual: &Value, bindings: &mut Bindings) -> Result<(), Mismatch> {
     match Pattern::new(expected.clone()) {
         Ok(pattern) => pattern.matches(actual, bindings),
         Err(error) => Err(Mismatch {
             pointer: error.pointer,
-            expected: format!("a pattern ({})", error.why),
+            expected: format!("a valid pattern ({})", error.why),
             actual: String::new(),
         }),
     }
 }
 
-impl Node {
-    /// In the order in which they are written, which is the order in which they are bound.
+impl PatternNode {
+    /// Visits the names in source order, which is the order of binding.
     fn visit_names<'a>(&'a self, visit: &mut dyn FnMut(Naming<'a>)) {
         match self {
             Self::New(name) => visit(Naming::Mints(name)),

@@ -1,8 +1,8 @@
-//! A transcript against an extension: the harness is the host.
+//! Plays a transcript against an extension, with the harness as the host.
 
+mod describe;
 mod expect;
 mod wire;
-mod words;
 
 use std::time::{Duration, Instant};
 
@@ -18,50 +18,52 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long an extension is given to leave after the last step; whether it does is not judged here.
-const LEAVE: Duration = Duration::from_millis(500);
+/// How long the extension may take to exit after the last step. This is not a failure of the
+/// transcript.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a transcript is played against.
+/// The extension to play a transcript against.
 #[derive(Clone, Copy)]
 pub(crate) struct Stage<'a> {
     pub(crate) target: &'a Target,
     pub(crate) start: &'a Start,
-    /// What it registers; it is known before anything is played.
+    /// What the extension registers, determined beforehand.
     pub(crate) surface: &'a Surface,
-    /// How long it may take to `hello`, scaled.
+    /// Deadline for `hello`, scaled.
     pub(crate) hello: Duration,
 }
 
-/// How a frame is looked at.
+/// How to treat frames that do not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// One that does not fit ends it.
+    /// Stop at the first mismatch.
     Strict,
-    /// One of the right type is taken, whatever it says.
+    /// Accept any frame of the right type.
     Lenient,
-    /// As strict, and nobody will read why: for whoever only wants to know whether it fails.
+    /// Like `Strict`, but without diagnosing the failure, for callers that only need to know
+    /// whether it fails.
     Probe,
 }
 
-/// What came of it.
+/// The result of playing a transcript.
 pub(crate) struct Played {
-    /// Why it did not come to its end.
+    /// Why playback stopped early.
     pub(crate) failure: Option<Failure>,
-    /// What came at each step.
+    /// The values seen at each step.
     pub(crate) seen: Seen,
-    /// The names at the end.
+    /// The names bound at the end.
     pub(crate) bindings: Bindings,
 }
 
-/// A step that did not go as it is written.
+/// A step failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) finding: Finding,
-    /// Where nothing came: why.
+    /// Why no frame arrived, if that is the failure.
     pub(crate) silence: Option<Silence>,
 }
 
-/// Plays a transcript against a process of its own. `label` is what its file is called in what is found.
+/// Plays a transcript against a new process. `label` is the file name to use in findings.
 pub(crate) async fn play(
     stage: Stage<'_>,
     transcript: &Transcript,
@@ -109,7 +111,7 @@ pub(crate) async fn play(
             break;
         }
     }
-    player.leave().await;
+    player.shut_down().await;
     Played {
         failure,
         seen: player.seen,
@@ -117,7 +119,7 @@ pub(crate) async fn play(
     }
 }
 
-/// Where the places of a transcript are while this process runs.
+/// Returns the directories for the placeholders of a transcript while this process runs.
 pub(crate) fn places(session: &Session, target: &Target) -> Places {
     let mut places = Places::default()
         .with(Place::Cwd, session.cwd().to_string_lossy())
@@ -130,7 +132,7 @@ pub(crate) fn places(session: &Session, target: &Target) -> Places {
     places
 }
 
-/// What a transcript needs and an extension does not register.
+/// Returns what a transcript needs but the extension does not register.
 pub(crate) fn missing(needs: &Needs, surface: &Surface) -> Vec<String> {
     let tool = |name: &&String| !surface.tools.iter().any(|it| it.name == **name);
     let command = |name: &&String| {
@@ -152,22 +154,22 @@ struct Player<'a> {
     stage: Stage<'a>,
     ignore: &'a [String],
     session: Session,
-    /// How many of the lines heard are done with.
+    /// Number of received lines that are already handled.
     at: usize,
     bindings: Bindings,
     seen: Seen,
-    /// The requests that were sent.
+    /// The requests sent so far.
     asked: Vec<Value>,
-    /// How the next frame is cut.
+    /// Sizes of the pieces in which to write the next frame.
     split: Vec<usize>,
-    /// A line that was begun with `raw`.
+    /// An incomplete line written with `raw`.
     begun: Vec<u8>,
-    /// Until when nothing is read.
+    /// When to resume reading.
     stalled: Option<Instant>,
     mode: Mode,
 }
 
-/// Why a step does not go on. Boxed, since a finding is large and rare.
+/// Why a step failed. Boxed because a finding is large and rare.
 struct Halt {
     finding: Finding,
     silence: Option<Silence>,
@@ -187,7 +189,7 @@ impl From<Finding> for Box<Halt> {
 impl Player<'_> {
     async fn step(&mut self, index: usize, step: &Step) -> Done {
         match &step.verb {
-            Verb::Remark(_) => Ok(()),
+            Verb::Comment(_) => Ok(()),
             Verb::UseHandshake => self.handshake().await,
             Verb::Send(template) => self.send(template).await,
             Verb::Raw(text) => self.raw(text.as_bytes()).await,
@@ -201,12 +203,13 @@ impl Player<'_> {
             Verb::Wait(during) => {
                 let until = Instant::now() + *during;
                 self.session.listen(*during).await;
-                // Whoever has ended is listened to no longer, and the time passes all the same.
+                // `listen` returns early if the process has exited, but the wait must still take
+                // its full time.
                 tokio::time::sleep_until(until.into()).await;
                 Ok(())
             }
             Verb::StallStdout(during) => {
-                // Pipes hold 64 KiB, which hides who waits for a reader.
+                // A pipe buffers 64 KiB, which would hide an extension that blocks on writing.
                 self.session.narrow();
                 self.session.stall_for(*during);
                 self.stalled = Some(Instant::now() + *during);
@@ -225,7 +228,7 @@ impl Player<'_> {
         }
     }
 
-    /// Up to ready, with what every host says.
+    /// Performs the handshake up to `ready`.
     async fn handshake(&mut self) -> Done {
         let hello = |heard: &Heard| heard.is("hello");
         if let Err(silence) = self.session.find(self.at, self.stage.hello, hello).await {
@@ -246,7 +249,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// A deadline of the transcript, scaled, from the time on when it is listened to again.
+    /// Returns the scaled deadline, after any stall of stdout is over.
     async fn within(&mut self, within: Option<Duration>) -> Duration {
         if let Some(until) = self.stalled.take() {
             tokio::time::sleep_until(until.into()).await;
@@ -254,7 +257,7 @@ impl Player<'_> {
         self.session.scaled(within.unwrap_or(DEFAULT_WITHIN))
     }
 
-    /// Says why nothing came.
+    /// Diagnoses why no frame arrived.
     async fn silent(
         &mut self,
         silence: Silence,
@@ -272,8 +275,8 @@ impl Player<'_> {
         })
     }
 
-    /// Lets it go, as a host would.
-    async fn leave(&mut self) {
+    /// Shuts the extension down, as a host would.
+    async fn shut_down(&mut self) {
         if self.session.exited().is_some() || self.mode == Mode::Probe {
             return;
         }
@@ -284,7 +287,7 @@ impl Player<'_> {
             .is_ok()
         {
             self.session.close_stdin();
-            self.session.exit(LEAVE).await;
+            self.session.exit(EXIT_TIMEOUT).await;
         }
     }
 }

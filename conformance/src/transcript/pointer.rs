@@ -1,4 +1,4 @@
-//! The way from the root of a value to a place in it, written only when there is something to say about it.
+//! The path from the root of a value to a part of it, formatted as a JSON pointer only when needed.
 
 use std::fmt;
 

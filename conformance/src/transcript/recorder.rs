@@ -1,4 +1,4 @@
-//! Frames as they pass into a transcript that can be played elsewhere.
+//! Records frames as a transcript that can be replayed elsewhere.
 
 mod handshake;
 mod ids;
@@ -14,11 +14,12 @@ use super::{
 };
 use crate::Party;
 
-/// Makes a transcript of the frames that it is told, one by one.
+/// Builds a transcript from frames.
 ///
-/// Ids get names. The paths of this machine become wildcards in what is expected and `$fill` in what is sent; times
-/// become wildcards in what is expected; the value of a secret becomes a wildcard, or [`super::SECRET`] where it was
-/// sent. `cwd`, `extension_dir` and `data_dir` are taken from `hello_ack` where they were not told.
+/// Ids get names. Paths of this machine become wildcards in expected frames and `$fill` in sent
+/// ones. Times become wildcards in expected frames. Secrets become wildcards, or [`super::SECRET`]
+/// in sent frames. `cwd`, `extension_dir` and `data_dir` are taken from `hello_ack` if they are not
+/// set.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     head: Head,
@@ -28,7 +29,7 @@ pub struct Recorder {
     last: Duration,
 }
 
-/// One frame that has passed.
+/// One recorded frame.
 #[derive(Debug, Clone)]
 struct Recorded {
     who: Party,
@@ -37,7 +38,7 @@ struct Recorded {
 }
 
 impl Recorder {
-    /// Begins a transcript of this name.
+    /// Starts a transcript with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             head: Head {
@@ -51,28 +52,29 @@ impl Recorder {
         }
     }
 
-    /// With a sentence on what it shows.
+    /// Sets the description.
     #[must_use]
     pub fn about(mut self, about: impl Into<String>) -> Self {
         self.head.about = Some(about.into());
         self
     }
 
-    /// With the paths of this machine, which are not written down.
+    /// Sets the paths of this machine, which must not appear in the transcript.
     #[must_use]
     pub fn places(mut self, places: Places) -> Self {
         self.scrub.places = places;
         self
     }
 
-    /// With a value that is not written down. One of less than four bytes is none.
+    /// Adds a secret that must not appear in the transcript. Values shorter than four bytes are
+    /// ignored.
     #[must_use]
     pub fn secret(mut self, value: impl Into<String>) -> Self {
         self.scrub.add_secret(value.into());
         self
     }
 
-    /// A frame has passed, `at` since the start.
+    /// Records a frame, sent `at` this time since the start.
     pub fn frame(&mut self, who: Party, frame: &Value, at: Duration) {
         let kind = frame.get("type").and_then(Value::as_str).unwrap_or("");
         if who == Party::Host {
@@ -89,14 +91,15 @@ impl Recorder {
             Party::Host => Template::new(written).map(Verb::Send),
             Party::Extension => Pattern::new(written).map(|frame| {
                 Verb::Expect(Expect {
-                    within: patience(took),
+                    within: timeout_for(took),
                     ..Expect::from(frame)
                 })
             }),
         };
-        // What is written down is escaped, so it compiles; if it ever did not, a remark says that something is missing.
+        // Values are escaped, so they always compile. If one did not, leave a comment about the
+        // missing frame.
         let verb = verb.unwrap_or_else(|error| {
-            Verb::Remark(format!("a frame of type {kind:?} is left out: {error}"))
+            Verb::Comment(format!("omitted a frame of type {kind:?}: {error}"))
         });
         self.recorded.push(Recorded {
             who,
@@ -105,10 +108,10 @@ impl Recorder {
         });
     }
 
-    /// The transcript so far.
+    /// Returns the transcript so far.
     pub fn transcript(&self) -> Transcript {
         let verbs = handshake::collapsed(&self.recorded);
-        // The head is line 1.
+        // The header is line 1.
         let steps = verbs.into_iter().zip(2..);
         Transcript {
             head: self.head.clone(),
@@ -116,12 +119,12 @@ impl Recorder {
         }
     }
 
-    /// The transcript.
+    /// Returns the transcript.
     pub fn finish(self) -> Transcript {
         self.transcript()
     }
 
-    /// What the extension must have for this to be played, and where this host says that things are.
+    /// Records what the extension must register for a replay, and the directories in `hello_ack`.
     fn note_use(&mut self, kind: &str, frame: &Value) {
         let needs = &mut self.head.needs;
         let (list, key) = match kind {
@@ -150,8 +153,8 @@ impl Recorder {
     }
 }
 
-/// Twice what it took, where that is more than an `expect` waits by itself.
-fn patience(took: Duration) -> Option<Duration> {
+/// Returns twice the measured time if that exceeds the default timeout of an `expect`.
+fn timeout_for(took: Duration) -> Option<Duration> {
     let patience = took.saturating_mul(2);
     (patience > DEFAULT_WITHIN).then(|| Duration::from_secs(patience.as_secs().saturating_add(1)))
 }

@@ -1,11 +1,13 @@
-//! Whole frames: what an extension says where a transcript expects something, and whether a host may say what it sends.
+//! Generates complete frames for playing the extension, and validates the frames that a transcript
+//! sends.
 
 use serde_json::{Map, Value, json};
 use zot_protocol::{FromHost, validate};
 
 use super::{Bindings, Expect, ParseError, Pattern, Place, Places, Transcript, Verb};
 
-/// A frame that fits `pattern`, with what its type needs besides: a pattern names only what it is about.
+/// Returns a valid frame that matches `pattern`, with the required fields that the pattern leaves
+/// out.
 pub(crate) fn frame(pattern: &Pattern, bindings: &mut Bindings) -> Value {
     let mut frame = match pattern.sample(bindings) {
         Some(Value::Object(frame)) => frame,
@@ -39,16 +41,17 @@ pub(crate) fn frame(pattern: &Pattern, bindings: &mut Bindings) -> Value {
     frame.into()
 }
 
-/// Whether each `send` is a frame that a host may say, as far as can be told before it is played.
+/// Checks that each `send` is a valid host frame, as far as can be determined before playing.
 ///
-/// What the extension would say is made up from what is expected of it, so that ids it gives can be used.
-pub fn proof(transcript: &Transcript) -> Result<(), ParseError> {
+/// Frames of the extension are generated from the patterns, so that later steps can use the ids in
+/// them.
+pub fn validate_sends(transcript: &Transcript) -> Result<(), ParseError> {
     let places = Place::ALL.into_iter().fold(Places::default(), |it, place| {
         it.with(place, format!("/{place}"))
     });
     let mut bindings = Bindings::new(places);
     let said = |expect: &Expect, bindings: &mut Bindings| {
-        // Only what it captures counts here.
+        // Only the captures matter here.
         let _ = expect.frame.sample(bindings);
     };
     for step in &transcript.steps {
@@ -62,7 +65,7 @@ pub fn proof(transcript: &Transcript) -> Result<(), ParseError> {
                 let frame = frame.map_err(|error| at(error.to_string()))?;
                 validate::value::<FromHost>(&frame).map_err(|refusal| {
                     at(format!(
-                        "no host sends this: {refusal}; what is wrong on purpose is sent with `raw`"
+                        "not a valid host frame: {refusal}; to send an invalid frame on purpose, use `raw`"
                     ))
                 })?;
             }
@@ -90,7 +93,7 @@ mod tests {
     use crate::transcript::parse;
 
     #[test]
-    fn what_is_made_up_fits_and_is_a_frame() {
+    fn samples_match_and_are_valid_frames() {
         for expected in [
             json!({"type": "tool_result", "id": {"$cap": "a"}}),
             json!({"type": "tool_result", "id": "1", "content": [{"type": "text", "text": "[..] °C"}]}),
@@ -112,14 +115,15 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_sends_is_an_error_of_the_transcript() {
-        let proof = |lines: &str| proof(&parse(&format!("{{\"zt\":1}}\n{lines}")).unwrap());
+    fn sending_an_invalid_host_frame_is_a_parse_error() {
+        let validate_sends =
+            |lines: &str| validate_sends(&parse(&format!("{{\"zt\":1}}\n{lines}")).unwrap());
         let send = r#"{"send":{"type":"tool_call","id":{"$new":"a"},"name":"x","args":[]}}"#;
-        let error = proof(send).unwrap_err();
+        let error = validate_sends(send).unwrap_err();
         assert_eq!(error.line, 2);
         assert!(error.why.contains("/args"), "{error}");
         let captured = r#"{"expect":{"type":"call_tool","id":{"$cap":"c"}}}
 {"send":{"type":"tool_result","id":{"$ref":"c"},"name":"x","content":[],"is_error":false}}"#;
-        proof(captured).unwrap();
+        validate_sends(captured).unwrap();
     }
 }

@@ -1,10 +1,11 @@
-//! What a recording must not say, because it is secret or will not be so again: paths, times, ids, secrets.
+//! Removes what a recording must not contain: secrets, and paths, times and ids that change between
+//! runs.
 
-mod spot;
+mod pieces;
 
 use serde_json::{Number, Value, json};
 
-use self::spot::{Piece, cut, find_id, find_place, find_secret, find_time};
+use self::pieces::{Piece, cut, find_id, find_place, find_secret, find_time};
 use super::{
     Places,
     equal::whole,
@@ -12,13 +13,13 @@ use super::{
     wildcard::{self, WILDCARD},
 };
 
-/// What stands in a transcript for the value of a secret that was sent.
+/// Replaces a secret in a sent frame.
 pub const SECRET: &str = "[secret]";
 
-/// A shorter value is no secret, and would be found in every word.
+/// Shorter values are not treated as secrets, because they would match everywhere.
 const SHORTEST_SECRET: usize = 4;
 
-/// What to look for.
+/// What to remove.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scrub {
     pub(super) places: Places,
@@ -36,13 +37,14 @@ impl Scrub {
     pub(super) fn add_secret(&mut self, value: String) {
         if value.len() >= SHORTEST_SECRET && !self.secrets.contains(&value) {
             self.secrets.push(value);
-            // One may hold another: the longer first, or the rest of it would show.
+            // One secret may contain another, so replace the longest first.
             self.secrets
                 .sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// What was received, as it will be expected. `id` is that of the frame, which some repeat in their texts.
+    /// Converts a received value to a pattern. `id` is the frame's id, which some extensions repeat
+    /// in their text.
     pub(super) fn expected(&self, value: &Value, id: Option<&str>) -> Value {
         match value {
             Value::String(text) => self.expected_text(text, id),
@@ -50,7 +52,7 @@ impl Scrub {
             Value::Array(list) => list.iter().map(|item| self.expected(item, id)).collect(),
             Value::Object(object) => {
                 let fields = object.iter();
-                // The name of a field cannot be matched; objects are open, so it can be passed over.
+                // A field name cannot be matched. Objects are open, so the field can be left out.
                 let fields = fields.filter(|(key, _)| {
                     let pieces = self.pieces(key);
                     pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))
@@ -62,7 +64,7 @@ impl Scrub {
         }
     }
 
-    /// A frame that was received; its `type` is what it is, and its `id` is not a repetition of itself.
+    /// Converts a received frame; its `type` and `id` stay.
     pub(super) fn expected_frame(&self, frame: &Value) -> Value {
         let id = frame.get("id").and_then(Value::as_str);
         let mut scrubbed = keep_type(frame, self.expected(frame, id));
@@ -72,7 +74,7 @@ impl Scrub {
         scrubbed
     }
 
-    /// What was sent, as it will be sent again.
+    /// Converts a sent value to a template.
     pub(super) fn sent(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.sent_text(text),
@@ -87,7 +89,7 @@ impl Scrub {
         }
     }
 
-    /// A frame that was sent; its `type` is what it is.
+    /// Converts a sent frame; its `type` stays.
     pub(super) fn sent_frame(&self, frame: &Value) -> Value {
         keep_type(frame, self.sent(frame))
     }
@@ -103,10 +105,10 @@ impl Scrub {
         }
         let pieces = pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text,
-            Piece::Secret | Piece::Place(_) | Piece::Passing => WILDCARD,
+            Piece::Secret | Piece::Place(_) | Piece::Volatile => WILDCARD,
         });
         let pattern: String = pieces.collect();
-        // A secret or a path may have line breaks, which a wildcard does not stand for.
+        // A secret or path may contain line breaks, which a wildcard does not match.
         if wildcard::fits(&pattern, text) {
             pattern.into()
         } else {
@@ -127,7 +129,7 @@ impl Scrub {
         json!({"$fill": Fill::new(parts.collect()).to_string()})
     }
 
-    /// Names are not filled in: a path in one shows as its place, and is sent so.
+    /// Field names are not filled in, so a path in one is sent as its placeholder.
     fn sent_key(&self, key: &str) -> String {
         plain(&self.pieces(key))
     }
@@ -146,7 +148,7 @@ fn plain(pieces: &[Piece]) -> String {
         .iter()
         .map(|piece| match piece {
             Piece::Text(text) => (*text).to_owned(),
-            Piece::Secret | Piece::Passing => SECRET.to_owned(),
+            Piece::Secret | Piece::Volatile => SECRET.to_owned(),
             Piece::Place(place) => format!("${{{place}}}"),
         })
         .collect()
@@ -161,7 +163,7 @@ fn keep_type(frame: &Value, mut scrubbed: Value) -> Value {
     scrubbed
 }
 
-/// A text that stands for itself.
+/// Returns a pattern for the literal text.
 fn literal_text(text: &str) -> Value {
     if text.contains(WILDCARD) {
         json!({"$lit": text})
@@ -170,7 +172,7 @@ fn literal_text(text: &str) -> Value {
     }
 }
 
-/// A field's name, as a pattern writes it.
+/// Escapes a field name for a pattern.
 fn escaped(key: &str) -> String {
     if key.starts_with('$') {
         format!("${key}")
@@ -179,12 +181,13 @@ fn escaped(key: &str) -> String {
     }
 }
 
-/// Seconds since 1970, or thousandths, millionths or billionths of them, of this age.
+/// Reports whether the number is a recent Unix time in seconds, milliseconds, microseconds or
+/// nanoseconds.
 fn is_epoch(number: &Number) -> bool {
     let whole = whole(number).or_else(|| {
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "what does not fit is no time"
+            reason = "out-of-range numbers are not times"
         )]
         number.as_f64().map(|float| float as i128)
     });

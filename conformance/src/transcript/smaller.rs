@@ -1,22 +1,23 @@
-//! Smaller transcripts, for whoever looks for the smallest that still fails.
+//! Smaller transcripts, for finding the smallest one that still fails.
 
 use std::ops::Range;
 
 use super::{
     Step, Transcript, Verb,
-    names::{Names, idle_split},
+    names::{Names, unused_split},
 };
 
-/// Transcripts with fewer steps, the smallest first: without one half, without one quarter, at last without one step.
+/// Returns transcripts with fewer steps, the smallest first: without one half, without one quarter,
+/// and finally without one step.
 ///
-/// Each parses: what used a name that is gone is gone too. The head and the handshake stay; remarks, which say something
-/// about steps that may be gone, do not.
+/// Each of them parses: steps that use a removed name are removed too. The header and the handshake
+/// stay. Comments are removed, because they may describe removed steps.
 pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_ {
     let droppable: Vec<usize> = transcript
         .steps
         .iter()
         .enumerate()
-        .filter(|(_, step)| !matches!(step.verb, Verb::UseHandshake | Verb::Remark(_)))
+        .filter(|(_, step)| !matches!(step.verb, Verb::UseHandshake | Verb::Comment(_)))
         .map(|(index, _)| index)
         .collect();
     let count = droppable.len();
@@ -34,24 +35,24 @@ pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_
 }
 
 impl Transcript {
-    /// This without the steps of these indices, and without what cannot be without them.
+    /// Returns the transcript without the steps of these indices and the steps that depend on them.
     #[must_use]
     pub fn without_range(&self, range: Range<usize>) -> Self {
         let range: Vec<usize> = range.collect();
         self.without(&range)
     }
 
-    /// `gone` is sorted.
+    /// `gone` must be sorted.
     fn without(&self, gone: &[usize]) -> Self {
         let mut names = Names::default();
         let kept = self.steps.iter().enumerate();
         let kept = kept.filter(|(index, step)| {
             gone.binary_search(index).is_err()
-                && !matches!(step.verb, Verb::Remark(_))
+                && !matches!(step.verb, Verb::Comment(_))
                 && names.admit(step).is_ok()
         });
         let mut steps: Vec<Step> = kept.map(|(_, step)| step.clone()).collect();
-        while let Some(index) = idle_split(&steps) {
+        while let Some(index) = unused_split(&steps) {
             steps.remove(index);
         }
         Self {

@@ -1,8 +1,8 @@
-//! Durations as a transcript writes them: `100ms`, `5s`, `2m`.
+//! Durations in transcript syntax: `100ms`, `5s`, `2m`.
 
 use std::time::Duration;
 
-/// Reads one.
+/// Parses a duration.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
     }
 }
 
-/// Writes one: in seconds where they are whole.
+/// Formats a duration, in seconds if it is a whole number of them.
 pub(super) fn write(span: Duration) -> String {
     if span.subsec_nanos() == 0 {
         format!("{}s", span.as_secs())

@@ -1,30 +1,29 @@
-//! A transcript as data: its head and its steps.
+//! The data model of a transcript: its header and its steps.
 
 use std::time::Duration;
 
 use super::{Pattern, Template};
 
-/// An exchange that can be played again.
+/// A recorded exchange that can be replayed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
-    /// What it is and what it needs.
     pub head: Head,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
 /// The first line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
-    /// A short name. Absent: the file's.
+    /// A short name. Defaults to that of the file.
     pub name: Option<String>,
-    /// What it shows, in a sentence.
+    /// A one-sentence description.
     pub about: Option<String>,
-    /// The directory of the extension it is played against by default, relative to the transcript's own.
+    /// The default extension directory, relative to the transcript's own.
     pub extension: Option<String>,
     /// What the extension must have registered for the transcript to apply.
     pub needs: Needs,
-    /// Types of frames that may come at any time and are passed over.
+    /// Types of frames that may arrive at any time and are ignored.
     pub ignore: Vec<String>,
 }
 
@@ -35,12 +34,12 @@ pub struct Needs {
     pub tools: Vec<String>,
     /// Commands, by name.
     pub commands: Vec<String>,
-    /// Events that it intercepts.
+    /// Intercepted events.
     pub intercept: Vec<String>,
 }
 
 impl Needs {
-    /// Whether anything will do.
+    /// Reports whether there are no requirements.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.commands.is_empty() && self.intercept.is_empty()
     }
@@ -49,68 +48,66 @@ impl Needs {
 /// One line of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The line's number in its file, from 1.
+    /// The line number in the file, from 1.
     pub line: usize,
-    /// What is done.
     pub verb: Verb,
 }
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verb {
-    /// The host says it.
+    /// Sends a frame from the host.
     Send(Template),
-    /// The extension says it.
+    /// Expects a frame from the extension.
     Expect(Expect),
-    /// The extension says all of it, in any order.
+    /// Expects several frames from the extension, in any order.
     Unordered {
         /// The frames. Their `within` is that of the step.
         expects: Vec<Expect>,
-        /// How long all of it may take.
+        /// Deadline for all of them.
         within: Option<Duration>,
     },
-    /// Everything up to ready.
+    /// Performs the handshake up to `ready`.
     UseHandshake,
-    /// Time passes.
+    /// Waits.
     Wait(Duration),
-    /// Time passes, and nothing may come.
+    /// Waits, and fails if a frame arrives.
     Quiet(Duration),
-    /// These bytes are written, without a newline.
+    /// Writes these bytes, without a newline.
     Raw(String),
-    /// The next `send` or `raw` is written in pieces of so many bytes, then the rest.
+    /// Writes the next `send` or `raw` in pieces of these sizes in bytes, then the rest.
     Split(Vec<usize>),
-    /// For so long nothing is read.
+    /// Does not read stdout for this long.
     StallStdout(Duration),
-    /// The extension's input ends.
+    /// Closes the extension's stdin.
     CloseStdin,
-    /// The extension gets a signal.
+    /// Sends a signal to the extension.
     Signal(Signal),
-    /// The extension ends.
+    /// Expects the extension to exit.
     Exit {
-        /// Against `{"code":0}` or `{"signal":"TERM"}`.
+        /// Pattern for `{"code":0}` or `{"signal":"TERM"}`.
         how: Pattern,
-        /// How long that may take.
+        /// Deadline for the exit.
         within: Option<Duration>,
     },
-    /// A line of the extension's standard error.
+    /// Expects a line on the extension's stderr.
     Stderr {
-        /// Against the line, a text.
+        /// Pattern for the line, a string.
         line: Pattern,
-        /// How long it may take to come.
+        /// Deadline for the line.
         within: Option<Duration>,
     },
-    /// A remark.
-    Remark(String),
+    /// A comment.
+    Comment(String),
 }
 
-/// A frame that the extension says.
+/// An expected frame from the extension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
-    /// The frame.
     pub frame: Pattern,
-    /// How long it may take. Absent: [`super::DEFAULT_WITHIN`].
+    /// Deadline. Defaults to [`super::DEFAULT_WITHIN`].
     pub within: Option<Duration>,
-    /// Whether it may stay away.
+    /// Whether the frame may be missing.
     pub optional: bool,
 }
 
@@ -124,17 +121,17 @@ impl From<Pattern> for Expect {
     }
 }
 
-/// A signal that a transcript may send.
+/// A signal that a transcript can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signal(&'static str);
 
 impl Signal {
-    /// All there are.
+    /// All supported signals.
     pub const NAMES: [&'static str; 9] = [
         "TERM", "INT", "HUP", "QUIT", "KILL", "USR1", "USR2", "STOP", "CONT",
     ];
 
-    /// By its name, without `SIG`.
+    /// Looks up a signal by name, without `SIG`.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES
             .iter()
@@ -142,7 +139,7 @@ impl Signal {
             .map(|name| Self(name))
     }
 
-    /// Its name, without `SIG`.
+    /// Returns the name, without `SIG`.
     pub fn name(self) -> &'static str {
         self.0
     }

@@ -1,12 +1,13 @@
-//! `[..]` within a text.
+//! The `[..]` wildcard in strings.
 
-/// Stands for any text without a line break, as in snapbox and trycmd.
+/// Matches any text without a line break, as in snapbox and trycmd.
 pub(super) const WILDCARD: &str = "[..]";
 
-/// Whether `text` is `pattern`, in which each wildcard stands for something.
+/// Reports whether `text` matches `pattern`, which may contain wildcards.
 ///
-/// The first place where a part is found is always the right one: a later one only widens the gap before it, and the
-/// gap after the first is no worse, since what lies between the two has no line break.
+/// Matching each part at its first occurrence is enough: a later occurrence only widens the gap
+/// before it, and the text between the two has no line break, so the gap after the first is no
+/// worse.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(WILDCARD);
     let first = parts.next().unwrap_or_default();
@@ -36,7 +37,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn a_wildcard_stands_for_anything_on_its_line() {
+    fn a_wildcard_matches_anything_on_its_line() {
         for (pattern, text, expected) in [
             ("a", "a", true),
             ("a", "ab", false),

@@ -1,4 +1,4 @@
-//! A transcript as text: one compact object per line, the verb first.
+//! Formats a transcript as text: one compact object per line, the verb first.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{Expect, Head, Step, Transcript, Verb, span};
 
 impl Transcript {
-    /// The whole file.
+    /// Returns the contents of the file.
     pub fn to_text(&self) -> String {
         let mut text = self.head.to_line();
         text.push('\n');
@@ -55,7 +55,7 @@ impl Head {
 }
 
 impl Step {
-    /// The step's line, without a line break.
+    /// Returns the line of the step, without a line break.
     pub fn to_line(&self) -> String {
         let (verb, value, within) = match &self.verb {
             Verb::Send(template) => ("send", template.source().clone(), None),
@@ -74,7 +74,7 @@ impl Step {
             Verb::Signal(signal) => ("signal", signal.name().into(), None),
             Verb::Exit { how, within } => ("exit", how.source().clone(), *within),
             Verb::Stderr { line, within } => ("stderr", line.source().clone(), *within),
-            Verb::Remark(text) => ("#", text.as_str().into(), None),
+            Verb::Comment(text) => ("#", text.as_str().into(), None),
         };
         let mut line = Map::new();
         line.insert(verb.into(), value);
@@ -94,7 +94,7 @@ impl Expect {
         line.into()
     }
 
-    /// Bare, where it would be read as it is.
+    /// Returns the bare pattern if it parses as an item of `unordered`.
     fn to_item(&self) -> Value {
         let source = self.frame.source();
         let first = source.as_object().and_then(|object| object.keys().next());

@@ -1,8 +1,8 @@
-"""Opens a report's page in a real browser, uses all of it, and prints what was seen as JSON.
+"""Opens an HTML report in a real browser, uses every control, and prints what it saw as JSON.
 
     check.py CHROMIUM PAGE [--shots FOLDER]
 
-Only the standard library: the DevTools protocol goes over a pair of pipes, one JSON object per NUL.
+Uses only the standard library: DevTools over a pair of pipes, JSON objects separated by NUL.
 """
 
 import base64
@@ -16,14 +16,14 @@ import tempfile
 
 
 class Browser:
-    """A headless browser, and what it says by itself."""
+    """A headless browser and the events it sends."""
 
     def __init__(self, program, profile):
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
 
         def wire():
-            # It reads from 3 and writes to 4. Both are moved out of the way first: one could be the other's place.
+            # Chromium reads from 3 and writes to 4. Move both ends up first, in case one is already 3 or 4.
             high = [os.dup2(to_browser, 63), os.dup2(from_browser, 64)]
             for end, place in zip(high, (3, 4)):
                 os.dup2(end, place)
@@ -45,7 +45,7 @@ class Browser:
         while b"\0" not in self.rest:
             more = os.read(self.read_end, 1 << 16)
             if not more:
-                sys.exit("the browser has gone")
+                sys.exit("the browser exited")
             self.rest += more
         one, self.rest = self.rest.split(b"\0", 1)
         return json.loads(one)
@@ -70,7 +70,7 @@ class Browser:
         self.events.append(message)
 
     def close(self):
-        """Lets it end its own processes; a browser that does not is ended with them."""
+        """Closes the browser, and kills its process group if it does not exit."""
         self.session = None
         try:
             self.call("Browser.close")
@@ -90,7 +90,7 @@ class Browser:
         return answer["result"].get("value")
 
 
-# Opens everything there is to open, as a reader would, and waits until it is drawn.
+# Expands every element and waits until the page is rendered.
 OPEN_ALL = """
 (async () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
@@ -131,7 +131,7 @@ SEEN = """
 
 
 def shoot(browser, folder):
-    """Pictures for the eye, as the page is first seen and with a failure's exchange open."""
+    """Takes screenshots of the page as loaded and with the exchange of a failure expanded."""
     browser.call("Page.navigate", url=browser.url)
     browser.run("new Promise((done) => addEventListener('load', () => setTimeout(done, 300)) || setTimeout(done, 600))")
     for scheme in ("light", "dark"):
@@ -148,8 +148,8 @@ def shoot(browser, folder):
 
 def main():
     program, page = sys.argv[1:3]
-    # A browser that says nothing more is a failure, not a test without an end.
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit("the browser does not answer"))
+    # Fail instead of hanging if the browser stops responding.
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("the browser does not respond"))
     signal.alarm(120)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
@@ -163,7 +163,7 @@ def main():
             browser.wait_for("Page.loadEventFired")
             first = browser.run(OPEN_ALL)
             seen = browser.run(SEEN)
-            # Narrow, as on a phone, nothing may stick out.
+            # On a phone-sized screen, nothing may overflow.
             browser.call("Emulation.setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=1, mobile=False)
             seen["wide_on_a_phone"] = browser.run(
                 "document.documentElement.scrollWidth > document.documentElement.clientWidth")

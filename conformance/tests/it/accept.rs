@@ -5,7 +5,7 @@ use crate::stage::Stage;
 const BEFORE: &str = r##"{"zt":1, "about":"spaces stay"}
 {"use":"handshake"}
 
-{"#":"who greets how"}
+{"#":"different greetings"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"greet","args":"you"}}
 {"expect":{"type":"command_response", "id":{"$ref":"a"}, "action":{"$any":true}, "display":"hello you"}}
 {"send":{"type":"command_invoked","id":{"$new":"b"},"name":"greet","args":""}}
@@ -16,13 +16,13 @@ const BEFORE: &str = r##"{"zt":1, "about":"spaces stay"}
 "##;
 
 #[test]
-fn what_was_seen_is_taken_in_and_the_rest_stays() {
-    let stage = Stage::moody(&["--greeting", "good day"]);
+fn accept_updates_changed_lines_and_keeps_the_rest() {
+    let stage = Stage::configurable(&["--greeting", "good day"]);
     stage.transcript("x", BEFORE);
     let file = "ext/conform/x.zt.ndjson";
     stage.conform(&["replay", file]).exits(1);
-    let said = stage.conform(&["accept", file]).exits(0);
-    assert_eq!(said.out, format!("✓ {file}: 2 lines changed\n"));
+    let output = stage.conform(&["accept", file]).exits(0);
+    assert_eq!(output.out, format!("✓ {file}: 2 lines changed\n"));
     let changed: Vec<String> = BEFORE
         .lines()
         .zip(stage.read(file).lines())
@@ -37,28 +37,28 @@ fn what_was_seen_is_taken_in_and_the_rest_stays() {
         ]
     );
     stage.conform(&["replay", file]).exits(0);
-    let said = stage.conform(&["accept", file]).exits(0);
+    let output = stage.conform(&["accept", file]).exits(0);
     assert_eq!(
-        said.out,
+        output.out,
         format!("✓ {file}: nothing to accept, everything matches\n")
     );
 }
 
 #[test]
-fn another_exchange_is_not_accepted() {
-    let stage = Stage::moody(&[]);
+fn a_frame_of_another_type_is_not_accepted() {
+    let stage = Stage::configurable(&[]);
     let other = BEFORE.replace(
         "\"name\":\"greet\",\"args\":\"you\"",
         "\"name\":\"note\",\"args\":\"you\"",
     );
     stage.transcript("x", &other);
-    let said = stage
+    let output = stage
         .conform(&["accept", "ext/conform/x.zt.ndjson"])
         .exits(1);
     assert!(
-        said.err.starts_with("error: ext/conform/x.zt.ndjson:6: expected `command_response` to `/note`, and `notify` came\n"),
+        output.err.starts_with("error: ext/conform/x.zt.ndjson:6: expected `command_response` to `/note`, got `notify`\n"),
         "{}",
-        said.err
+        output.err
     );
     assert_eq!(stage.read("ext/conform/x.zt.ndjson"), other);
 }

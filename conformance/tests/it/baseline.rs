@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::support::{Extension, said};
+use crate::support::{Extension, code_and_text};
 
-/// It never answers its command.
+/// Never replies to its command.
 const SILENT: &str = r#"
 import json, sys
 for frame in ({"type": "hello", "name": "silent", "capabilities": ["commands"]},
@@ -17,11 +17,12 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn a_known_failure_is_passed_over_until_it_passes() {
+fn a_known_failure_is_ignored_until_it_passes() {
     let extension = Extension::python("silent", SILENT);
     let list = extension.path("known.txt");
-    let list = list.to_str().expect("a text");
-    // A short deadline for the reply that never comes, and a long one for the start: the machine may be busy.
+    let list = list.to_str().expect("valid UTF-8");
+    // A short deadline for the reply that never arrives, and a long one for the start, because the
+    // machine may be busy.
     let quick = [
         "--only",
         "CMD-0?",
@@ -33,31 +34,31 @@ fn a_known_failure_is_passed_over_until_it_passes() {
         "300",
     ];
 
-    let (code, text) = said(&extension.conform(&quick));
+    let (code, text) = code_and_text(&extension.conform(&quick));
     assert_eq!(code, Some(1), "{text}");
 
     let dir = extension.dir();
-    let dir = dir.to_str().expect("a text");
+    let dir = dir.to_str().expect("valid UTF-8");
     let write = [&["baseline", list, dir][..], &quick].concat();
-    let (code, text) = said(&crate::support::conform(&write));
+    let (code, text) = code_and_text(&crate::support::conform(&write));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("1 known failures in "), "{text}");
     let written = fs::read_to_string(list).expect("the list");
     assert!(written.contains("\nCMD-01  # one response"), "{written}");
 
     let with = [&quick[..], &["--baseline", list]].concat();
-    let (code, text) = said(&extension.conform(&with));
+    let (code, text) = code_and_text(&extension.conform(&with));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("\nconforms: 1 fail, "), "{text}");
 
-    // Mended: now the list is what is wrong.
+    // Now that the extension is fixed, the baseline is outdated.
     let mended = SILENT.replace(
         "    if json",
         "    frame = json.loads(line)\n    if frame['type'] == 'command_invoked':\n        \
          print(json.dumps({'type': 'command_response', 'id': frame['id']}), flush=True)\n    if json",
     );
     extension.rewrite(&mended);
-    let (code, text) = said(&extension.conform(&with));
+    let (code, text) = code_and_text(&extension.conform(&with));
     assert_eq!(code, Some(5), "{text}");
     assert!(
         text.contains("✗ the baseline names what does not fail any more: CMD-01"),
@@ -66,9 +67,9 @@ fn a_known_failure_is_passed_over_until_it_passes() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_read_is_an_error() {
+fn an_unreadable_baseline_is_an_error() {
     let extension = Extension::python("silent", SILENT);
-    let (code, text) = said(&extension.conform(&["--baseline", "no/such/file"]));
+    let (code, text) = code_and_text(&extension.conform(&["--baseline", "no/such/file"]));
     assert_eq!(code, Some(2), "{text}");
     assert!(
         text.starts_with("error: cannot read the baseline `no/such/file`"),

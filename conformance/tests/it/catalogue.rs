@@ -1,4 +1,5 @@
-//! Every check can fail, and fails alone: each is tried on an extension that is broken in the one way it is about.
+//! Every check fails for an extension with exactly the fault that it checks for, and no other check
+//! does.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -18,11 +19,11 @@ use crate::{
     support::skipped,
 };
 
-/// How many fixtures are tried at once: they wait as much as they work.
-const AT_ONCE: usize = 6;
-/// How often one that did not fare as it should is tried again.
-const AGAIN: usize = 3;
-/// Mistakes of a manifest; the others are in `faults.py`.
+/// How many fixtures to run in parallel. They wait as much as they compute.
+const PARALLEL: usize = 6;
+/// How often to retry a fixture with an unexpected result.
+const RETRIES: usize = 3;
+/// Faulty manifests; the other faults are in `faults.py`.
 const MANIFESTS: [(&str, &str); 4] = [
     ("MAN-01", r#"{"name": "broken", "exec": "python3",}"#),
     ("MAN-02", r#"{"name": "broken", "exec": "./broken.py"}"#),
@@ -35,22 +36,22 @@ const MANIFESTS: [(&str, &str); 4] = [
         r#"{"name": "../broken", "exec": "python3", "args": ["broken.py"]}"#,
     ),
 ];
-/// What is only recorded, and what the fixture changes in it.
+/// Checks that only record a behaviour, and what they record for the fixture.
 const RECORDED: [(&str, &str); 2] = [
     ("HEL-06", "it leaves (exit status 0)"),
     ("ROB-11", "a blank line: exits (exit status 0)"),
 ];
 
-/// How one fixture is run, beside its fault.
+/// How to run one fixture.
 struct Trial {
     fault: String,
-    /// What goes into its manifest.
+    /// Additional fields of its manifest.
     manifest: Value,
     scale: &'static str,
     verdict: &'static str,
     exit: i32,
-    /// Other rules that the same mistake breaks whenever it breaks this one. A MUST only where another fixture of the
-    /// same check does without.
+    /// Other rules that the same fault always breaks. These may include a MUST only if another
+    /// fixture of the same check does not break it.
     also: &'static [&'static str],
 }
 
@@ -59,19 +60,19 @@ impl Trial {
         let unreachable = fault == "HEL-01-waits" || MANIFESTS.iter().any(|(id, _)| *id == fault);
         let (verdict, exit) = match find(check(fault)).map(|check| check.level) {
             _ if unreachable => ("fail", 3),
-            // The half of it that only should hold.
+            // This part of the rule is only a SHOULD.
             _ if fault == "ROB-04-4mib" => ("warn", 0),
             Some(Level::Must) => ("fail", 1),
             Some(Level::Should) => ("warn", 0),
             _ => ("pass", 0),
         };
-        // Short where a fixture is silent: somebody waits for it, more than once.
+        // Shorter timeouts for the fixtures that do not reply.
         let (manifest, scale) = match fault {
             "TOL-01" | "ROB-03" | "ROB-08" => (json!({"timeouts": {"tool_ms": 3000}}), "1"),
             "INT-01" | "ROB-06" => (json!({"timeouts": {"intercept_ms": 2000}}), "1"),
             "HEL-01-waits" => (json!({"timeouts": {"hello_ms": 8000}}), "0.5"),
             "MAN-05" => (json!({"permissions": {}}), "1"),
-            // Their slowness is measured against a scaled limit.
+            // Their latency is measured against a scaled limit.
             "INT-05" | "LIF-05" => (json!({}), "0.5"),
             _ => (json!({}), "1"),
         };
@@ -82,7 +83,7 @@ impl Trial {
             verdict,
             exit,
             also: match fault {
-                // What does not fit gets no reply, so it gets no error either.
+                // Without a reply to invalid arguments, there is no error either.
                 "TOL-07" => &["TOL-06"],
                 "ROB-04-64k" => &["TOL-05"],
                 "ROB-06-separators" => &["TOL-05", "CMD-05"],
@@ -114,9 +115,9 @@ impl Trial {
         }
     }
 
-    /// What is not as it should be.
+    /// Returns the unexpected results.
     fn judge(&self, report: &Value, exit: Option<i32>) -> Vec<String> {
-        let outcomes = report["outcomes"].as_array().expect("a list");
+        let outcomes = report["outcomes"].as_array().expect("an array");
         let by_id: HashMap<&str, &Value> = outcomes
             .iter()
             .filter_map(|outcome| Some((outcome["id"].as_str()?, outcome)))
@@ -131,7 +132,7 @@ impl Trial {
         for (id, outcome) in &by_id {
             let verdict = outcome["verdict"].as_str().unwrap_or_default();
             let fine = if *id == "MAN-05" && verdict == "not_exercised" {
-                // Where the kernel cannot hold a process to its permissions, neither can we.
+                // The kernel cannot enforce permissions here.
                 skipped(&format!("MAN-05: {}", outcome["findings"][0]["what"]));
                 true
             } else if *id == check(&self.fault) {
@@ -162,19 +163,19 @@ impl Trial {
     }
 }
 
-/// How a fixture fared.
+/// The result of one fixture.
 struct Tried {
     fault: String,
     wrong: Vec<String>,
     took: Duration,
 }
 
-/// `HEL-01` of `HEL-01-waits`.
+/// Returns `HEL-01` for `HEL-01-waits`.
 fn check(fault: &str) -> &str {
     fault.get(..6).unwrap_or(fault)
 }
 
-/// The check that a blocked one is blocked by in the end.
+/// Returns the check that a blocked one is ultimately blocked by.
 fn root<'a>(mut id: &'a str, outcomes: &HashMap<&str, &'a Value>) -> &'a str {
     for _ in 0..outcomes.len() {
         match outcomes.get(id).and_then(|it| it["blocked_by"].as_str()) {
@@ -185,12 +186,12 @@ fn root<'a>(mut id: &'a str, outcomes: &HashMap<&str, &'a Value>) -> &'a str {
     id
 }
 
-/// Each of `all` by one of a few threads.
-fn at_once(all: &[Trial], python: &str) -> Vec<Tried> {
+/// Runs all trials on a few threads.
+fn run_all(all: &[Trial], python: &str) -> Vec<Tried> {
     let next = AtomicUsize::new(0);
     let tried = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..PARALLEL {
             scope.spawn(|| {
                 while let Some(trial) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let done = trial.run(python);
@@ -211,15 +212,15 @@ fn catalogue_each_check_fails_alone() {
     fixtures.extend(MANIFESTS.map(|(id, _)| id.to_owned()));
     let covered: BTreeSet<&str> = fixtures.iter().map(|it| check(it)).collect();
     let checks: BTreeSet<&str> = catalogue().map(|check| check.id).collect();
-    assert_eq!(covered, checks, "a fixture for each check, and no other");
+    assert_eq!(covered, checks, "each check needs a fixture");
 
     let all: Vec<Trial> = fixtures.iter().map(|fault| Trial::of(fault)).collect();
     let began = Instant::now();
-    let mut tried = at_once(&all, python);
-    // A machine that is busy with something else is no fault of a check: what is wrong is wrong alone, and every time.
-    for _ in 0..AGAIN {
+    let mut tried = run_all(&all, python);
+    // On a busy machine a fixture may fail by accident, so retry it alone.
+    for _ in 0..RETRIES {
         for done in tried.iter_mut().filter(|done| !done.wrong.is_empty()) {
-            eprintln!("again: {} {}", done.fault, done.wrong.join("\n  "));
+            eprintln!("retrying: {} {}", done.fault, done.wrong.join("\n  "));
             *done = Trial::of(&done.fault).run(python);
         }
     }
@@ -245,16 +246,16 @@ fn catalogue_each_check_fails_alone() {
 }
 
 #[test]
-fn catalogue_the_one_without_a_fault_passes_everything() {
+fn catalogue_the_good_extension_passes_everything() {
     let Some(python) = python() else {
         return;
     };
     let staged = Staged::with_fault(python, None, &json!({"permissions": {}}));
-    // With patience: what is tried here is the fixture, not a busy machine.
+    // A generous time scale, because this tests the fixture on a possibly busy machine.
     let args = ["--profile", "full", "--report", "json"];
     let output = staged.conform(&[&args[..], &["--timeout-scale", "3"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
-    for outcome in report["outcomes"].as_array().expect("a list") {
+    for outcome in report["outcomes"].as_array().expect("an array") {
         let id = outcome["id"].as_str().expect("an id");
         match outcome["verdict"].as_str() {
             Some("pass") => {}

@@ -1,18 +1,18 @@
-//! What an author is told: the reason, the place and the way out, in the words of the report.
+//! The findings in a report: the reason, the location and the hint.
 
 use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
     fixture::{Staged, python},
-    support::said,
+    support::code_and_text,
 };
 
-/// The deadline of a tool whose wrong reply is to be seen before it: longer than a busy machine needs.
-const PATIENT_MS: u32 = 8_000;
+/// Timeout of a tool whose wrong reply must be seen first, even on a busy machine.
+const SLOW_TOOL_MS: u32 = 8_000;
 
-/// The beginning of a small extension with a tool.
-const BEGINNING: &str = r#"
+/// The start of a small extension with a tool.
+const PREAMBLE: &str = r#"
 import json, os, sys
 
 def emit(frame):
@@ -26,35 +26,36 @@ emit({"type": "register_tool", "name": "look", "schema": {"type": "object"}})
 emit({"type": "ready"})
 "#;
 
-/// The failures of a report, without what is different each time, and without what repeats them.
+/// Returns the failures in a report, without the parts that change between runs and without the
+/// commands that repeat them.
 fn failures(staged: &Staged, args: &[&str]) -> String {
-    let (_, text) = said(&staged.conform(args));
-    let first = Regex::new(r"\n\n[✗!] [A-Z]{3}-[0-9]{2} ").expect("a pattern");
+    let (_, text) = code_and_text(&staged.conform(args));
+    let first = Regex::new(r"\n\n[✗!] [A-Z]{3}-[0-9]{2} ").expect("a valid regex");
     let from = first.find(&text).map_or(0, |it| it.start() + 2);
     let mut text = text[from..].replace(&staged.dir().display().to_string(), "[dir]");
     for (pattern, with) in [
         (r"\bc[0-9a-f]+-[0-9]+\b", "[id]"),
         (r" \([0-9.]+[\u{a0} ]m?s\)", ""),
         (r" in [0-9.]+ m?s\n", " in [time]\n"),
-        // Later versions of Python mark the place in a line.
+        // Later versions of Python mark the column in a traceback.
         (r"(?m)^  │ +[~^]+\n", ""),
         (r"(?m)^  input:\n(  │.*\n)*", ""),
         (r"(?m)^  repeat: .*\n", ""),
     ] {
-        let pattern = Regex::new(pattern).expect("a pattern");
+        let pattern = Regex::new(pattern).expect("a valid regex");
         text = pattern.replace_all(&text, with).into_owned();
     }
     text
 }
 
-/// What is told of a fault of the fixture.
-fn told(fault: &str, more: &Value, args: &[&str]) -> Option<String> {
+/// Returns the failures for a fault of the fixture.
+fn failures_of(fault: &str, more: &Value, args: &[&str]) -> Option<String> {
     let staged = Staged::with_fault(python()?, Some(fault), more);
     Some(failures(&staged, args))
 }
 
-/// What is told of a script.
-fn told_of_script(script: &str, more: Value, args: &[&str]) -> Option<String> {
+/// Returns the failures for a script.
+fn failures_of_script(script: &str, more: Value, args: &[&str]) -> Option<String> {
     let python = python()?;
     let mut manifest = json!({"name": "broken", "exec": python, "args": ["-S", "-E", "main"]});
     if let (Value::Object(manifest), Value::Object(more)) = (&mut manifest, more) {
@@ -64,38 +65,38 @@ fn told_of_script(script: &str, more: Value, args: &[&str]) -> Option<String> {
     Some(failures(&staged, args))
 }
 
-fn loops(body: &str) -> String {
-    format!("{BEGINNING}\nfor line in sys.stdin:\n    frame = json.loads(line)\n{body}\n")
+fn with_loop(body: &str) -> String {
+    format!("{PREAMBLE}\nfor line in sys.stdin:\n    frame = json.loads(line)\n{body}\n")
 }
 
 macro_rules! snapshot {
-    ($told:expr) => {
-        let Some(told) = $told else {
+    ($failures:expr) => {
+        let Some(text) = $failures else {
             return;
         };
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(text);
     };
 }
 
 #[test]
-fn a_hello_that_is_not_flushed() {
+fn an_unflushed_hello() {
     let script = "import sys\n\
         sys.stdout.write('{\"type\":\"hello\",\"name\":\"broken\"}\\n')\n\
         for line in sys.stdin:\n    pass\n";
-    snapshot!(told_of_script(script, json!({}), &["--only", "HEL-01"]));
+    snapshot!(failures_of_script(script, json!({}), &["--only", "HEL-01"]));
 }
 
 #[test]
-fn a_result_that_is_not_flushed() {
+fn an_unflushed_result() {
     let more = json!({"timeouts": {"tool_ms": 2000}});
-    snapshot!(told("TOL-01", &more, &["--only", "TOL-01"]));
+    snapshot!(failures_of("TOL-01", &more, &["--only", "TOL-01"]));
 }
 
 #[test]
 fn a_traceback() {
     let body = "    if frame['type'] == 'tool_call':\n        frame['args']['city'].strip()";
-    snapshot!(told_of_script(
-        &loops(body),
+    snapshot!(failures_of_script(
+        &with_loop(body),
         json!({}),
         &["--only", "TOL-01"]
     ));
@@ -103,17 +104,21 @@ fn a_traceback() {
 
 #[test]
 fn a_wrong_field() {
-    snapshot!(told("TOL-02", &json!({}), &["--only", "TOL-02"]));
+    snapshot!(failures_of("TOL-02", &json!({}), &["--only", "TOL-02"]));
 }
 
 #[test]
 fn a_banner_before_hello() {
-    snapshot!(told("HEL-01", &json!({}), &["--only", "HEL-01"]));
+    snapshot!(failures_of("HEL-01", &json!({}), &["--only", "HEL-01"]));
 }
 
 #[test]
-fn one_that_waits_for_the_host() {
-    snapshot!(told("HEL-01-waits", &json!({}), &["--only", "HEL-01"]));
+fn an_extension_that_waits_for_the_host() {
+    snapshot!(failures_of(
+        "HEL-01-waits",
+        &json!({}),
+        &["--only", "HEL-01"]
+    ));
 }
 
 #[test]
@@ -125,28 +130,30 @@ fn a_program_that_is_not_executable() {
 #[test]
 fn a_wrong_id() {
     let body = "    if frame['type'] == 'tool_call':\n        result('last-one', 'x')";
-    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
+    let more = json!({"timeouts": {"tool_ms": SLOW_TOOL_MS}});
     let args = ["--only", "TOL-01", "--only", "ROB-10"];
-    snapshot!(told_of_script(&loops(body), more, &args));
+    snapshot!(failures_of_script(&with_loop(body), more, &args));
 }
 
 #[test]
 fn an_id_as_a_number() {
     let body = "    if frame['type'] == 'tool_call':\n        result(7, 'x')";
-    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
+    let more = json!({"timeouts": {"tool_ms": SLOW_TOOL_MS}});
     let args = ["--only", "TOL-01", "--only", "TOL-02"];
-    snapshot!(told_of_script(&loops(body), more, &args));
+    snapshot!(failures_of_script(&with_loop(body), more, &args));
 }
 
 #[test]
 fn a_frame_over_the_limit() {
     let body = "    if frame['type'] == 'tool_call':\n        result(frame['id'], 'x' * (4 << 20))";
-    let more = json!({"timeouts": {"tool_ms": PATIENT_MS}});
+    let more = json!({"timeouts": {"tool_ms": SLOW_TOOL_MS}});
     let args = ["--only", "TOL-01", "--only", "ROB-05"];
-    snapshot!(told_of_script(&loops(body), more, &args).map(|told| {
-        let filler = Regex::new("x{100,}|x{9,}(\n *x+)*").expect("a pattern");
-        filler.replace_all(&told, "[x…]").into_owned()
-    }));
+    snapshot!(
+        failures_of_script(&with_loop(body), more, &args).map(|text| {
+            let filler = Regex::new("x{100,}|x{9,}(\n *x+)*").expect("a valid regex");
+            filler.replace_all(&text, "[x…]").into_owned()
+        })
+    );
 }
 
 #[test]
@@ -154,14 +161,18 @@ fn a_reader_that_stops_at_64_kib() {
     let body = "    if len(line) > 64 << 10:\n        sys.exit('bufio.Scanner: token too long')\n    \
         if frame['type'] == 'tool_call':\n        result(frame['id'], 'x')";
     let more = json!({"exec": "./main", "args": [], "language": "go"});
-    snapshot!(told_of_script(&loops(body), more, &["--only", "ROB-04"]));
+    snapshot!(failures_of_script(
+        &with_loop(body),
+        more,
+        &["--only", "ROB-04"]
+    ));
 }
 
 #[test]
 fn an_exit_in_the_middle_of_a_call() {
     let body = "    if frame['type'] == 'tool_call':\n        os._exit(3)";
-    snapshot!(told_of_script(
-        &loops(body),
+    snapshot!(failures_of_script(
+        &with_loop(body),
         json!({}),
         &["--only", "TOL-01"]
     ));

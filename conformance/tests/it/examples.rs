@@ -1,4 +1,4 @@
-//! The examples keep every rule and play their transcripts, and the recordings of the Go host against our equivalents.
+//! The examples pass every check and replay their transcripts, and the recordings of the Go host.
 
 use std::{fs, path::Path};
 
@@ -7,33 +7,33 @@ use zot_conform::transcript::{Recorder, Verb, from_recording, parse};
 
 use crate::stage::{Stage, example};
 
-/// What neither passed nor cannot apply, without what went over the wire for it.
-fn odd(report: &Value) -> Vec<String> {
-    let outcomes = report["outcomes"].as_array().expect("a list").iter();
+/// Returns the outcomes that are neither a pass nor not applicable, without their exchanges.
+fn unexpected(report: &Value) -> Vec<String> {
+    let outcomes = report["outcomes"].as_array().expect("an array").iter();
     outcomes
         .filter(|it| !matches!(it["verdict"].as_str(), Some("pass" | "not_applicable")))
         .map(|it| format!("{} {} {}", it["id"], it["verdict"], it["findings"]))
         .collect()
 }
 
-/// Every MUST and every SHOULD that can apply, hostile arguments included, and all the transcripts of an example.
+/// Checks an example in the full profile and plays all of its transcripts.
 fn conforms(name: &str) {
     let Some(stage) = example(name) else { return };
-    // With patience, and with more where that was not enough: what is tried here is the extension, not a busy machine.
-    let patient = |scale: &str| {
+    // Retry with a larger time scale, because this tests the extension on a possibly busy machine.
+    let run_with_scale = |scale: &str| {
         let args = ["ext", "--profile", "full", "--strict", "--report", "json"];
-        let said = stage.conform(&[&args[..], &["--timeout-scale", scale]].concat());
-        serde_json::from_str::<Value>(&said.out).expect("JSON")
+        let output = stage.conform(&[&args[..], &["--timeout-scale", scale]].concat());
+        serde_json::from_str::<Value>(&output.out).expect("JSON")
     };
-    let mut report = patient("3");
-    if !odd(&report).is_empty() {
-        eprintln!("again: {name} {:#?}", odd(&report));
-        report = patient("12");
+    let mut report = run_with_scale("3");
+    if !unexpected(&report).is_empty() {
+        eprintln!("retrying: {name} {:#?}", unexpected(&report));
+        report = run_with_scale("12");
     }
-    assert!(odd(&report).is_empty(), "{:#?}", odd(&report));
-    let outcomes = report["outcomes"].as_array().expect("a list");
+    assert!(unexpected(&report).is_empty(), "{:#?}", unexpected(&report));
+    let outcomes = report["outcomes"].as_array().expect("an array");
     let held = outcomes.iter().find(|it| it["id"] == "MAN-05");
-    let held = held.expect("every check is told of");
+    let held = held.expect("every check is in the report");
     assert_eq!(held["verdict"], "pass", "under its own permissions: {held}");
     let transcripts = fs::read_dir(stage.path("ext/conform")).unwrap().count();
     let played = outcomes.iter().filter(|it| {
@@ -98,8 +98,9 @@ fn fortune_conforms() {
     conforms("fortune");
 }
 
-/// Makes a transcript of a recording, adapts what the two extensions differ in by design, lets `accept` take our words,
-/// and plays it. Ids, actions, blocks, the order of frames and their types must be those of the recording all the same.
+/// Converts a recording to a transcript, adapts it where the two extensions differ on purpose,
+/// accepts our texts, and replays it. Ids, actions, blocks, and the order and types of frames must
+/// stay those of the recording.
 fn replays(
     name: &str,
     adapt: impl Fn(String) -> String,
@@ -120,28 +121,28 @@ fn replays(
     stage.conform(&["accept", "go.zt.ndjson", "ext"]).exits(0);
     stage.conform(&["replay", "go.zt.ndjson", "ext"]).exits(0);
     let accepted = stage.read("go.zt.ndjson");
-    assert_eq!(bones(&accepted), bones(&adapted));
+    assert_eq!(structure(&accepted), structure(&adapted));
     Some(accepted)
 }
 
-/// What a transcript says apart from its words.
-fn bones(text: &str) -> Vec<String> {
+/// Returns the structure of a transcript, without its texts.
+fn structure(text: &str) -> Vec<String> {
     let steps = parse(text).unwrap().steps;
-    let bone = |source: &Value| {
+    let fields = |source: &Value| {
         let kept = ["type", "id", "action", "block"].map(|key| source[key].to_string());
         kept.join(" ")
     };
     let steps = steps.iter().map(|step| match &step.verb {
         Verb::Send(template) => format!("send {}", template.source()),
-        Verb::Expect(expect) => bone(expect.frame.source()),
+        Verb::Expect(expect) => fields(expect.frame.source()),
         other => format!("{other:?}"),
     });
     steps.collect()
 }
 
 #[test]
-fn our_clock_replays_the_recording_of_the_go_one() {
-    // Theirs has /now and /uptime, which prompts; ours has /timer, which does not.
+fn our_clock_replays_the_go_recording() {
+    // The Go clock has /now and /uptime, which submits a prompt; ours has /timer, which does not.
     let adapt = |text: String| {
         text.replace(r#"["now","uptime"]"#, r#"["timer"]"#)
             .replace(r#""name":"now""#, r#""name":"timer","args":"5m tea""#)
@@ -158,8 +159,8 @@ fn our_clock_replays_the_recording_of_the_go_one() {
 }
 
 #[test]
-fn our_guard_replays_the_recording_of_the_go_one() {
-    // Ours tells the user, too, and lets a tree in /tmp go.
+fn our_guard_replays_the_go_recording() {
+    // Our guard also notifies the user, and allows deleting a tree in /tmp.
     let adapt = |text: String| {
         text.replacen("{\"zt\":1,", "{\"zt\":1,\"ignore\":[\"notify\"],", 1)
             .replace("rm -rf /tmp/foo", "rm -rf ~")
@@ -167,7 +168,7 @@ fn our_guard_replays_the_recording_of_the_go_one() {
     let Some(accepted) = replays("guard", adapt, |_| {}) else {
         return;
     };
-    // Both refuse the same call and let the same one pass.
+    // Both block the same call and allow the same one.
     assert!(
         accepted.contains(r#""id":{"$ref":"intercept2"},"block":true,"reason":"guard: refused"#),
         "{accepted}"
@@ -181,8 +182,9 @@ fn our_guard_replays_the_recording_of_the_go_one() {
 }
 
 #[test]
-fn our_weather_replays_the_recording_of_the_go_one() {
-    // Ours says how far it is, and asks a service, which is not there in a test: what it says then is a result as well.
+fn our_weather_replays_the_go_recording() {
+    // Our weather extension reports progress and queries a service that is unreachable in a test;
+    // the error it returns is a result too.
     let adapt =
         |text: String| text.replacen("{\"zt\":1,", "{\"zt\":1,\"ignore\":[\"tool_progress\"],", 1);
     let prepare = |stage: &Stage| {

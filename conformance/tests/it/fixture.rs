@@ -1,4 +1,4 @@
-//! `tests/fixtures/broken.py`, staged: an extension that is broken in one way, or in none.
+//! Sets up `tests/fixtures/broken.py`, an extension with one fault or none.
 
 use std::{
     ffi::OsString,
@@ -13,15 +13,16 @@ use tempfile::TempDir;
 
 use crate::support::skipped;
 
-/// The interpreter itself. What is on `PATH` may be a script of a version manager, which takes longer than Python does.
+/// Returns the real interpreter. The one on `PATH` may be a version manager's script, which takes
+/// longer to start than Python.
 pub(crate) fn python() -> Option<&'static str> {
     static PYTHON: OnceLock<Option<String>> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
         let asked = Command::new("python3")
             .args(["-c", "import sys; print(sys.executable)"])
             .output();
-        let said = asked.ok().filter(|it| it.status.success())?.stdout;
-        Some(String::from_utf8(said).ok()?.trim().to_owned())
+        let output = asked.ok().filter(|it| it.status.success())?.stdout;
+        Some(String::from_utf8(output).ok()?.trim().to_owned())
     });
     if found.is_none() {
         skipped("python3 not found");
@@ -29,7 +30,7 @@ pub(crate) fn python() -> Option<&'static str> {
     found.as_deref()
 }
 
-/// `PATH`, with the interpreter itself before such a script.
+/// Returns `PATH` with the directory of the real interpreter first.
 pub(crate) fn search_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = python().and_then(|python| Path::new(python).parent());
@@ -38,13 +39,13 @@ pub(crate) fn search_path() -> OsString {
     std::env::join_paths(all).expect("a path")
 }
 
-/// A directory `broken` with the fixture in it, and a file beside it.
+/// A directory `broken` with the fixture, and a file next to it.
 pub(crate) struct Staged {
     root: TempDir,
 }
 
 impl Staged {
-    /// Staged with a manifest of its own making.
+    /// Creates the fixture with this manifest.
     pub(crate) fn with_manifest(manifest: &str) -> Self {
         let staged = Self {
             root: tempfile::tempdir().expect("a directory"),
@@ -58,9 +59,9 @@ impl Staged {
         staged
     }
 
-    /// Staged with this fault; `more` goes into the manifest.
+    /// Creates the fixture with this fault; `more` is merged into the manifest.
     pub(crate) fn with_fault(python: &str, fault: Option<&str>, more: &Value) -> Self {
-        // Without `site`, which takes as long as the rest of the start.
+        // Without `site`, which takes as long as the rest of the startup.
         let mut args = vec!["-S", "-E", "broken.py"];
         if let Some(fault) = fault {
             args.extend(["--fault", fault]);
@@ -72,7 +73,7 @@ impl Staged {
         Self::with_manifest(&manifest.to_string())
     }
 
-    /// A script of a test's own, executable as it is: `exec` can be its name, too.
+    /// Creates an extension from this script, made executable so that `exec` can name it.
     pub(crate) fn with_script(python: &str, manifest: &Value, script: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let staged = Self::with_manifest(&manifest.to_string());
@@ -86,7 +87,7 @@ impl Staged {
         self.root.path().join("broken")
     }
 
-    /// Runs `zot-conform` on it. What is temporary is below its own directory.
+    /// Runs `zot-conform` on it, with its temporary files below the fixture's directory.
     pub(crate) fn conform(&self, args: &[&str]) -> Output {
         let temporary = self.root.path().join("tmp");
         fs::create_dir_all(&temporary).expect("a directory");
@@ -99,7 +100,7 @@ impl Staged {
             .expect("zot-conform starts")
     }
 
-    /// The temporary files that runs have left.
+    /// Returns the temporary files that runs left behind.
     pub(crate) fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.path().join("tmp")).expect("it was made");
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -109,7 +110,7 @@ impl Staged {
     }
 }
 
-/// The faults that the fixture has.
+/// Returns the names of the faults.
 pub(crate) fn faults(python: &str) -> Vec<String> {
     let listed = Command::new(python)
         .args(["-B", "broken.py", "--list"])
@@ -117,7 +118,7 @@ pub(crate) fn faults(python: &str) -> Vec<String> {
         .output()
         .expect("python starts");
     assert!(listed.status.success(), "{listed:?}");
-    let text = String::from_utf8(listed.stdout).expect("a text");
+    let text = String::from_utf8(listed.stdout).expect("valid UTF-8");
     text.lines().map(str::to_owned).collect()
 }
 

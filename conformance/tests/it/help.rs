@@ -1,8 +1,8 @@
-//! `--help` of everything, read as a user reads it; and what else is made from the same declarations.
+//! The `--help` texts, manual pages and shell completions.
 
 use std::{fs, process::Command};
 
-use crate::support::{conform, said};
+use crate::support::{code_and_text, conform};
 
 const COMMANDS: [&str; 13] = [
     "run",
@@ -21,8 +21,8 @@ const COMMANDS: [&str; 13] = [
 ];
 
 #[test]
-fn every_help_reads_well() {
-    let (code, text) = said(&conform(&["--help"]));
+fn help_of_every_command() {
+    let (code, text) = code_and_text(&conform(&["--help"]));
     assert_eq!(code, Some(0));
     for name in COMMANDS {
         assert!(
@@ -32,7 +32,7 @@ fn every_help_reads_well() {
     }
     insta::assert_snapshot!("help", text);
     for name in COMMANDS.into_iter().filter(|name| *name != "help") {
-        let (code, text) = said(&conform(&[name, "--help"]));
+        let (code, text) = code_and_text(&conform(&[name, "--help"]));
         assert_eq!(code, Some(0), "{name}");
         insta::assert_snapshot!(format!("help_{name}"), text);
     }
@@ -40,8 +40,11 @@ fn every_help_reads_well() {
 
 #[test]
 fn every_command_has_a_manual_page() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (code, text) = said(&conform(&["man", folder.path().to_str().expect("a text")]));
+    let folder = tempfile::tempdir().expect("a directory");
+    let (code, text) = code_and_text(&conform(&[
+        "man",
+        folder.path().to_str().expect("valid UTF-8"),
+    ]));
     assert_eq!(code, Some(0), "{text}");
     let page = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a page");
     assert!(page("zot-conform.1").contains("\n.TH zot-conform 1"));
@@ -53,7 +56,7 @@ fn every_command_has_a_manual_page() {
 
 #[test]
 fn bash_completes_its_commands() {
-    let (code, script) = said(&conform(&["completions", "bash"]));
+    let (code, script) = code_and_text(&conform(&["completions", "bash"]));
     assert_eq!(code, Some(0));
     let ask = r#"
         COMP_WORDS=(zot-conform expl) COMP_CWORD=1

@@ -1,13 +1,13 @@
-//! The binary `zot-conform`, as an author runs it.
+//! Tests of the `zot-conform` binary and library.
 
 mod accept;
-mod babble;
 mod baseline;
 mod catalogue;
 mod diagnosis;
 mod examples;
 mod figures;
 mod fixture;
+mod fuzz;
 mod help;
 mod record;
 mod replay;

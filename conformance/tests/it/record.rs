@@ -2,7 +2,7 @@
 
 use crate::stage::Stage;
 
-const SCRIPT: &str = r#"# what a host says
+const SCRIPT: &str = r#"# frames of a host
 /greet world
 /note
 call repeat {"text":"ab","times":3}
@@ -16,10 +16,10 @@ shutdown
 "#;
 
 #[test]
-fn a_script_becomes_a_transcript_that_plays() {
-    let stage = Stage::moody(&[]);
+fn a_script_is_recorded_as_a_replayable_transcript() {
+    let stage = Stage::configurable(&[]);
     std::fs::write(stage.path("script"), SCRIPT).unwrap();
-    let said = stage.conform(&[
+    let output = stage.conform(&[
         "record",
         "ext",
         "-o",
@@ -28,14 +28,14 @@ fn a_script_becomes_a_transcript_that_plays() {
         "script",
     ]);
     assert_eq!(
-        said.all(),
+        output.all(),
         "✓ ext/conform/all.zt.ndjson: 9 frames to the extension, 9 from it\nexit Some(0)\n"
     );
     insta::assert_snapshot!(stage.read("ext/conform/all.zt.ndjson"));
     stage
         .conform(&["replay", "ext/conform/all.zt.ndjson"])
         .exits(0);
-    // And it is a script itself.
+    // A transcript is also a valid script.
     let again = ["record", "ext", "-o", "b.zt.ndjson", "--script"];
     let again: Vec<&str> = again
         .iter()
@@ -55,8 +55,8 @@ fn a_script_becomes_a_transcript_that_plays() {
 }
 
 #[test]
-fn what_is_piped_in_is_a_script() {
-    let stage = Stage::moody(&[]);
+fn piped_input_is_a_script() {
+    let stage = Stage::configurable(&[]);
     let args = ["record", "ext", "-o", "new/folder/a.zt.ndjson"];
     stage.conform_with(&args, "/greet you\nquit\n").exits(0);
     assert_eq!(
@@ -67,9 +67,9 @@ fn what_is_piped_in_is_a_script() {
 {"expect":{"type":"command_response","id":{"$ref":"command1"},"action":"display","display":"hello you"}}
 "#
     );
-    let said = stage.conform_with(&args, "/greet me\n").exits(2);
+    let output = stage.conform_with(&args, "/greet me\n").exits(2);
     assert_eq!(
-        said.err,
+        output.err,
         "error: `new/folder/a.zt.ndjson` already exists\nhint: use --force to overwrite it\n"
     );
     let forced: Vec<&str> = args.iter().chain(&["--force"]).copied().collect();
@@ -78,8 +78,8 @@ fn what_is_piped_in_is_a_script() {
 }
 
 #[test]
-fn what_cannot_be_said_is_not_written() {
-    let stage = Stage::moody(&["--crash"]);
+fn an_invalid_line_writes_no_transcript() {
+    let stage = Stage::configurable(&["--crash"]);
     let args = ["record", "ext", "-o", "a.zt.ndjson"];
     let mut all = String::new();
     for line in [
@@ -92,36 +92,36 @@ fn what_cannot_be_said_is_not_written() {
         "{\"type\":\"tool_call\",\"id\":\"1\",\"args\":{}}",
         "{\"send\":{\"type\":\"shutdown\",\"x\":{\"$ref\":\"nobody\"}}}",
     ] {
-        let said = stage.conform_with(&args, line).exits(2);
-        all.push_str(&format!("{line}\n  {}", said.err));
+        let output = stage.conform_with(&args, line).exits(2);
+        all.push_str(&format!("{line}\n  {}", output.err));
     }
     let crash = "/greet you\ncall repeat {\"text\":\"a\",\"times\":101}\n";
-    let said = stage.conform_with(&args, crash).exits(1);
-    all.push_str(&said.err);
+    let output = stage.conform_with(&args, crash).exits(1);
+    all.push_str(&output.err);
     insta::assert_snapshot!(all);
     assert!(!stage.path("a.zt.ndjson").exists());
 }
 
 #[test]
-fn a_rule_that_is_broken_is_a_warning() {
-    let stage = Stage::moody(&["--twice"]);
+fn a_broken_rule_is_a_warning() {
+    let stage = Stage::configurable(&["--twice"]);
     let args = ["record", "ext", "-o", "a.zt.ndjson"];
-    let said = stage.conform_with(&args, "/greet you\n").exits(0);
+    let output = stage.conform_with(&args, "/greet you\n").exits(0);
     assert!(
-        said.err.starts_with("warning: ROB-10: a second reply"),
+        output.err.starts_with("warning: ROB-10: a second reply"),
         "{}",
-        said.err
+        output.err
     );
 }
 
-/// The keyboard is a terminal of its own, which a script in Python makes.
+/// A Python script provides the pseudo-terminal for the input.
 #[test]
-fn what_is_typed_is_recorded() {
-    let stage = Stage::moody(&[]);
-    let said = std::process::Command::new("python3")
+fn typed_lines_are_recorded() {
+    let stage = Stage::configurable(&[]);
+    let output = std::process::Command::new("python3")
         .arg(concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/tests/fixtures/keyboard.py"
+            "/tests/fixtures/type_lines.py"
         ))
         .arg("/greet you\n/gret\ncall repeat\nshutdown\n")
         .arg(env!("CARGO_BIN_EXE_zot-conform"))
@@ -129,13 +129,13 @@ fn what_is_typed_is_recorded() {
         .current_dir(stage.path("."))
         .output()
         .expect("python3");
-    let said = String::from_utf8(said.stdout).expect("a text");
+    let output = String::from_utf8(output.stdout).expect("valid UTF-8");
     for words in [
         "call TOOL [JSON]",
-        "it registers no command `gret`",
+        "the extension has no command `gret`",
         "a.zt.ndjson: 3 frames to the extension, 3 from it",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(output.contains(words), "{words}: {output}");
     }
     stage.conform(&["replay", "a.zt.ndjson", "ext"]).exits(0);
 }

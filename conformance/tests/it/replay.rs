@@ -1,18 +1,18 @@
-//! `zot-conform replay`, and the transcripts of a run.
+//! `zot-conform replay`, and the transcripts in a run.
 
 use serde_json::json;
 
 use crate::stage::Stage;
 
-const GREETS: &str = r#"{"zt":1,"about":"it greets","needs":{"commands":["greet"]}}
+const GREETS: &str = r#"{"zt":1,"about":"replies with a greeting","needs":{"commands":["greet"]}}
 {"use":"handshake"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"greet","args":"you"}}
 {"expect":{"type":"command_response","id":{"$ref":"a"},"display":"hello [..]"}}
 "#;
 
-/// Every verb there is.
+/// All verbs.
 const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
-{"#":"up to ready"}
+{"#":"the handshake"}
 {"use":"handshake"}
 {"send":{"type":"command_invoked","id":{"$new":"a"},"name":"note","args":"x"}}
 {"expect":{"type":"tool_progress"},"optional":true,"within":"50ms"}
@@ -36,24 +36,24 @@ const ALL: &str = r##"{"zt":1,"about":"every verb","ignore":["notify"]}
 {"expect":{"type":"command_response","id":{"$ref":"e"}}}
 {"wait":"10ms"}
 {"signal":"TERM"}
-{"stderr":{"$re":"^asked"}}
+{"stderr":{"$re":"^terminated"}}
 {"exit":{"code":7},"within":"20s"}
 {"close_stdin":true}
 "##;
 
 #[test]
 fn every_verb_is_played() {
-    let stage = Stage::moody(&[]);
+    let stage = Stage::configurable(&[]);
     stage.transcript("all", ALL);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/all.zt.ndjson"])
         .exits(0);
-    assert!(said.out.contains("conforms: 1 pass"), "{}", said.out);
+    assert!(output.out.contains("conforms: 1 pass"), "{}", output.out);
 }
 
 #[test]
 fn each_kind_of_step_can_fail() {
-    let stage = Stage::moody(&[]);
+    let stage = Stage::configurable(&[]);
     let ask = r#"{"send":{"type":"command_invoked","id":{"$new":"a"},"name":"note","args":"x"}}"#;
     let mut all = String::new();
     for step in [
@@ -68,73 +68,77 @@ fn each_kind_of_step_can_fail() {
     ] {
         let lines = format!("{{\"zt\":1}}\n{{\"use\":\"handshake\"}}\n{ask}\n{step}\n");
         stage.transcript("x", &lines);
-        let said = stage
+        let output = stage
             .conform(&["replay", "ext/conform/x.zt.ndjson"])
             .exits(1);
-        let (_, told) = said.out.split_once("✗ transcript/x matches").expect("told");
-        all.push_str(&format!("{step}\n{}\n", told.trim()));
+        let (_, failure) = output
+            .out
+            .split_once("✗ transcript/x matches")
+            .expect("the finding");
+        all.push_str(&format!("{step}\n{}\n", failure.trim()));
     }
     insta::assert_snapshot!(all);
 }
 
 #[test]
-fn what_differs_is_shown_with_line_and_place() {
-    let stage = Stage::moody(&["--greeting", "good day"]);
+fn a_mismatch_is_shown_with_line_and_pointer() {
+    let stage = Stage::configurable(&["--greeting", "good day"]);
     stage.transcript("greets", GREETS);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(1);
-    insta::assert_snapshot!(said.all());
+    insta::assert_snapshot!(output.all());
 }
 
 #[test]
-fn silence_is_explained() {
-    let stage = Stage::moody(&["--buffered"]);
+fn a_missing_reply_is_diagnosed() {
+    let stage = Stage::configurable(&["--buffered"]);
     let greets = GREETS.replace("[..]\"}}", "[..]\"},\"within\":\"500ms\"}");
     stage.transcript("greets", &greets);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(1);
     assert!(
-        said.out.contains("stdout is block-buffered"),
+        output.out.contains("stdout is block-buffered"),
         "{}",
-        said.out
+        output.out
     );
-    assert!(said.out.contains("flush=True"), "{}", said.out);
+    assert!(output.out.contains("flush=True"), "{}", output.out);
 }
 
 #[test]
-fn a_rule_that_is_broken_meanwhile_counts() {
-    let stage = Stage::moody(&["--twice"]);
+fn a_rule_broken_during_replay_is_a_failure() {
+    let stage = Stage::configurable(&["--twice"]);
     stage.transcript("greets", GREETS);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(1);
     assert!(
-        said.out.contains("ROB-10: a second reply to"),
+        output.out.contains("ROB-10: a second reply to"),
         "{}",
-        said.out
+        output.out
     );
 }
 
 #[test]
-fn what_it_does_not_register_cannot_be_played() {
-    let stage = Stage::moody(&["--no-command"]);
+fn a_transcript_with_unmet_needs_is_not_exercised() {
+    let stage = Stage::configurable(&["--no-command"]);
     stage.transcript("greets", GREETS);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(2);
     assert!(
-        said.err
+        output
+            .err
             .starts_with("transcript/greets: it does not register the command `/greet`\n"),
         "{}",
-        said.err
+        output.err
     );
 }
 
 #[test]
-fn what_is_wrong_with_a_transcript_is_said_before_anything_starts() {
-    let stage = Stage::moody(&[]);
+fn an_invalid_transcript_is_reported_before_anything_starts() {
+    let stage = Stage::configurable(&[]);
     for (lines, why) in [
         (
             "{\"zt\":1}\n{\"sned\":{}}\n",
@@ -142,7 +146,7 @@ fn what_is_wrong_with_a_transcript_is_said_before_anything_starts() {
         ),
         (
             "{\"zt\":1}\n\n{\"send\":{\"type\":\"tool_call\",\"id\":\"1\",\"args\":{}}}\n",
-            "error: ext/conform/x.zt.ndjson:3: no host sends this: tool_call: ",
+            "error: ext/conform/x.zt.ndjson:3: not a valid host frame: tool_call: ",
         ),
     ] {
         stage.transcript("x", lines);
@@ -151,15 +155,15 @@ fn what_is_wrong_with_a_transcript_is_said_before_anything_starts() {
             &["ext"],
             &["accept", "ext/conform/x.zt.ndjson"],
         ] {
-            let said = stage.conform(args).exits(2);
-            assert!(said.err.starts_with(why), "{args:?}: {}", said.err);
+            let output = stage.conform(args).exits(2);
+            assert!(output.err.starts_with(why), "{args:?}: {}", output.err);
         }
     }
 }
 
 #[test]
-fn the_extension_is_found_or_named() {
-    let stage = Stage::moody(&[]);
+fn the_extension_is_found_or_must_be_given() {
+    let stage = Stage::configurable(&[]);
     stage.transcript("greets", GREETS);
     stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson", "ext"])
@@ -169,33 +173,33 @@ fn the_extension_is_found_or_named() {
         stage.path("a.zt.ndjson"),
     )
     .unwrap();
-    let said = stage.conform(&["replay", "a.zt.ndjson"]).exits(2);
+    let output = stage.conform(&["replay", "a.zt.ndjson"]).exits(2);
     assert_eq!(
-        said.err,
+        output.err,
         "error: `a.zt.ndjson` does not name its extension\nhint: pass the extension's directory after it\n"
     );
     let named = GREETS.replacen("{\"zt\":1", "{\"zt\":1,\"extension\":\"ext\"", 1);
     std::fs::write(stage.path("b.zt.ndjson"), named).unwrap();
     stage.conform(&["replay", "b.zt.ndjson"]).exits(0);
-    let said = stage.conform(&["replay", "no-such-id"]).exits(2);
+    let output = stage.conform(&["replay", "no-such-id"]).exits(2);
     assert_eq!(
-        said.err,
+        output.err,
         "error: no file and no saved failure is named `no-such-id`\n"
     );
-    let said = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
-    assert!(said.err.contains("named `home`"), "{}", said.err);
+    let output = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
+    assert!(output.err.contains("named `home`"), "{}", output.err);
 }
 
 #[test]
-fn a_run_plays_what_is_selected() {
-    let stage = Stage::moody(&[]);
+fn a_run_plays_the_selected_transcripts() {
+    let stage = Stage::configurable(&[]);
     stage.transcript("greets", GREETS);
     stage.transcript("other", &GREETS.replace("hello", "bye"));
-    let said = stage
+    let output = stage
         .conform(&["ext", "--only", "transcript/gr*", "--only", "CMD-01"])
         .exits(0);
-    assert!(said.out.contains("conforms: 2 pass"), "{}", said.out);
-    let said = stage
+    assert!(output.out.contains("conforms: 2 pass"), "{}", output.out);
+    let output = stage
         .conform(&[
             "ext",
             "--only",
@@ -204,43 +208,48 @@ fn a_run_plays_what_is_selected() {
             "transcript/other",
         ])
         .exits(0);
-    assert!(said.out.contains("conforms: 1 pass"), "{}", said.out);
-    let said = stage.conform(&["ext", "--only", "transcript/*"]).exits(1);
-    assert!(said.out.contains("1 pass"), "{}", said.out);
+    assert!(output.out.contains("conforms: 1 pass"), "{}", output.out);
+    let output = stage.conform(&["ext", "--only", "transcript/*"]).exits(1);
+    assert!(output.out.contains("1 pass"), "{}", output.out);
     assert!(
-        said.out
+        output
+            .out
             .contains("repeat: zot-conform replay ext/conform/other.zt.ndjson\n"),
         "{}",
-        said.out
+        output.out
     );
 }
 
 #[test]
-fn what_cannot_start_plays_nothing() {
-    let stage = Stage::moody(&["--no-such-mood"]);
+fn transcripts_are_blocked_if_the_extension_cannot_start() {
+    let stage = Stage::configurable(&["--no-such-flags"]);
     stage.transcript("greets", GREETS);
-    let said = stage
+    let output = stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(3);
-    assert!(said.out.contains("blocked by HEL-01"), "{}", said.out);
-    assert!(said.out.contains("unrecognized arguments"), "{}", said.out);
+    assert!(output.out.contains("blocked by HEL-01"), "{}", output.out);
+    assert!(
+        output.out.contains("unrecognized arguments"),
+        "{}",
+        output.out
+    );
 }
 
-/// The harness on both ends of one transcript.
+/// The harness plays both the host and the extension.
 #[test]
 fn a_transcript_plays_both_ways() {
     let stage = Stage::empty();
     let file = stage.path("ext/conform/greets.zt.ndjson");
     let args = json!(["replay", "--as-extension", file]);
     stage.manifest(
-        &json!({"name": "moody", "exec": env!("CARGO_BIN_EXE_zot-conform"), "args": args}),
+        &json!({"name": "configurable", "exec": env!("CARGO_BIN_EXE_zot-conform"), "args": args}),
     );
     let shutdown = "{\"send\":{\"type\":\"shutdown\"}}\n{\"expect\":{\"type\":\"shutdown_ack\"}}\n{\"exit\":{\"code\":0}}\n";
     stage.transcript("greets", &format!("{GREETS}{shutdown}"));
     stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
         .exits(0);
-    // Without an end of its own it waits for the host's.
+    // Without an `exit` step, the extension waits for the host to shut it down.
     stage.transcript("greets", GREETS);
     stage
         .conform(&["replay", "ext/conform/greets.zt.ndjson"])
@@ -248,7 +257,7 @@ fn a_transcript_plays_both_ways() {
 }
 
 #[test]
-fn a_host_that_says_something_else_is_told_so() {
+fn a_host_that_deviates_from_the_transcript_fails() {
     let stage = Stage::empty();
     stage.transcript("greets", GREETS);
     let args = ["replay", "--as-extension", "ext/conform/greets.zt.ndjson"];
@@ -264,17 +273,18 @@ fn a_host_that_says_something_else_is_told_so() {
         "{\"type\":\"hello_ack\"}\n".to_owned(),
         "hello?\n".to_owned(),
     ] {
-        let said = stage.conform_with(&args, &input).exits(1);
-        all.push_str(&format!("{input}---\n{}{}\n", said.out, said.err));
+        let output = stage.conform_with(&args, &input).exits(1);
+        all.push_str(&format!("{input}---\n{}{}\n", output.out, output.err));
     }
     insta::assert_snapshot!(all);
     let asked = r#"{"type":"command_invoked","id":"7","name":"greet","args":"you"}"#;
-    let said = stage.conform_with(&args, &format!("{ack}\n{asked}\n"));
-    let said = said.exits(0);
+    let output = stage.conform_with(&args, &format!("{ack}\n{asked}\n"));
+    let output = output.exits(0);
     assert!(
-        said.out
+        output
+            .out
             .ends_with("{\"type\":\"command_response\",\"id\":\"7\",\"display\":\"hello \"}\n"),
         "{}",
-        said.out
+        output.out
     );
 }

@@ -1,4 +1,4 @@
-//! The forms of a report, by the one sample that has everything.
+//! The report formats, with one sample that covers everything.
 
 mod page;
 
@@ -11,16 +11,16 @@ use crate::{
     support::skipped,
 };
 
-fn told(report: &Report, form: Form, look: Look) -> String {
+fn rendered(report: &Report, form: Form, look: Look) -> String {
     let mut bytes = Vec::new();
     report
         .write(form, &mut bytes, look)
-        .expect("a vector takes all");
-    String::from_utf8(bytes).expect("a text")
+        .expect("writing to a vector");
+    String::from_utf8(bytes).expect("valid UTF-8")
 }
 
 fn plain(form: Form) -> String {
-    told(&sample(), form, Look::default())
+    rendered(&sample(), form, Look::default())
 }
 
 #[test]
@@ -30,7 +30,10 @@ fn pretty() {
 
 #[test]
 fn pretty_when_it_conforms() {
-    insta::assert_snapshot!("pretty_calm", told(&calm(), Form::Pretty, Look::default()));
+    insta::assert_snapshot!(
+        "pretty_calm",
+        rendered(&calm(), Form::Pretty, Look::default())
+    );
 }
 
 #[test]
@@ -39,7 +42,7 @@ fn pretty_in_colour_and_narrow() {
         colour: true,
         width: 60,
     };
-    let text = told(&sample(), Form::Pretty, look).replace('\x1b', "␛");
+    let text = rendered(&sample(), Form::Pretty, look).replace('\x1b', "␛");
     insta::assert_snapshot!("pretty_coloured", text);
 }
 
@@ -48,7 +51,7 @@ fn json() {
     let text = plain(Form::Json);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let kept = &document["outcomes"][13]["findings"][0]["frame"]["line"];
-    assert_eq!(kept, HOSTILE, "escaped, and not changed");
+    assert_eq!(kept, HOSTILE, "escaped without loss");
     insta::assert_snapshot!("json", text);
 }
 
@@ -68,7 +71,7 @@ fn github() {
 }
 
 #[test]
-fn no_form_lets_a_control_through() {
+fn no_format_prints_control_characters() {
     for form in Form::ALL {
         assert_eq!(Form::named(form.name()), Some(form));
         let text = plain(form);
@@ -80,32 +83,32 @@ fn no_form_lets_a_control_through() {
 }
 
 #[test]
-fn strict_makes_failures_of_warnings() {
+fn strict_turns_warnings_into_failures() {
     let mut report = sample();
     report.outcomes.retain(|outcome| outcome.id == "TOL-04");
     assert!(report.conforms());
     report.strict = true;
     assert!(!report.conforms());
-    let told = |form| told(&report, form, Look::default());
-    assert!(told(Form::Pretty).contains("\n✗ TOL-04 "));
-    assert!(told(Form::Pretty).ends_with("\ndoes not conform: 1 warn in 3.2 s\n"));
-    assert!(told(Form::Junit).contains("<failure "));
-    assert!(!told(Form::Tap).contains(" # TODO warn"));
-    assert!(told(Form::Github).starts_with("::error "));
+    let rendered = |form| rendered(&report, form, Look::default());
+    assert!(rendered(Form::Pretty).contains("\n✗ TOL-04 "));
+    assert!(rendered(Form::Pretty).ends_with("\ndoes not conform: 1 warn in 3.2 s\n"));
+    assert!(rendered(Form::Junit).contains("<failure "));
+    assert!(!rendered(Form::Tap).contains(" # TODO warn"));
+    assert!(rendered(Form::Github).starts_with("::error "));
 }
 
 #[test]
-fn a_run_of_nothing_does_not_conform() {
+fn an_empty_run_does_not_conform() {
     let mut report = sample();
     report.outcomes.clear();
     assert!(!report.conforms());
-    let text = told(&report, Form::Pretty, Look::default());
+    let text = rendered(&report, Form::Pretty, Look::default());
     assert!(text.ends_with("\nnothing was checked in 3.2 s\n"), "{text}");
 }
 
-/// A validator that none of us wrote, with the schema that Jenkins reads by.
+/// Validates with an independent validator and the schema that Jenkins uses.
 #[test]
-fn junit_is_valid_by_a_foreign_schema() {
+fn junit_is_valid_by_the_jenkins_schema() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let validator = here.join("../target/test-tools/venv/bin/xmlschema-validate");
     if !validator.exists() {
@@ -121,13 +124,16 @@ fn junit_is_valid_by_a_foreign_schema() {
             .arg(&file)
             .output()
             .expect("starts");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        (output.status.success(), said)
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.success(), stdout)
     };
     for (name, report) in [("sample.xml", sample()), ("calm.xml", calm())] {
-        let (valid, said) = is_valid(name, &told(&report, Form::Junit, Look::default()));
-        assert!(valid, "{name}: {said}");
+        let (valid, stdout) = is_valid(name, &rendered(&report, Form::Junit, Look::default()));
+        assert!(valid, "{name}: {stdout}");
     }
     let wrong = plain(Form::Junit).replace("<failure ", "<faliure ");
-    assert!(!is_valid("wrong.xml", &wrong).0, "it does look");
+    assert!(
+        !is_valid("wrong.xml", &wrong).0,
+        "the validator must reject an invalid report"
+    );
 }

@@ -1,4 +1,4 @@
-//! `zot-conform` and its other calls: what they select, print and give back to the shell.
+//! The `run`, `list`, `explain` and exchange commands: their selection, output and exit codes.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::{
     fixture::{Staged, python},
-    support::{conform, said},
+    support::{code_and_text, conform},
 };
 
-/// An extension of these registrations, which answers every call.
+/// An extension with these registrations, which replies to every call.
 fn small(python: &str, registrations: &[Value]) -> Staged {
     let manifest = json!({"name": "small", "exec": python, "args": ["-S", "-E", "main"]});
     let frames = Value::from(registrations).to_string();
@@ -45,36 +45,36 @@ fn tool(schema: &Value, more: &Value) -> Value {
     tool
 }
 
-/// The verdict of each check that was told of.
+/// Returns the exit code and the verdict of each check in the report.
 fn verdicts(staged: &Staged, args: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
     let output = staged.conform(&[&["--report", "json"], args].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let outcomes = report["outcomes"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let outcomes = report["outcomes"].as_array().expect("an array").iter();
     let outcomes = outcomes.map(|it| (text(&it["id"]), text(&it["verdict"])));
     (output.status.code(), outcomes.collect())
 }
 
-/// Without ids, paths and numbers of processes.
+/// Removes ids, paths and process ids.
 fn tidy(staged: &Staged, text: &str) -> String {
     let text = text.replace(&staged.dir().display().to_string(), "[dir]");
-    let ids = Regex::new(r"\bc[0-9a-f]+-[0-9]+\b").expect("a pattern");
-    let temporary = Regex::new(r#""[^"]*/zot-conform-[^/"]*/"#).expect("a pattern");
+    let ids = Regex::new(r"\bc[0-9a-f]+-[0-9]+\b").expect("a valid regex");
+    let temporary = Regex::new(r#""[^"]*/zot-conform-[^/"]*/"#).expect("a valid regex");
     let text = ids.replace_all(&text, "[id]");
     temporary.replace_all(&text, "\"[tmp]/").into_owned()
 }
 
 #[test]
-fn nothing_selected_is_an_error() {
+fn selecting_no_check_is_an_error() {
     let Some(python) = python() else { return };
     let staged = small(python, &[]);
-    let (code, text) = said(&staged.conform(&["--only", "NOPE-*"]));
+    let (code, text) = code_and_text(&staged.conform(&["--only", "NOPE-*"]));
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
         "error: no checks selected\nhint: run `zot-conform list` to see their ids\n"
     );
-    let (code, text) = said(&staged.conform(&["--report", "papyrus"]));
+    let (code, text) = code_and_text(&staged.conform(&["--report", "papyrus"]));
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
@@ -83,10 +83,10 @@ fn nothing_selected_is_an_error() {
 }
 
 #[test]
-fn nothing_exercised_proves_nothing() {
+fn exercising_nothing_is_an_error() {
     let Some(python) = python() else { return };
     let staged = small(python, &[]);
-    let (code, text) = said(&staged.conform(&["--only", "TOL-*"]));
+    let (code, text) = code_and_text(&staged.conform(&["--only", "TOL-*"]));
     assert_eq!(code, Some(2), "{text}");
     assert!(
         text.ends_with("error: no check was run, so nothing was tested\n"),
@@ -95,22 +95,22 @@ fn nothing_exercised_proves_nothing() {
 }
 
 #[test]
-fn a_schema_that_nothing_fits_is_not_exercised() {
+fn an_unsatisfiable_schema_is_not_exercised() {
     let Some(python) = python() else { return };
     let never = json!({"type": "object", "properties": {"a": false}, "required": ["a"]});
     let staged = small(python, &[tool(&never, &json!({}))]);
     let (code, found) = verdicts(&staged, &["--only", "TOL-01"]);
     assert_eq!(code, Some(1));
     assert_eq!(found, [("TOL-01".to_owned(), "not_exercised".to_owned())]);
-    let (_, text) = said(&staged.conform(&["--only", "TOL-01"]));
+    let (_, text) = code_and_text(&staged.conform(&["--only", "TOL-01"]));
     assert!(
-        text.contains("tool `look` could not be called: found nothing that fits"),
+        text.contains("tool `look` could not be called: found no value that satisfies"),
         "{text}"
     );
 }
 
 #[test]
-fn a_schema_that_does_not_compile_blocks_its_tool() {
+fn an_invalid_schema_blocks_its_tool() {
     let Some(python) = python() else { return };
     let typo = json!({"type": "object", "properties": {"a": {"type": "sting"}}});
     let staged = small(python, &[tool(&typo, &json!({}))]);
@@ -120,7 +120,7 @@ fn a_schema_that_does_not_compile_blocks_its_tool() {
 }
 
 #[test]
-fn interactive_tools_wait_for_a_user() {
+fn interactive_tools_need_a_user() {
     let Some(python) = python() else { return };
     let staged = small(python, &[tool(&json!({}), &json!({"interactive": true}))]);
     let (code, found) = verdicts(&staged, &["--only", "TOL-*", "--profile", "full"]);
@@ -147,10 +147,10 @@ fn levels_skips_and_profiles() {
     assert_eq!(
         only(&skip),
         (Some(2), rest),
-        "n/a and withheld prove nothing"
+        "n/a and withheld checks count as nothing tried"
     );
 
-    let (code, text) = said(&staged.conform(&["--only", "TOL-*"]));
+    let (code, text) = code_and_text(&staged.conform(&["--only", "TOL-*"]));
     assert_eq!(code, Some(0), "{text}");
     assert!(
         text.contains("– withheld by the profile `safe`: TOL-04 TOL-05 TOL-06; try --profile full"),
@@ -159,7 +159,7 @@ fn levels_skips_and_profiles() {
 }
 
 #[test]
-fn strict_makes_a_warning_a_failure() {
+fn strict_turns_a_warning_into_a_failure() {
     let Some(python) = python() else { return };
     let staged = Staged::with_fault(python, Some("LIF-04"), &json!({}));
     let warn = [("LIF-04".to_owned(), "warn".to_owned())];
@@ -178,7 +178,7 @@ fn a_bare_command_needs_no_manifest() {
     let Some(python) = python() else { return };
     let staged = Staged::with_fault(python, None, &json!({}));
     let script = staged.dir().join("broken.py");
-    let script = script.to_str().expect("a text");
+    let script = script.to_str().expect("valid UTF-8");
     let args = [
         "run",
         "--profile",
@@ -189,7 +189,7 @@ fn a_bare_command_needs_no_manifest() {
         "-E",
         script,
     ];
-    let (code, text) = said(&conform(&args));
+    let (code, text) = code_and_text(&conform(&args));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("broken  "), "{text}");
     assert!(
@@ -200,21 +200,21 @@ fn a_bare_command_needs_no_manifest() {
 
 #[test]
 fn the_catalogue_is_listed_and_explained() {
-    let (code, text) = said(&conform(&["list"]));
+    let (code, text) = code_and_text(&conform(&["list"]));
     assert_eq!(code, Some(0));
     assert_eq!(text.lines().count(), zot_conform::catalogue().count());
     assert!(
         text.contains("\nTOL-05  must    hostile arguments get one reply (--profile full)\n"),
         "{text}"
     );
-    let (code, text) = said(&conform(&["list", "--json"]));
+    let (code, text) = code_and_text(&conform(&["list", "--json"]));
     let list: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((code, &list[0]["id"]), (Some(0), &json!("MAN-01")));
 
-    let (code, text) = said(&conform(&["explain", "tol-05"]));
+    let (code, text) = code_and_text(&conform(&["explain", "tol-05"]));
     assert_eq!(code, Some(0));
     insta::assert_snapshot!("explain", text);
-    let (code, text) = said(&conform(&["explain", "NOPE"]));
+    let (code, text) = code_and_text(&conform(&["explain", "NOPE"]));
     assert_eq!(code, Some(2));
     assert_eq!(
         text,
@@ -223,21 +223,21 @@ fn the_catalogue_is_listed_and_explained() {
 }
 
 #[test]
-fn one_exchange_is_printed_as_frames() {
+fn an_exchange_is_printed_as_frames() {
     let Some(python) = python() else { return };
     let staged = Staged::with_fault(python, None, &json!({}));
     let dir = staged.dir();
-    let dir = dir.to_str().expect("a text");
+    let dir = dir.to_str().expect("valid UTF-8");
     let mut seen = String::new();
     for args in [
         &["call", dir, "weather", r#"{"city":"Berlin"}"#][..],
         &["command", dir, "/greet", "dear", "reader"],
         &["intercept", dir, "tool_call"],
     ] {
-        let (code, text) = said(&conform(args));
+        let (code, text) = code_and_text(&conform(args));
         assert_eq!(code, Some(0), "{text}");
         let text = tidy(&staged, &text);
-        // The handshake is the same each time.
+        // Skip the handshake, which is always the same.
         let from = text.find("\n← {\"type\": \"ready\"}\n").expect("ready");
         seen += text[from..].split_once("ready\"}\n").expect("more").1;
         seen += "\n";
@@ -246,11 +246,11 @@ fn one_exchange_is_printed_as_frames() {
 }
 
 #[test]
-fn an_exchange_that_cannot_be_is_told_of() {
+fn an_impossible_exchange_is_reported() {
     let Some(python) = python() else { return };
     let staged = Staged::with_fault(python, None, &json!({}));
     let dir = staged.dir();
-    let dir = dir.to_str().expect("a text");
+    let dir = dir.to_str().expect("valid UTF-8");
     let mut seen = String::new();
     for (args, expected) in [
         (&["call", dir, "wether"][..], 1),
@@ -263,7 +263,7 @@ fn an_exchange_that_cannot_be_is_told_of() {
     ] {
         let output = conform(args);
         assert_eq!(output.status.code(), Some(expected), "{args:?}");
-        let text = String::from_utf8(output.stderr).expect("a text");
+        let text = String::from_utf8(output.stderr).expect("valid UTF-8");
         seen += &format!("{} {}\n{}\n", args[0], args[2], tidy(&staged, &text));
     }
     insta::assert_snapshot!("exchanges_that_cannot_be", seen);
@@ -273,7 +273,7 @@ fn an_exchange_that_cannot_be_is_told_of() {
 fn verbose_shows_every_frame() {
     let Some(python) = python() else { return };
     let staged = small(python, &[]);
-    let (code, text) = said(&staged.conform(&["--only", "LIF-02", "--verbose"]));
+    let (code, text) = code_and_text(&staged.conform(&["--only", "LIF-02", "--verbose"]));
     assert_eq!(code, Some(0), "{text}");
     for line in [
         "← {\"type\": \"hello\", \"name\": \"small\"",
@@ -284,7 +284,7 @@ fn verbose_shows_every_frame() {
     }
 }
 
-/// A line that counts, for people who wait; it is gone before the report.
+/// The progress line is erased before the report.
 #[test]
 fn progress_is_shown_on_a_terminal() {
     let Some(python) = python() else { return };
@@ -297,7 +297,7 @@ fn progress_is_shown_on_a_terminal() {
     let screen = Command::new(python)
         .arg(concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/tests/fixtures/keyboard.py"
+            "/tests/fixtures/type_lines.py"
         ))
         .arg("")
         .arg(env!("CARGO_BIN_EXE_zot-conform"))
@@ -305,10 +305,10 @@ fn progress_is_shown_on_a_terminal() {
         .args(args)
         .output()
         .expect("python starts");
-    let screen = String::from_utf8(screen.stdout).expect("a text");
+    let screen = String::from_utf8(screen.stdout).expect("valid UTF-8");
     let (before, report) = screen.rsplit_once("\r\x1b[2K").expect("a line");
     let line =
-        Regex::new(r"^[⠀-⣿] (starting|\d+/\d+( · [A-Z]{3}-\d\d \d+ s)?)$").expect("a pattern");
+        Regex::new(r"^[⠀-⣿] (starting|\d+/\d+( · [A-Z]{3}-\d\d \d+ s)?)$").expect("a valid regex");
     let drawn: Vec<&str> = before.split("\r\x1b[2K").skip(1).collect();
     assert!(!drawn.is_empty(), "{screen:?}");
     assert!(drawn.iter().all(|it| line.is_match(it)), "{drawn:?}");
@@ -320,17 +320,17 @@ fn progress_is_shown_on_a_terminal() {
 #[test]
 fn nothing_is_left_behind() {
     let Some(python) = python() else { return };
-    // It starts helpers that it forgets, and does not leave when it is told to.
+    // The fixtures leave child processes behind and do not exit on shutdown.
     for fault in ["LIF-07", "LIF-01"] {
         let staged = Staged::with_fault(python, Some(fault), &json!({}));
-        let (_, text) = said(&staged.conform(&["--only", "LIF-*"]));
+        let (_, text) = code_and_text(&staged.conform(&["--only", "LIF-*"]));
         assert!(text.contains(fault), "{text}");
         assert_eq!(staged.left(), Vec::<String>::new());
         assert_eq!(processes_in(&staged.dir()), Vec::<String>::new());
     }
 }
 
-/// The command lines of processes whose working directory is this one.
+/// Returns the command lines of processes with this working directory.
 fn processes_in(dir: &PathBuf) -> Vec<String> {
     if !cfg!(target_os = "linux") {
         let listed = Command::new("pgrep")

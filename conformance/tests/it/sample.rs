@@ -1,10 +1,12 @@
-//! A report with a bit of everything: each verdict, texts that mean harm, frames that are hard to show.
+//! A sample report that covers everything: each verdict, hostile text, and frames that are hard to
+//! display.
 
 use std::time::Duration;
 
 use zot_conform::{Action, Entry, Exchange, Finding, Level, Outcome, Party, Report, Verdict};
 
-/// Ends a script, runs one, clears the screen, renames the window, turns the text around, ends a line.
+/// Closes a script, starts one, clears the screen, sets the window title, reverses the text
+/// direction, ends a line.
 pub(crate) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{1b}]0;mine\u{7}\u{9b}31m\u{202e}%0A::error::\r\n]]>&amp;";
 
 fn ms(milliseconds: u64) -> Duration {
@@ -64,7 +66,7 @@ fn handshake() -> Vec<Entry> {
     ]
 }
 
-/// What went over the wire for the failed tool call.
+/// The exchange of the failed tool call.
 fn exchange() -> Exchange {
     use Party::{Extension, Host};
     let mut entries = handshake();
@@ -104,7 +106,7 @@ fn exchange() -> Exchange {
     }
 }
 
-/// The report that every form is shown with.
+/// The report used for every format.
 pub(crate) fn sample() -> Report {
     let mut outcomes = manifest_to_commands();
     outcomes.extend(tools());
@@ -256,7 +258,7 @@ fn rest() -> Vec<Outcome> {
     ]
 }
 
-/// One that conforms, so that there is little to say.
+/// A report that conforms.
 pub(crate) fn calm() -> Report {
     let mut report = sample();
     report.seed = 42;
@@ -269,7 +271,7 @@ pub(crate) fn calm() -> Report {
     report
 }
 
-/// One whose single exchange has this many entries.
+/// A report with one exchange of this many entries.
 pub(crate) fn long(entries: u64) -> Report {
     let frame = |at: u64| {
         line(
@@ -296,5 +298,5 @@ pub(crate) fn long(entries: u64) -> Report {
     }
 }
 
-/// As it stands inside a JSON string.
+/// The hostile text inside a JSON string.
 const HOSTILE_TEXT: &str = "</script><img src=x onerror=alert(1)>";

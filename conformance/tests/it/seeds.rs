@@ -1,4 +1,4 @@
-//! The user's own quick start, unmodified.
+//! The Python quick start of the original documentation, unmodified.
 
 use std::{
     fs,
@@ -10,17 +10,17 @@ use serde_json::Value;
 
 use crate::support::conform;
 
-/// The Python script and the manifest of the first document, as printed there.
+/// Returns the Python script and the manifest printed in the first document.
 fn quick_start() -> Option<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds");
     let Ok(entries) = fs::read_dir(folder) else {
-        // Expected where only the project itself is checked out, so no failure on CI.
+        // Expected in a standalone clone, so not a failure on CI.
         eprintln!("skipped: ../shared/seeds not found");
         return None;
     };
     let mut seeds: Vec<PathBuf> = entries.map(|it| it.expect("an entry").path()).collect();
     seeds.sort();
-    let text = fs::read_to_string(&seeds[0]).expect("a text");
+    let text = fs::read_to_string(&seeds[0]).expect("valid UTF-8");
     let script = &text[text.find("#!/usr/bin/env python3").expect("the script")..];
     let (script, rest) = script
         .split_once("Drop it in a directory")
@@ -41,15 +41,15 @@ fn the_python_quick_start_passes_every_must() {
     fs::write(&file, script).expect("written");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("chmod +x");
 
-    let dir = folder.path().to_str().expect("a text");
+    let dir = folder.path().to_str().expect("valid UTF-8");
     for profile in ["quick", "safe", "full"] {
-        // With patience: what is tried here is the script, not a busy machine.
+        // A generous time scale, because this tests the script on a possibly busy machine.
         let args = [dir, "--profile", profile, "--report", "json"];
         let output = conform(&[&args[..], &["--timeout-scale", "3"]].concat());
         let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
-        let outcomes = report["outcomes"].as_array().expect("a list");
+        let outcomes = report["outcomes"].as_array().expect("an array");
         for outcome in outcomes.iter().filter(|it| it["level"] == "must") {
-            let verdict = outcome["verdict"].as_str().expect("a text");
+            let verdict = outcome["verdict"].as_str().expect("a string");
             assert!(
                 matches!(verdict, "pass" | "not_applicable" | "withheld"),
                 "{} {verdict} {}",

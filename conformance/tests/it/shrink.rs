@@ -1,4 +1,4 @@
-//! Failures made small, kept, and repeated by name.
+//! Failures are shrunk, stored, and replayed by id.
 
 use crate::stage::Stage;
 
@@ -13,12 +13,13 @@ fn kept(stage: &Stage) -> Vec<String> {
 }
 
 #[test]
-fn a_crash_is_made_small_and_repeated() {
-    let stage = Stage::moody(&["--crash"]);
-    // More time than the busiest machine needs, so that the smallest is found. A crash is not waited for.
+fn a_crash_is_shrunk_and_repeated() {
+    let stage = Stage::configurable(&["--crash"]);
+    // Enough time to find the smallest input on a busy machine. A crash does not wait for a
+    // timeout.
     let slowly = [&ARGS[..], &["--timeout-scale", "100"]].concat();
-    let said = stage.conform(&slowly).exits(1);
-    insta::assert_snapshot!("a_crash", said.all());
+    let output = stage.conform(&slowly).exits(1);
+    insta::assert_snapshot!("a_crash", output.all());
     let files = kept(&stage);
     assert_eq!(files.len(), 1, "{files:?}");
     let id = files[0].strip_suffix(".zt.ndjson").unwrap().to_owned();
@@ -26,60 +27,67 @@ fn a_crash_is_made_small_and_repeated() {
         "a_kept_crash",
         stage.tidy(&stage.read(&format!("home/conform/{id}.zt.ndjson")))
     );
-    let said = stage.conform(&["replay", &id]).exits(1);
-    insta::assert_snapshot!("a_repeated_crash", said.all());
-    // The same failure has the same name.
+    let output = stage.conform(&["replay", &id]).exits(1);
+    insta::assert_snapshot!("a_repeated_crash", output.all());
+    // The same failure has the same id.
     stage.conform(&slowly).exits(1);
     assert_eq!(kept(&stage), files);
-    // And when it is mended, it passes.
-    stage.set_mood(&[]);
+    // Once the extension is fixed, the replay passes.
+    stage.set_flags(&[]);
     stage.conform(&["replay", &id]).exits(0);
 }
 
 #[test]
-fn silence_is_made_small_too() {
-    let stage = Stage::moody(&["--silent"]);
-    // A busy machine is silent for a while, too.
+fn a_missing_reply_is_shrunk_too() {
+    let stage = Stage::configurable(&["--silent"]);
+    // A larger time scale, because a busy machine can look like a silent extension.
     let slowly = [&ARGS[..], &["--timeout-scale", "3"]].concat();
-    let said = stage.conform(&slowly).exits(1);
-    let input = said.out.lines().find(|line| line.contains("\"tool_call\""));
-    let input = input.unwrap_or_else(|| panic!("{}", said.out));
+    let output = stage.conform(&slowly).exits(1);
+    let input = output
+        .out
+        .lines()
+        .find(|line| line.contains("\"tool_call\""));
+    let input = input.unwrap_or_else(|| panic!("{}", output.out));
     assert!(input.contains("{\"text\":\"\",\"times\":"), "{input}");
     let files = kept(&stage);
     let id = files[0].strip_suffix(".zt.ndjson").unwrap();
-    let said = stage.conform(&["replay", id]).exits(1);
+    let output = stage.conform(&["replay", id]).exits(1);
     assert!(
-        said.out.contains("no `tool_result` to a call of `repeat`"),
+        output
+            .out
+            .contains("no `tool_result` to a call of `repeat`"),
         "{}",
-        said.out
+        output.out
     );
 }
 
 #[test]
-fn where_nothing_can_be_kept_the_input_is_still_shown() {
-    let stage = Stage::moody(&["--crash"]);
+fn the_input_is_shown_even_if_it_cannot_be_stored() {
+    let stage = Stage::configurable(&["--crash"]);
     std::fs::write(stage.path("home"), "a file where the directory would be").unwrap();
-    let said = stage.conform(&ARGS).exits(1);
-    assert!(said.out.contains("input:"), "{}", said.out);
+    let output = stage.conform(&ARGS).exits(1);
+    assert!(output.out.contains("input:"), "{}", output.out);
     assert!(
-        said.out
+        output
+            .out
             .contains("repeat: zot-conform ext --only TOL-05 --profile full\n"),
         "{}",
-        said.out
+        output.out
     );
 }
 
 #[test]
-fn every_failure_says_how_to_repeat_it() {
-    // A rule about every frame is broken again by the check that saw it broken.
-    let stage = Stage::moody(&["--twice"]);
-    let said = stage
+fn every_failure_shows_how_to_repeat_it() {
+    // The command repeats the check that saw the rule broken.
+    let stage = Stage::configurable(&["--twice"]);
+    let output = stage
         .conform(&["ext", "--only", "ROB-10", "--only", "CMD-01", "--seed", "7"])
         .exits(1);
     assert!(
-        said.out
+        output
+            .out
             .contains("repeat: zot-conform ext --only ROB-10 --only CMD-01 --seed 7\n"),
         "{}",
-        said.out
+        output.out
     );
 }

@@ -1,4 +1,4 @@
-//! What the skill `write-zot-extension` tells a model to write conforms.
+//! The examples in the skill `write-zot-extension` conform.
 
 use std::{
     fs,
@@ -9,9 +9,9 @@ use std::{
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{conform, said, skipped};
+use crate::support::{code_and_text, conform, skipped};
 
-/// The block of a language that the skill shows first.
+/// Returns the first code block of a language in the skill.
 fn block(language: &str) -> String {
     let path = "../host/src/tool/skill/write-zot-extension/SKILL.md";
     let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -22,9 +22,9 @@ fn block(language: &str) -> String {
     block.to_owned()
 }
 
-/// A folder of an extension's name, with its files.
+/// Creates a directory with the name and files of an extension.
 fn folder(name: &str, files: [(&str, &str); 2]) -> (TempDir, String) {
-    let root = tempfile::tempdir().expect("a folder");
+    let root = tempfile::tempdir().expect("a directory");
     let folder = root.path().join(name);
     fs::create_dir(&folder).expect("made");
     for (file, text) in files {
@@ -48,14 +48,14 @@ fn is_there(program: &str) -> bool {
 
 #[track_caller]
 fn conforms(folder: &str) {
-    // Patiently: the machine may be busy.
+    // A larger time scale, because the machine may be busy.
     let args = [folder, "--strict", "--timeout-scale", "2"];
-    let (code, text) = said(&conform(&args));
+    let (code, text) = code_and_text(&conform(&args));
     assert_eq!(code, Some(0), "{text}");
 }
 
 #[test]
-fn the_python_example_conforms_and_does_what_it_says() {
+fn the_python_example_conforms_and_works() {
     if !is_there("python3") {
         return;
     }
@@ -87,7 +87,7 @@ fn the_python_example_conforms_and_does_what_it_says() {
             "Force-pushing is not allowed here",
         ),
     ] {
-        let (code, text) = said(&conform(&words));
+        let (code, text) = code_and_text(&conform(&words));
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains(answer), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Extensions to play transcripts against: the fixture, and the examples as they would be installed.
+//! Test directories with an extension: the configurable fixture, or an example as installed.
 
 use std::{
     fs,
@@ -14,41 +14,41 @@ use tempfile::TempDir;
 
 use crate::{fixture::search_path, support::build};
 
-/// A directory of one's own with an extension in it, and a home for what is kept.
+/// A temporary directory with an extension, and a home directory for stored failures.
 pub(crate) struct Stage {
     folder: TempDir,
 }
 
-/// What a run of the binary came to.
+/// The result of running the binary.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
 impl Stage {
-    /// The fixture, in this mood.
-    pub(crate) fn moody(mood: &[&str]) -> Self {
+    /// Sets up the fixture with these flags.
+    pub(crate) fn configurable(flags: &[&str]) -> Self {
         let stage = Self::empty();
-        stage.set_mood(mood);
+        stage.set_flags(flags);
         stage
     }
 
-    /// The fixture changes its mood.
-    pub(crate) fn set_mood(&self, mood: &[&str]) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/moody.py");
+    /// Changes the flags of the fixture.
+    pub(crate) fn set_flags(&self, flags: &[&str]) {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/configurable.py");
         let script = script.to_str().expect("a path in UTF-8");
-        let args: Vec<&str> = [script].iter().chain(mood).copied().collect();
+        let args: Vec<&str> = [script].iter().chain(flags).copied().collect();
         self.manifest(
-            &json!({"name": "moody", "exec": "python3", "args": args, "timeouts": {"tool_ms": 1500}}),
+            &json!({"name": "configurable", "exec": "python3", "args": args, "timeouts": {"tool_ms": 1500}}),
         );
     }
 
-    /// Somewhere to put an extension.
+    /// Creates a directory without an extension.
     pub(crate) fn empty() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::create_dir_all(folder.path().join("ext/conform")).expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(folder.path().join("ext/conform")).expect("a directory");
         Self { folder }
     }
 
@@ -57,12 +57,12 @@ impl Stage {
         fs::write(path, manifest.to_string()).expect("a manifest");
     }
 
-    /// A path in the stage's folder; the extension is in `ext`.
+    /// Returns a path in the directory; the extension is in `ext`.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a transcript of that name into the extension's own.
+    /// Adds a transcript to the extension.
     pub(crate) fn transcript(&self, name: &str, lines: &str) {
         let path = self.path(&format!("ext/conform/{name}.zt.ndjson"));
         fs::write(path, lines).expect("a transcript");
@@ -72,25 +72,25 @@ impl Stage {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs `zot-conform` in the stage's folder.
-    pub(crate) fn conform(&self, args: &[&str]) -> Said {
+    /// Runs `zot-conform` in the directory.
+    pub(crate) fn conform(&self, args: &[&str]) -> RunOutput {
         self.conform_with(args, "")
     }
 
-    pub(crate) fn conform_with(&self, args: &[&str], input: &str) -> Said {
+    pub(crate) fn conform_with(&self, args: &[&str], input: &str) -> RunOutput {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
             .args(args)
             .current_dir(self.folder.path())
             .env("PATH", search_path())
             .env("ZOT_HOME", self.path("home"))
-            // Whether Python buffers is the fixture's own matter.
+            // The fixture controls its own buffering.
             .env_remove("PYTHONUNBUFFERED")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("zot-conform starts");
-        // One that does not read its input has closed the pipe; that is its right.
+        // The write fails if the process exits without reading its input, which is fine.
         let _ = child
             .stdin
             .take()
@@ -101,32 +101,32 @@ impl Stage {
             stdout,
             stderr,
         } = child.wait_with_output().expect("ends");
-        Said {
+        RunOutput {
             code: status.code(),
-            out: self.tidy(&String::from_utf8(stdout).expect("a text")),
-            err: self.tidy(&String::from_utf8(stderr).expect("a text")),
+            out: self.tidy(&String::from_utf8(stdout).expect("valid UTF-8")),
+            err: self.tidy(&String::from_utf8(stderr).expect("valid UTF-8")),
         }
     }
 
-    /// Without what differs from run to run.
+    /// Replaces what differs between runs.
     pub(crate) fn tidy(&self, text: &str) -> String {
         let own = self.folder.path().to_str().expect("a path in UTF-8");
         let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
         let text = text.replace(own, "[STAGE]").replace(fixtures, "[FIXTURES]");
-        // What was slow says so; whether it was is not the test's matter.
-        let slow = Regex::new(r"\s\(\d+(\.\d+)?\sm?s\)").expect("a pattern");
+        // Slow steps print their duration; remove it.
+        let slow = Regex::new(r"\s\(\d+(\.\d+)?\sm?s\)").expect("a valid regex");
         let text = slow.replace_all(&text, "");
-        let taken = Regex::new(r" in \d+(\.\d+)?\sm?s\b").expect("a pattern");
+        let taken = Regex::new(r" in \d+(\.\d+)?\sm?s\b").expect("a valid regex");
         let text = taken.replace_all(&text, " in [TIME]");
-        let now = Regex::new(r"\b\d{10}\.\d+").expect("a pattern");
+        let now = Regex::new(r"\b\d{10}\.\d+").expect("a valid regex");
         let text = now.replace_all(&text, "[NOW]");
-        let id = Regex::new(r"\b([a-z]{3}-\d\d)-[0-9a-f]{6}\b").expect("a pattern");
+        let id = Regex::new(r"\b([a-z]{3}-\d\d)-[0-9a-f]{6}\b").expect("a valid regex");
         id.replace_all(&text, "$1-[ID]").into_owned()
     }
 }
 
-impl Said {
-    /// Both streams, for a snapshot.
+impl RunOutput {
+    /// Returns both streams and the exit code, for a snapshot.
     pub(crate) fn all(&self) -> String {
         format!("{}{}exit {:?}\n", self.out, self.err, self.code)
     }
@@ -143,7 +143,7 @@ fn workspace() -> &'static Path {
     here.parent().expect("the harness is in the workspace")
 }
 
-/// The program of an example in Rust; all of them are built when the first is asked for.
+/// Returns the binary of an example in Rust. Builds all of them on first use.
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -154,7 +154,7 @@ fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// An example as it would be installed; `None`, said aloud, where what it runs on is missing.
+/// Sets up an example as installed; `None` if its runtime is missing, which is reported.
 pub(crate) fn example(name: &str) -> Option<Stage> {
     let needed: &[&str] = match name {
         "hello-py" | "audit" => &["python3"],
@@ -176,15 +176,15 @@ pub(crate) fn example(name: &str) -> Option<Stage> {
     copy_folder(&workspace().join("examples").join(name), &ext);
     match name {
         "guard" | "hello" | "redact" | "todo" | "weather" => {
-            fs::create_dir_all(ext.join("bin")).expect("a folder");
+            fs::create_dir_all(ext.join("bin")).expect("a directory");
             fs::copy(program(name), ext.join("bin").join(name)).expect("a program");
         }
         "scratchpad" => {
             for args in [&["ci", "--no-audit", "--no-fund"][..], &["run", "build"]] {
                 let built = Command::new("npm").args(args).current_dir(&ext).output();
                 let built = built.expect("npm");
-                let said = String::from_utf8_lossy(&built.stderr);
-                assert!(built.status.success(), "npm {args:?}: {said}");
+                let output = String::from_utf8_lossy(&built.stderr);
+                assert!(built.status.success(), "npm {args:?}: {output}");
             }
         }
         _ => {}
@@ -193,11 +193,11 @@ pub(crate) fn example(name: &str) -> Option<Stage> {
 }
 
 fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
+    fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from).expect("an example") {
-        let entry = entry.expect("a folder");
+        let entry = entry.expect("a directory");
         let name = entry.file_name();
-        // What a developer has built there is not what is tested.
+        // Ignore a developer's own build output.
         if ["node_modules", "dist", "bin"].iter().any(|it| name == *it) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Shared test helpers.
 
 use std::{
     fs,
@@ -10,16 +10,16 @@ use tempfile::TempDir;
 
 use crate::fixture::search_path;
 
-/// Says aloud that a test did not run. On CI that is a failure.
+/// Reports that a test was skipped. Fails on CI.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     assert!(
         std::env::var_os("ZOT_CI").is_none(),
-        "not to be skipped on CI: {why}"
+        "must not be skipped on CI: {why}"
     );
 }
 
-/// An extension of one Python file, in a directory of its own.
+/// An extension of one Python file, in a temporary directory.
 pub(crate) struct Extension {
     root: TempDir,
     name: String,
@@ -38,12 +38,12 @@ impl Extension {
         extension
     }
 
-    /// The directory of its manifest.
+    /// Returns the directory of its manifest.
     pub(crate) fn dir(&self) -> PathBuf {
         self.root.path().join(&self.name)
     }
 
-    /// A place beside it.
+    /// Returns a path next to its directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
@@ -74,16 +74,16 @@ fn run(command: &mut Command) -> Output {
         .expect("zot-conform starts")
 }
 
-/// The exit code, and all that was printed.
-pub(crate) fn said(output: &Output) -> (Option<i32>, String) {
+/// Returns the exit code and everything that was printed.
+pub(crate) fn code_and_text(output: &Output) -> (Option<i32>, String) {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    let text = String::from_utf8(text).expect("a text");
+    let text = String::from_utf8(text).expect("valid UTF-8");
     (output.status.code(), text)
 }
 
-/// Builds something of the workspace beside these tests, and gives the folder where it is.
+/// Builds part of the workspace and returns the output directory.
 pub(crate) fn build(what: &[&str]) -> PathBuf {
-    let test = std::env::current_exe().expect("a test is a file");
+    let test = std::env::current_exe().expect("the path of the test binary");
     let target = test.ancestors().nth(3).expect("target/profile/deps/test");
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let built = Command::new(env!("CARGO"))
@@ -93,7 +93,7 @@ pub(crate) fn build(what: &[&str]) -> PathBuf {
         .current_dir(workspace.expect("the workspace"))
         .output()
         .expect("cargo");
-    let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{stderr}");
     target.join("debug")
 }

@@ -20,32 +20,32 @@ fn validate(args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("zot-conform starts");
-    // One that does not read its input has closed the pipe; that is its right.
+    // The write fails if the process exits without reading its input, which is fine.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("ends")
 }
 
-fn said(output: &Output) -> (Option<i32>, String) {
+fn code_and_text(output: &Output) -> (Option<i32>, String) {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     (
         output.status.code(),
-        String::from_utf8(text).expect("a text"),
+        String::from_utf8(text).expect("valid UTF-8"),
     )
 }
 
 #[test]
 fn a_valid_stream() {
-    let (code, said) = said(&validate(&["examples/streams/weather.ndjson"], b""));
-    assert_eq!((code, said.as_str()), (Some(0), "✓ 5 frames, all valid\n"));
+    let (code, text) = code_and_text(&validate(&["examples/streams/weather.ndjson"], b""));
+    assert_eq!((code, text.as_str()), (Some(0), "✓ 5 frames, all valid\n"));
 }
 
 #[test]
-fn what_is_wrong_is_said_with_line_and_pointer() {
+fn errors_name_line_and_pointer() {
     let input = "\u{feff}{\"type\":\"hello\",\"name\":\"x\"}\r\n\nLoading...\n{\"type\":\"notify\",\"level\":\"fatal\"}\n{\"type\":\"dance\"}\n{\"type\":\"ready\"}";
-    let (code, said) = said(&validate(&["-"], input.as_bytes()));
+    let (code, text) = code_and_text(&validate(&["-"], input.as_bytes()));
     assert_eq!(code, Some(1));
     assert_eq!(
-        said,
+        text,
         "✗ -:3: not JSON: expected value at column 1\n\
          ✗ -:4: notify: /level: \"fatal\" is not one of \"info\", \"success\", \"warn\", \"error\"\n\
          ! -:5: unknown type \"dance\", which is ignored\n\
@@ -54,32 +54,32 @@ fn what_is_wrong_is_said_with_line_and_pointer() {
 }
 
 #[test]
-fn the_direction_counts() {
+fn frames_are_validated_by_direction() {
     let ack = br#"{"type":"tool_call","id":"1","name":"x","args":[]}"#;
     assert_eq!(
         validate(&["-"], ack).status.code(),
         Some(0),
         "unknown to extensions"
     );
-    let (code, said) = said(&validate(&["--from", "host", "-"], ack));
+    let (code, text) = code_and_text(&validate(&["--from", "host", "-"], ack));
     assert_eq!(code, Some(1));
     assert!(
-        said.starts_with("✗ -:1: tool_call: /args: a list is not an object\n"),
-        "{said}"
+        text.starts_with("✗ -:1: tool_call: /args: a list is not an object\n"),
+        "{text}"
     );
 }
 
 #[test]
-fn a_line_over_the_limit_is_refused_and_the_next_one_read() {
+fn an_oversized_line_is_rejected_and_the_next_one_read() {
     let mut input = format!(
         "{{\"type\":\"submit\",\"text\":\"{}\"}}\n",
         "x".repeat(9 << 20)
     )
     .into_bytes();
     input.extend_from_slice(b"{\"type\":\"ready\"}\n");
-    let (code, said) = said(&validate(&["-"], &input));
+    let (code, text) = code_and_text(&validate(&["-"], &input));
     assert_eq!(
-        (code, said.as_str()),
+        (code, text.as_str()),
         (Some(1), "✗ -:1: longer than 4 MiB\n2 frames, 1 invalid\n")
     );
 
@@ -105,13 +105,13 @@ fn a_line_over_the_limit_is_refused_and_the_next_one_read() {
 }
 
 #[test]
-fn nothing_to_check_proves_nothing() {
-    let (code, text) = said(&validate(&["-"], b"\n\n"));
+fn no_frames_is_an_error() {
+    let (code, text) = code_and_text(&validate(&["-"], b"\n\n"));
     assert_eq!(
         (code, text.as_str()),
         (Some(2), "error: no frames in `-`\n")
     );
-    let (code, text) = said(&validate(&["no/such/file"], b""));
+    let (code, text) = code_and_text(&validate(&["no/such/file"], b""));
     assert_eq!(code, Some(2));
     assert_eq!(
         text,

@@ -1,4 +1,4 @@
-//! `--watch`: again whenever a file changes.
+//! `--watch` runs the checks again when a file changes.
 
 use std::{
     io::{BufRead, BufReader},
@@ -20,7 +20,7 @@ for line in sys.stdin:
         break
 "#;
 
-/// Ends the program with the test.
+/// Kills the process when the test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -31,7 +31,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_change_is_a_new_run_and_the_runs_own_writing_is_none() {
+fn a_change_starts_a_new_run_but_own_output_does_not() {
     let extension = Extension::python("watched", GOOD);
     let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
         .arg(extension.dir())
@@ -75,7 +75,7 @@ fn verdict(lines: &Receiver<String>) -> String {
 
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
-    // It never answers its command, so the run would take a minute.
+    // It never replies to its command, so the run would take a minute.
     let silent = GOOD.replace("\"ready\"", "\"register_command\",\"name\":\"hush\"");
     let extension = Extension::python("watched", &silent);
     let tmp = extension.path("tmp");

@@ -1,15 +1,15 @@
-//! The smallest arguments, keyword by keyword, and the keyword that stops the search.
+//! The smallest arguments for each keyword, and the keyword that stops the search.
 
 use serde_json::{Value, json};
 
 use super::arguments;
 
-/// A schema that requires `a`.
+/// Returns a schema that requires `a`.
 fn with(a: &Value) -> Value {
     json!({"type": "object", "properties": {"a": a}, "required": ["a"]})
 }
 
-/// What is made for `a`, schema by schema.
+/// Asserts the value generated for `a` by each schema.
 fn assert_smallest(table: impl IntoIterator<Item = (Value, Value)>) {
     for (a, expected) in table {
         let made = arguments(with(&a)).minimal();
@@ -18,7 +18,7 @@ fn assert_smallest(table: impl IntoIterator<Item = (Value, Value)>) {
 }
 
 #[test]
-fn the_smallest_texts_and_fixed_values() {
+fn the_smallest_strings_and_fixed_values() {
     assert_smallest([
         (json!({"type": "string"}), json!("")),
         (json!({"type": "string", "minLength": 2}), json!("aa")),
@@ -182,12 +182,12 @@ fn the_smallest_combined_schemas() {
 }
 
 #[test]
-fn arguments_of_no_type_are_an_object() {
+fn a_schema_without_a_type_means_an_object() {
     assert_eq!(arguments(json!({})).minimal(), Ok(serde_json::Map::new()));
 }
 
 #[test]
-fn references_are_followed_as_deep_as_they_must() {
+fn references_are_followed_as_deep_as_necessary() {
     let list = json!({
         "$ref": "#/$defs/node",
         "$defs": {"node": {
@@ -221,7 +221,7 @@ fn references_are_followed_as_deep_as_they_must() {
 }
 
 #[test]
-fn what_cannot_be_satisfied_is_named() {
+fn the_unsatisfiable_keyword_is_named() {
     let table = [
         (
             json!({"type": "integer", "minimum": 5, "maximum": 3}),
@@ -286,7 +286,7 @@ fn what_cannot_be_satisfied_is_named() {
 }
 
 #[test]
-fn what_is_refused_behind_a_reference_is_named_where_it_stands() {
+fn a_fault_behind_a_reference_points_to_the_definition() {
     let mut schema = with(&json!({"$ref": "#/$defs/d"}));
     schema["$defs"] = json!({"d": {"type": "string", "not": {}}});
     let fault = arguments(schema).minimal().unwrap_err();
@@ -297,24 +297,24 @@ fn what_is_refused_behind_a_reference_is_named_where_it_stands() {
 }
 
 #[test]
-fn a_fault_is_told_in_one_line() {
+fn a_fault_is_reported_on_one_line() {
     let schema = with(&json!({"type": "integer", "minimum": 5, "maximum": 3}));
     let fault = arguments(schema).minimal().unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "found nothing that fits `maximum` of the schema at /properties/a"
+        "found no value that satisfies `maximum` of the schema at /properties/a"
     );
     let fault = arguments(json!({"not": {}})).minimal().unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "found nothing that fits `not` of the schema at its root"
+        "found no value that satisfies `not` of the schema at its root"
     );
 }
 
 #[test]
-fn an_example_of_each_format_passes_where_formats_are_checked() {
-    for name in super::super::texts::FORMATS.iter().map(|(name, _)| name) {
-        for example in super::super::texts::of_format(name) {
+fn every_format_example_passes_format_validation() {
+    for name in super::super::strings::FORMATS.iter().map(|(name, _)| name) {
+        for example in super::super::strings::of_format(name) {
             let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"format": name}}});
             let args = super::object(json!({"a": example}));
             assert!(arguments(schema).is_valid(&args), "{name}: {example}");

@@ -1,4 +1,4 @@
-//! Schemas that nobody thought of: nothing panics, nothing lies, nothing goes on for long.
+//! Property tests with random schemas: no panics, correct verdicts, bounded run time.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::object;
 use crate::arguments::{Arguments, LARGEST};
 
-/// The processor time that this thread has used: unlike a clock on the wall, it does not count what others do.
-fn worked() -> Duration {
+/// The CPU time of this thread, which is independent of the load on the machine.
+fn cpu_time() -> Duration {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(
         used.tv_sec.unsigned_abs(),
@@ -77,9 +77,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_the_schema_what_is_made_says_the_truth(schema in tools(), seed in any::<u64>()) {
+    fn verdicts_are_correct_for_any_schema(schema in tools(), seed in any::<u64>()) {
         let Ok(arguments) = Arguments::of(&schema) else { return Ok(()) };
-        let before = worked();
+        let before = cpu_time();
         match arguments.minimal() {
             Ok(args) => prop_assert!(arguments.is_valid(&args)),
             Err(fault) => {
@@ -97,14 +97,14 @@ proptest! {
             prop_assert!(Value::Object(made.args.clone()).to_string().len() <= LARGEST);
             prop_assert!(!made.why.contains('\n'));
         }
-        let took = worked().saturating_sub(before);
+        let took = cpu_time().saturating_sub(before);
         prop_assert!(took < Duration::from_secs(10), "took {took:?}");
     }
 }
 
-/// Schemas that are small and mean no good.
+/// Small schemas that would be expensive to generate for without limits.
 #[test]
-fn work_is_bounded() {
+fn expensive_schemas_take_bounded_time() {
     let doubling: Map<String, Value> = (0..30)
         .map(|level| {
             let below = json!({"$ref": format!("#/$defs/d{}", level + 1)});
@@ -127,11 +127,11 @@ fn work_is_bounded() {
     ];
     for schema in tools {
         let arguments = Arguments::of(&object(schema.clone())).expect("a schema");
-        let before = worked();
+        let before = cpu_time();
         assert!(arguments.boundaries().len() <= 300);
         assert!(arguments.hostile(1).len() <= 40);
         assert!(arguments.random(1, 10).len() <= 10);
-        let took = worked().saturating_sub(before);
+        let took = cpu_time().saturating_sub(before);
         assert!(took < Duration::from_secs(20), "{took:?}: {schema}");
     }
 }

@@ -1,4 +1,4 @@
-//! Going on from whatever still fails comes to an end, and to the smallest that fails.
+//! Shrinking terminates, and reaches the smallest arguments that still fail.
 
 use serde_json::{Value, json};
 use zot_protocol::Object;
@@ -6,7 +6,7 @@ use zot_protocol::Object;
 use super::object;
 use crate::arguments::smaller;
 
-/// Goes on from the first variant that still fails.
+/// Repeatedly takes the first variant that still fails.
 fn shrunk(start: Value, fails: impl Fn(&Object) -> bool) -> Value {
     let mut args = object(start);
     for _ in 0..10_000 {
@@ -15,7 +15,7 @@ fn shrunk(start: Value, fails: impl Fn(&Object) -> bool) -> Value {
             None => return Value::Object(args),
         }
     }
-    panic!("does not come to an end: {args:?}");
+    panic!("does not terminate: {args:?}");
 }
 
 fn start() -> Value {
@@ -31,7 +31,7 @@ fn start() -> Value {
 }
 
 #[test]
-fn the_smallest_that_still_fails_is_reached() {
+fn shrinking_reaches_the_smallest_failing_arguments() {
     let quote = |args: &Object| {
         args.get("city")
             .and_then(Value::as_str)
@@ -73,17 +73,17 @@ fn the_smallest_that_still_fails_is_reached() {
 }
 
 #[test]
-fn what_always_fails_shrinks_to_nothing_at_once() {
+fn the_empty_object_is_tried_first() {
     assert_eq!(smaller(&object(start())).first(), Some(&Object::new()));
     assert_eq!(smaller(&Object::new()), Vec::<Object>::new());
 }
 
 #[test]
-fn the_longest_way_down_comes_to_an_end() {
+fn even_the_slowest_shrinking_terminates() {
     let mut args =
         object(json!({"a": "ab\"", "b": [9, -9, 2.5, true], "c": {"d": null, "e": "x"}}));
     let mut steps = 0;
-    // The worst shrinker: always the least promising.
+    // The worst possible shrinker always takes the least promising variant.
     while let Some(less) = smaller(&args).pop() {
         args = less;
         steps += 1;
@@ -93,7 +93,7 @@ fn the_longest_way_down_comes_to_an_end() {
 }
 
 #[test]
-fn numbers_only_come_nearer_to_zero() {
+fn numbers_only_shrink_towards_zero() {
     for number in [
         json!(1),
         json!(-1),
@@ -118,7 +118,7 @@ fn numbers_only_come_nearer_to_zero() {
 }
 
 #[test]
-fn a_long_text_is_cut_in_few_steps() {
+fn a_long_string_shrinks_in_few_steps() {
     let start = json!({"text": "x".repeat(100_000)});
     let made = shrunk(start, |args| {
         args.get("text")

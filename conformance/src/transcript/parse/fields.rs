@@ -1,4 +1,4 @@
-//! The keys of one line, each taken once; what is left over was not known.
+//! The keys of one line. Each is taken once; leftover keys are unknown.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::transcript::{equal::shown, nearest::did_you_mean, span};
 
 pub(super) struct Fields {
     left: Map<String, Value>,
-    /// The keys that were asked for, there or not.
+    /// The keys that were requested, present or not.
     known: Vec<&'static str>,
 }
 
@@ -20,15 +20,15 @@ impl Fields {
         }
     }
 
-    /// The first key.
+    /// Returns the first key.
     pub(super) fn verb(&self) -> Result<&str, String> {
         let first = self.left.keys().next();
         first
             .map(String::as_str)
-            .ok_or_else(|| "an empty object: its first key would be the verb".to_owned())
+            .ok_or_else(|| "empty object: the first key must be the verb".to_owned())
     }
 
-    /// A value of any kind; `null` where there is none.
+    /// Takes a value of any type; `null` if it is missing.
     pub(super) fn take(&mut self, key: &'static str) -> Value {
         self.known.push(key);
         self.left.shift_remove(key).unwrap_or_default()
@@ -49,14 +49,14 @@ impl Fields {
     pub(super) fn take_list(&mut self, key: &'static str) -> Result<Vec<Value>, String> {
         match self.take(key) {
             Value::Array(list) => Ok(list),
-            other => Err(wrong(key, "a list", &other)),
+            other => Err(wrong(key, "an array", &other)),
         }
     }
 
     pub(super) fn take_text(&mut self, key: &'static str) -> Result<String, String> {
         match self.take(key) {
             Value::String(text) => Ok(text),
-            other => Err(wrong(key, "a text", &other)),
+            other => Err(wrong(key, "a string", &other)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Fields {
         match self.optional(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(wrong(key, "a text", &other)),
+            Some(other) => Err(wrong(key, "a string", &other)),
         }
     }
 
@@ -73,11 +73,11 @@ impl Fields {
             return Ok(Vec::new());
         };
         let Value::Array(list) = &value else {
-            return Err(wrong(key, "a list of texts", &value));
+            return Err(wrong(key, "an array of strings", &value));
         };
         let texts = list.iter().map(|item| item.as_str().map(str::to_owned));
         let texts: Option<Vec<String>> = texts.collect();
-        texts.ok_or_else(|| wrong(key, "a list of texts", &value))
+        texts.ok_or_else(|| wrong(key, "an array of strings", &value))
     }
 
     pub(super) fn object(&mut self, key: &'static str) -> Result<Option<Self>, String> {
@@ -105,13 +105,13 @@ impl Fields {
         value.map(|value| duration(key, &value)).transpose()
     }
 
-    /// Nothing may be left.
+    /// Reports an error if keys are left.
     pub(super) fn finish(self, whose: &str) -> Result<(), String> {
         match self.left.keys().next() {
             None => Ok(()),
             Some(key) => {
                 let hint = did_you_mean(key, self.known);
-                Err(format!("{whose} does not know `{key}`{hint}"))
+                Err(format!("unknown key `{key}` in {whose}{hint}"))
             }
         }
     }
@@ -123,5 +123,5 @@ fn duration(key: &str, value: &Value) -> Result<Duration, String> {
 }
 
 fn wrong(key: &str, expected: &str, value: &Value) -> String {
-    format!("`{key}` is {expected}, not {}", shown(value))
+    format!("`{key}` must be {expected}, not {}", shown(value))
 }

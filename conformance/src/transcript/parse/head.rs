@@ -1,4 +1,4 @@
-//! The first line.
+//! The header line.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ const VERSION: u64 = 1;
 
 pub(super) fn head(mut fields: Fields) -> Result<Head, String> {
     if fields.verb()? != "zt" {
-        return Err("a transcript begins with its head, {\"zt\":1}".to_owned());
+        return Err("a transcript starts with its header, {\"zt\":1}".to_owned());
     }
     match fields.take("zt") {
         Value::Number(version) if version.as_u64() == Some(VERSION) => {}
         other => {
             return Err(format!(
-                "`zt` is the version of the format, {VERSION}, not {}",
+                "`zt` must be {VERSION}, the format version, not {}",
                 shown(&other)
             ));
         }
@@ -31,7 +31,7 @@ pub(super) fn head(mut fields: Fields) -> Result<Head, String> {
         },
         ignore: fields.texts("ignore")?,
     };
-    fields.finish("the head")?;
+    fields.finish("the header")?;
     Ok(head)
 }
 

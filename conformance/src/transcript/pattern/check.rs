@@ -1,8 +1,8 @@
-//! A value against what is expected.
+//! Matches a value against a pattern.
 
 use serde_json::Value;
 
-use super::{Kind, Mismatch, Node};
+use super::{JsonType, Mismatch, PatternNode};
 use crate::transcript::{
     Bindings,
     equal::{same, shown, whole},
@@ -10,11 +10,11 @@ use crate::transcript::{
     wildcard,
 };
 
-/// So many alternatives are told of when none fits.
-const TOLD: usize = 4;
+/// How many alternatives to show when none matches.
+const MAX_SHOWN: usize = 4;
 
-impl Node {
-    /// May leave captures behind when it fails; whoever tries something else afterwards takes them back.
+impl PatternNode {
+    /// May leave captures behind on failure; a caller that tries alternatives must roll them back.
     pub(super) fn check(
         &self,
         actual: Option<&Value>,
@@ -57,7 +57,7 @@ impl Node {
             Self::Schema { checker, .. } => match checker.check(actual) {
                 Ok(()) => true,
                 Err(mismatch) => {
-                    let expected = format!("what its schema accepts ({mismatch})");
+                    let expected = format!("a value that is valid by its schema ({mismatch})");
                     return Err(Mismatch::new(at, expected, Some(actual)));
                 }
             },
@@ -69,14 +69,14 @@ impl Node {
         if fits {
             return Ok(());
         }
-        Err(Mismatch::new(at, self.words(), Some(actual)))
+        Err(Mismatch::new(at, self.description(), Some(actual)))
     }
 
     fn check_absence(&self, at: &Path, bindings: &mut Bindings) -> Result<(), Mismatch> {
         match self {
             Self::Absent => Ok(()),
             Self::OneOf(nodes) => one_of(nodes, None, at, bindings),
-            _ => Err(Mismatch::new(at, self.words(), None)),
+            _ => Err(Mismatch::new(at, self.description(), None)),
         }
     }
 
@@ -88,7 +88,7 @@ impl Node {
         bindings: &mut Bindings,
     ) -> Result<(), Mismatch> {
         let Value::Array(items) = actual else {
-            return Err(Mismatch::new(at, self.words(), Some(actual)));
+            return Err(Mismatch::new(at, self.description(), Some(actual)));
         };
         for (index, (node, item)) in nodes.iter().zip(items).enumerate() {
             node.check(Some(item), &Path::Item(at, index), bindings)?;
@@ -96,14 +96,14 @@ impl Node {
         if let Some(missing) = nodes.get(items.len()) {
             return Err(Mismatch::new(
                 &Path::Item(at, items.len()),
-                missing.words(),
+                missing.description(),
                 None,
             ));
         }
         match items.get(nodes.len()) {
             Some(more) => Err(Mismatch::new(
                 &Path::Item(at, nodes.len()),
-                "the end of the list",
+                "the end of the array",
                 Some(more),
             )),
             None => Ok(()),
@@ -119,7 +119,7 @@ impl Node {
         bindings: &mut Bindings,
     ) -> Result<(), Mismatch> {
         let Value::Object(object) = actual else {
-            return Err(Mismatch::new(at, self.words(), Some(actual)));
+            return Err(Mismatch::new(at, self.description(), Some(actual)));
         };
         for (key, node) in fields {
             node.check(object.get(key), &Path::Key(at, key), bindings)?;
@@ -139,7 +139,7 @@ impl Node {
         bindings: &mut Bindings,
     ) -> Result<(), Mismatch> {
         let Value::Array(items) = actual else {
-            return Err(Mismatch::new(at, self.words(), Some(actual)));
+            return Err(Mismatch::new(at, self.description(), Some(actual)));
         };
         for node in nodes {
             let found = items.iter().enumerate().any(|(index, item)| {
@@ -149,30 +149,30 @@ impl Node {
                     .is_ok()
             });
             if !found {
-                let expected = format!("a list with {}", node.words());
+                let expected = format!("an array with {}", node.description());
                 return Err(Mismatch::new(at, expected, Some(actual)));
             }
         }
         Ok(())
     }
 
-    /// What is expected, for a message.
-    fn words(&self) -> String {
+    /// Describes the expected value for a message.
+    fn description(&self) -> String {
         match self {
             Self::Plain(value) | Self::Literal(value) => shown(value),
             Self::Wildcard(pattern) => shown(&pattern.as_str().into()),
-            Self::List(nodes) => format!("a list of {}", nodes.len()),
+            Self::List(nodes) => format!("an array of length {}", nodes.len()),
             Self::Object { fields, .. } => match fields.first() {
-                Some((key, node)) => format!("an object with `{key}`: {}", node.words()),
+                Some((key, node)) => format!("an object with `{key}`: {}", node.description()),
                 None => "an object".to_owned(),
             },
             Self::Any => "anything".to_owned(),
             Self::Type(kind) => format!("a value of type {}", kind.name()),
-            Self::Regex(regex) => format!("a text that matches /{regex}/"),
+            Self::Regex(regex) => format!("a string that matches /{regex}/"),
             Self::OneOf(nodes) => format!("one of {} alternatives", nodes.len()),
             Self::Absent => "no such field".to_owned(),
-            Self::Contains(_) => "a list".to_owned(),
-            Self::Schema { .. } => "what its schema accepts".to_owned(),
+            Self::Contains(_) => "an array".to_owned(),
+            Self::Schema { .. } => "a value that is valid by its schema".to_owned(),
             Self::Fill(fill) => format!("{:?}", fill.to_string()),
             Self::New(name) => format!("the new `{name}`"),
             Self::Ref(name) => format!("the value of `{name}`"),
@@ -182,33 +182,33 @@ impl Node {
 }
 
 fn one_of(
-    nodes: &[Node],
+    nodes: &[PatternNode],
     actual: Option<&Value>,
     at: &Path,
     bindings: &mut Bindings,
 ) -> Result<(), Mismatch> {
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for node in nodes {
         let mark = bindings.mark();
         match node.check(actual, at, bindings) {
             Ok(()) => return Ok(()),
             Err(mismatch) => {
                 bindings.back_to(&mark);
-                if told.len() < TOLD {
+                if shown.len() < MAX_SHOWN {
                     let within = &mismatch.pointer[at.to_string().len()..];
                     let place = if within.is_empty() { "" } else { " at " };
-                    told.push(format!("{}{place}{within}", mismatch.expected));
+                    shown.push(format!("{}{place}{within}", mismatch.expected));
                 }
             }
         }
     }
-    if nodes.len() > TOLD {
-        told.push("…".to_owned());
+    if nodes.len() > MAX_SHOWN {
+        shown.push("…".to_owned());
     }
-    Err(Mismatch::new(at, told.join(" or "), actual))
+    Err(Mismatch::new(at, shown.join(" or "), actual))
 }
 
-impl Kind {
+impl JsonType {
     fn fits(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Integer, Value::Number(number)) => whole(number).is_some(),

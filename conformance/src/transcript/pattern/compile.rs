@@ -1,15 +1,15 @@
-//! A value as it is written into what is checked or sent.
+//! Compiles patterns and templates.
 
 use regex::Regex;
 use serde_json::{Map, Value};
 use zot_protocol::validate::ToolSchema;
 
-use super::{Kind, Node, PatternError};
+use super::{JsonType, PatternError, PatternNode};
 use crate::transcript::{
     equal::shown, fill::Fill, names, nearest::did_you_mean, pointer::Path, wildcard::WILDCARD,
 };
 
-/// Every matcher there is. Those in [`SENT`] make sense in what is sent, too.
+/// All matchers. Those in [`SENT`] are also allowed in a template.
 const MATCHERS: [&str; 13] = [
     "$any",
     "$type",
@@ -27,14 +27,14 @@ const MATCHERS: [&str; 13] = [
 ];
 const SENT: [&str; 4] = ["$new", "$ref", "$fill", "$lit"];
 
-const KINDS: [(&str, Kind); 7] = [
-    ("string", Kind::String),
-    ("number", Kind::Number),
-    ("integer", Kind::Integer),
-    ("boolean", Kind::Boolean),
-    ("object", Kind::Object),
-    ("array", Kind::Array),
-    ("null", Kind::Null),
+const KINDS: [(&str, JsonType); 7] = [
+    ("string", JsonType::String),
+    ("number", JsonType::Number),
+    ("integer", JsonType::Integer),
+    ("boolean", JsonType::Boolean),
+    ("object", JsonType::Object),
+    ("array", JsonType::Array),
+    ("null", JsonType::Null),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +43,14 @@ pub(super) enum Side {
     Expected,
 }
 
-impl Node {
+impl PatternNode {
     pub(super) fn compile(source: &Value, side: Side) -> Result<Self, PatternError> {
         let compiler = Compiler { side };
         compiler.node(source, &Path::Root, Absence::Pointless)
     }
 }
 
-/// Whether there may be nothing at a place: in a list or at the root there always is something.
+/// Whether the value may be missing: items of an array and the root cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Absence {
     Possible,
@@ -61,21 +61,25 @@ struct Compiler {
     side: Side,
 }
 
-type Compiled = Result<Node, PatternError>;
+type Compiled = Result<PatternNode, PatternError>;
 
 impl Compiler {
     fn node(&self, source: &Value, at: &Path, absence: Absence) -> Compiled {
         match source {
             Value::String(text) if text.contains(WILDCARD) => match self.side {
-                Side::Expected => Ok(Node::Wildcard(text.clone())),
+                Side::Expected => Ok(PatternNode::Wildcard(text.clone())),
                 Side::Sent => Err(PatternError::new(
                     at,
-                    "`[..]` is a matcher, and what is sent is not matched; if the text is meant, put it into `$lit`",
+                    "`[..]` is a matcher, which is not allowed in a frame to send; for the literal text, use `$lit`",
                 )),
             },
             Value::Object(object) => self.object(object, at, absence),
-            Value::Array(list) => Ok(Node::List(self.nodes(list, at, Absence::Pointless)?)),
-            plain => Ok(Node::Plain(plain.clone())),
+            Value::Array(list) => Ok(PatternNode::List(self.nodes(
+                list,
+                at,
+                Absence::Pointless,
+            )?)),
+            plain => Ok(PatternNode::Plain(plain.clone())),
         }
     }
 
@@ -84,7 +88,7 @@ impl Compiler {
         list: &[Value],
         at: &Path,
         absence: Absence,
-    ) -> Result<Vec<Node>, PatternError> {
+    ) -> Result<Vec<PatternNode>, PatternError> {
         let nodes = list.iter().enumerate();
         nodes
             .map(|(index, item)| self.node(item, &Path::Item(at, index), absence))
@@ -103,7 +107,7 @@ impl Compiler {
                     |key: &&String| *key != matcher && !(matcher == "$cap" && key.as_str() == "as");
                 if let Some(other) = object.keys().find(beside) {
                     let why = format!(
-                        "`{matcher}` stands alone, and `{other}` is beside it; a field of that name is written `${matcher}`"
+                        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
                     );
                     return Err(PatternError::new(at, why));
                 }
@@ -116,15 +120,15 @@ impl Compiler {
         let why = if !MATCHERS.contains(&key) {
             let hint = match did_you_mean(key, MATCHERS) {
                 none if none.is_empty() => {
-                    format!("; a field of that name is written `${key}`")
+                    format!("; to name a field `{key}`, write `${key}`")
                 }
                 hint => hint,
             };
             format!("unknown matcher `{key}`{hint}")
         } else if self.side == Side::Sent && !SENT.contains(&key) {
-            format!("`{key}` is a matcher, and what is sent is not matched")
+            format!("`{key}` is a matcher, which is not allowed in a frame to send")
         } else if self.side == Side::Expected && key == "$new" {
-            "`$new` mints an id that is sent; what the extension has made is taken by `$cap`"
+            "`$new` is only allowed in a frame to send; to capture an id of the extension, use `$cap`"
                 .to_owned()
         } else {
             return Ok(());
@@ -141,7 +145,7 @@ impl Compiler {
                 exact = true;
             } else if is_matcher(key) {
                 let why = format!(
-                    "`{key}` stands alone, and `$exact` is beside it; a field of that name is written `${key}`"
+                    "`{key}` must be the only key, but `$exact` is next to it; to name a field `{key}`, write `${key}`"
                 );
                 return Err(PatternError::new(at, why));
             } else {
@@ -149,7 +153,7 @@ impl Compiler {
                 fields.push((unescaped(key).to_owned(), node));
             }
         }
-        Ok(Node::Object { fields, exact })
+        Ok(PatternNode::Object { fields, exact })
     }
 
     fn matcher(
@@ -162,43 +166,44 @@ impl Compiler {
         let at = &Path::Key(parent, matcher);
         let value = &object[matcher];
         match matcher {
-            "$any" => only_true(matcher, value, at).map(|()| Node::Any),
+            "$any" => only_true(matcher, value, at).map(|()| PatternNode::Any),
             "$absent" if absence == Absence::Pointless => Err(PatternError::new(
                 at,
-                "`$absent` is for a field of an object; here there is always something",
+                "`$absent` is only allowed for a field of an object",
             )),
-            "$absent" => only_true(matcher, value, at).map(|()| Node::Absent),
+            "$absent" => only_true(matcher, value, at).map(|()| PatternNode::Absent),
             "$type" => kind(text(value, at)?, at),
             "$re" => Regex::new(text(value, at)?)
-                .map(Node::Regex)
+                .map(PatternNode::Regex)
                 .map_err(|error| PatternError::new(at, one_line(&error))),
             "$oneOf" => match self.nodes(list(value, at)?, at, absence)? {
-                nodes if nodes.is_empty() => {
-                    Err(PatternError::new(at, "nothing is one of an empty list"))
-                }
-                nodes => Ok(Node::OneOf(nodes)),
+                nodes if nodes.is_empty() => Err(PatternError::new(
+                    at,
+                    "`$oneOf` is empty, so nothing matches it",
+                )),
+                nodes => Ok(PatternNode::OneOf(nodes)),
             },
             "$contains" => {
                 let nodes = self.nodes(list(value, at)?, at, Absence::Pointless)?;
-                Ok(Node::Contains(nodes))
+                Ok(PatternNode::Contains(nodes))
             }
             "$schema" => {
                 let Value::Object(schema) = value else {
-                    return Err(wrong(value, "an object, the schema", at));
+                    return Err(wrong(value, "a schema object", at));
                 };
                 ToolSchema::compile(schema)
-                    .map(|checker| Node::Schema {
+                    .map(|checker| PatternNode::Schema {
                         checker: Box::new(checker),
                         source: schema.clone(),
                     })
                     .map_err(|fault| PatternError::new(at, fault.to_string()))
             }
-            "$lit" => Ok(Node::Literal(value.clone())),
+            "$lit" => Ok(PatternNode::Literal(value.clone())),
             "$fill" => Fill::parse(text(value, at)?)
-                .map(Node::Fill)
+                .map(PatternNode::Fill)
                 .map_err(|why| PatternError::new(at, why)),
-            "$new" => Ok(Node::New(name(value, at)?)),
-            "$ref" => Ok(Node::Ref(name(value, at)?)),
+            "$new" => Ok(PatternNode::New(name(value, at)?)),
+            "$ref" => Ok(PatternNode::Ref(name(value, at)?)),
             "$cap" => {
                 let fits = match object.get("as") {
                     Some(fits) => {
@@ -208,19 +213,19 @@ impl Compiler {
                     None => None,
                 };
                 let name = name(value, at)?;
-                Ok(Node::Capture { name, fits })
+                Ok(PatternNode::Capture { name, fits })
             }
             other => Err(PatternError::new(at, format!("unknown matcher `{other}`"))),
         }
     }
 }
 
-/// Whether a key means something to the harness: one dollar sign, not two.
+/// Reports whether a key is a matcher: it starts with one dollar sign, not two.
 pub(in crate::transcript) fn is_matcher(key: &str) -> bool {
     key.starts_with('$') && !key.starts_with("$$")
 }
 
-/// The field that a key of a pattern names.
+/// Returns the field name for a key of a pattern.
 pub(in crate::transcript) fn unescaped(key: &str) -> &str {
     match key.strip_prefix('$') {
         Some(rest) if rest.starts_with('$') => rest,
@@ -230,7 +235,7 @@ pub(in crate::transcript) fn unescaped(key: &str) -> &str {
 
 fn kind(name: &str, at: &Path) -> Compiled {
     match KINDS.iter().find(|(known, _)| *known == name) {
-        Some((_, kind)) => Ok(Node::Type(*kind)),
+        Some((_, kind)) => Ok(PatternNode::Type(*kind)),
         None => {
             let hint = did_you_mean(name, KINDS.map(|(name, _)| name));
             Err(PatternError::new(
@@ -241,7 +246,7 @@ fn kind(name: &str, at: &Path) -> Compiled {
     }
 }
 
-impl Kind {
+impl JsonType {
     pub(super) fn name(self) -> &'static str {
         let known = KINDS.iter().find(|(_, kind)| *kind == self);
         known.map_or("", |(name, _)| name)
@@ -252,18 +257,18 @@ fn only_true(key: &str, value: &Value, at: &Path) -> Result<(), PatternError> {
     if *value == Value::Bool(true) {
         return Ok(());
     }
-    let why = format!("`{key}` is `true` or not there, not {}", shown(value));
+    let why = format!("`{key}` must be `true` or left out, not {}", shown(value));
     Err(PatternError::new(at, why))
 }
 
 fn text<'a>(value: &'a Value, at: &Path) -> Result<&'a str, PatternError> {
-    value.as_str().ok_or_else(|| wrong(value, "a text", at))
+    value.as_str().ok_or_else(|| wrong(value, "a string", at))
 }
 
 fn list<'a>(value: &'a Value, at: &Path) -> Result<&'a [Value], PatternError> {
     match value {
         Value::Array(list) => Ok(list),
-        _ => Err(wrong(value, "a list", at)),
+        _ => Err(wrong(value, "an array", at)),
     }
 }
 
@@ -272,16 +277,23 @@ fn name(value: &Value, at: &Path) -> Result<String, PatternError> {
     if names::is_name(name) {
         return Ok(name.to_owned());
     }
-    Err(wrong(value, "a name: 1 to 64 letters, digits, _ or -", at))
+    Err(wrong(
+        value,
+        "a name of 1 to 64 letters, digits, _ or -",
+        at,
+    ))
 }
 
 fn wrong(value: &Value, expected: &str, at: &Path) -> PatternError {
     PatternError::new(at, format!("{} is not {expected}", shown(value)))
 }
 
-/// The regex crate draws its errors on several lines; the last says what it is.
+/// The regex crate formats its errors on several lines; the last one has the reason.
 fn one_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
-    format!("not a pattern: {}", last.trim_start_matches("error: "))
+    format!(
+        "invalid regular expression: {}",
+        last.trim_start_matches("error: ")
+    )
 }

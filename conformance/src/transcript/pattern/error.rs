@@ -1,4 +1,4 @@
-//! What can be wrong with a pattern, with a value, and with what is to be sent.
+//! Errors of patterns, mismatches, and errors of templates.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::transcript::{equal::shown, pointer::Path};
 
-/// A pattern that cannot be compiled.
+/// A pattern does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PatternError {
-    /// Where, as a JSON pointer; `""` is the whole.
+    /// JSON pointer to the error; `""` is the root.
     pub pointer: String,
-    /// Why, in one line.
+    /// The reason, on one line.
     pub why: String,
 }
 
@@ -31,14 +31,14 @@ impl fmt::Display for PatternError {
     }
 }
 
-/// A value that is not what was expected.
+/// A value does not match a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mismatch {
-    /// Where, as a JSON pointer; `""` is the whole.
+    /// JSON pointer to the difference; `""` is the root.
     pub pointer: String,
-    /// What was expected there: JSON cut to a readable length, or words.
+    /// The expected value: truncated JSON or a description.
     pub expected: String,
-    /// What was there instead, likewise.
+    /// The actual value, likewise.
     pub actual: String,
 }
 
@@ -67,12 +67,12 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A frame that cannot be sent, since something in it is not known in this run.
+/// A frame cannot be sent because it uses an unknown value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct FillError {
-    /// Where, as a JSON pointer; `""` is the whole.
+    /// JSON pointer to the value; `""` is the root.
     pub pointer: String,
-    /// Why, in one line.
+    /// The reason, on one line.
     pub why: String,
 }
 

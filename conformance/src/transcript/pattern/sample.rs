@@ -1,15 +1,16 @@
-//! A value that fits what is expected, for whoever has to say it.
+//! Generates values that match a pattern, for playing the extension.
 
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Node};
+use super::{JsonType, PatternNode};
 use crate::{
     arguments::Arguments,
     transcript::{Bindings, wildcard::WILDCARD},
 };
 
-impl Node {
-    /// The plainest value that fits; `None` where anything does, nothing included. What it captures is bound.
+impl PatternNode {
+    /// Returns the simplest matching value and binds its captures; `None` if anything matches,
+    /// including a missing value.
     pub(super) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         match self {
             Self::Any | Self::Absent => None,
@@ -51,7 +52,7 @@ impl Node {
         }
     }
 
-    /// Binds what would be captured if `actual` fitted, where there is something to capture.
+    /// Binds what `actual` would capture, even if it does not match.
     pub(super) fn capture(&self, actual: &Value, bindings: &mut Bindings) {
         match (self, actual) {
             (Self::Capture { name, fits }, actual) => {
@@ -60,7 +61,7 @@ impl Node {
                 }
                 bindings.bind(name, actual.clone());
             }
-            // Seen from the other end, where the host has minted it.
+            // For the extension, the host's new id is a capture.
             (Self::New(name), actual) => bindings.bind(name, actual.clone()),
             (Self::Object { fields, .. }, Value::Object(object)) => {
                 for (key, node) in fields {
@@ -79,7 +80,7 @@ impl Node {
     }
 }
 
-impl Kind {
+impl JsonType {
     fn sample(self) -> Value {
         match self {
             Self::String => "".into(),
@@ -92,7 +93,8 @@ impl Kind {
     }
 }
 
-/// The smallest value that a schema accepts. What makes arguments makes objects, so it is put into one.
+/// Returns the smallest value that a schema accepts. The generator only produces objects, so the
+/// schema is wrapped in one.
 fn smallest(schema: &Value) -> Option<Value> {
     let wrapped = json!({"type": "object", "properties": {"value": schema}, "required": ["value"]});
     let arguments = Arguments::of(wrapped.as_object()?).ok()?;

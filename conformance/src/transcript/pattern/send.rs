@@ -1,11 +1,11 @@
-//! What is sent, with everything filled in.
+//! Fills in templates.
 
 use serde_json::{Map, Value};
 
-use super::{FillError, Node};
+use super::{FillError, PatternNode};
 use crate::transcript::{Bindings, pointer::Path};
 
-impl Node {
+impl PatternNode {
     pub(super) fn fill(&self, at: &Path, bindings: &mut Bindings) -> Result<Value, FillError> {
         Ok(match self {
             Self::Plain(value) | Self::Literal(value) => value.clone(),
@@ -13,14 +13,16 @@ impl Node {
             Self::Ref(name) => match bindings.get(name) {
                 Some(value) => value.clone(),
                 None => {
-                    let why = format!("`{name}` has no value: what it is taken from did not come");
+                    let why = format!(
+                        "`{name}` is not bound: the frame it is captured from did not arrive"
+                    );
                     return Err(FillError::new(at, why));
                 }
             },
             Self::Fill(fill) => match fill.render(bindings.places()) {
                 Ok(text) => text.into(),
                 Err(place) => {
-                    let why = format!("`${{{place}}}` is not known in this run");
+                    let why = format!("`${{{place}}}` is unknown in this run");
                     return Err(FillError::new(at, why));
                 }
             },
@@ -47,7 +49,12 @@ impl Node {
             | Self::Absent
             | Self::Contains(_)
             | Self::Schema { .. }
-            | Self::Capture { .. } => return Err(FillError::new(at, "a matcher cannot be sent")),
+            | Self::Capture { .. } => {
+                return Err(FillError::new(
+                    at,
+                    "a matcher is not allowed in a frame to send",
+                ));
+            }
         })
     }
 }

@@ -1,10 +1,10 @@
-//! What comes, against what is expected.
+//! Matches received frames against the expected ones.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Done, Halt, Mode, Player, words};
+use super::{Done, Halt, Mode, Player, describe};
 use crate::{
     session::{Heard, Silence},
     transcript::{Expect, Mismatch},
@@ -17,13 +17,13 @@ impl Player<'_> {
         let (at, frame) = match self.next(within).await {
             Ok(next) => next,
             Err(_) if expect.optional => return Ok(()),
-            Err(silence) => return Err(self.stayed_away(silence, expect).await),
+            Err(silence) => return Err(self.missing_frame(silence, expect).await),
         };
         match expect.frame.matches(&frame, &mut self.bindings) {
             Ok(()) => {}
-            // It stays for the next step.
+            // The frame is left for the next step.
             Err(_) if expect.optional => return Ok(()),
-            Err(_) if self.may_take(expect, &frame) => {
+            Err(_) if self.accepts_anyway(expect, &frame) => {
                 expect.frame.capture(&frame, &mut self.bindings);
             }
             Err(mismatch) => return Err(self.differs(at, expect, mismatch).into()),
@@ -53,16 +53,16 @@ impl Player<'_> {
                         Silence::Deadline(_) => Silence::Deadline(within),
                         other => other,
                     };
-                    return Err(self.stayed_away(silence, &expects[*item]).await);
+                    return Err(self.missing_frame(silence, &expects[*item]).await);
                 }
             };
             let place = match self.fitting(expects, &pending, &frame) {
                 Ok(place) => place,
-                // Only what may stay away is left, and this is for the next step.
+                // Only optional frames are left, so this frame is for the next step.
                 Err(_) if required.is_none() => return Ok(()),
                 Err((nearest, mismatch)) => {
                     let expect = &expects[pending[nearest]];
-                    if !self.may_take(expect, &frame) {
+                    if !self.accepts_anyway(expect, &frame) {
                         return Err(self.differs(at, expect, mismatch).into());
                     }
                     expect.frame.capture(&frame, &mut self.bindings);
@@ -77,19 +77,20 @@ impl Player<'_> {
 
     pub(super) async fn quiet(&mut self, during: Duration) -> Done {
         self.within(None).await;
-        // Not scaled: a longer silence would ask more of it.
+        // Not scaled: a longer silence would be a stricter requirement.
         match self.next(during).await {
             Ok((at, _)) => {
                 let heard = &self.session.heard()[at];
-                let what = format!("nothing may come here, and {} came", words::of(heard));
+                let what = format!("expected no frame here, got {}", describe::received(heard));
                 let finding = Finding::new(what).frame(heard.shown(), None);
-                Err(words::hint_at_ignore(finding, heard).into())
+                Err(describe::hint_at_ignore(finding, heard).into())
             }
             Err(_) => Ok(()),
         }
     }
 
-    /// The next frame that counts: no blank line, no line that is no frame (that is its own rule), none to be passed over.
+    /// Returns the next relevant frame. Skips blank lines, ignored types, and lines that are not
+    /// frames, which another check reports.
     async fn next(&mut self, within: Duration) -> Result<(usize, Value), Silence> {
         let ignore = self.ignore;
         let counts =
@@ -98,13 +99,13 @@ impl Player<'_> {
         Ok((at, self.session.heard()[at].value().clone()))
     }
 
-    /// Whether what does not fit is taken all the same: for `accept`, and of the type that is expected.
-    fn may_take(&self, expect: &Expect, frame: &Value) -> bool {
+    /// Reports whether to accept a mismatching frame: in lenient mode, if it has the expected type.
+    fn accepts_anyway(&self, expect: &Expect, frame: &Value) -> bool {
         self.mode == Mode::Lenient && expect.frame.source().get("type") == frame.get("type")
     }
 
-    /// Which of the pending a frame is, or which it was probably meant to be and why it is not: of its type and id, of
-    /// its type, the first.
+    /// Returns which of the pending expectations a frame matches. If none, returns the likeliest
+    /// one (same type and id, then same type, then the first) and the mismatch.
     fn fitting(
         &mut self,
         expects: &[Expect],
@@ -133,18 +134,18 @@ impl Player<'_> {
 
     fn differs(&self, at: usize, expect: &Expect, mismatch: Mismatch) -> Finding {
         let heard = &self.session.heard()[at];
-        let wanted = words::expected(expect, &self.asked, &self.bindings);
+        let wanted = describe::expected(expect, &self.asked, &self.bindings);
         if mismatch.pointer == "/type" {
-            let what = format!("expected {wanted}, and {} came", words::of(heard));
+            let what = format!("expected {wanted}, got {}", describe::received(heard));
             let finding = Finding::new(what).frame(heard.shown(), Some(mismatch.pointer));
-            return words::hint_at_ignore(finding, heard);
+            return describe::hint_at_ignore(finding, heard);
         }
         let what = format!("{wanted}: {mismatch}");
         Finding::new(what).frame(heard.shown(), Some(mismatch.pointer))
     }
 
-    async fn stayed_away(&mut self, silence: Silence, expect: &Expect) -> Box<Halt> {
-        let what = words::expected(expect, &self.asked, &self.bindings);
+    async fn missing_frame(&mut self, silence: Silence, expect: &Expect) -> Box<Halt> {
+        let what = describe::expected(expect, &self.asked, &self.bindings);
         let kind = expect.frame.source().get("type").and_then(Value::as_str);
         let kind = kind.map(str::to_owned);
         let came = move |heard: &Heard| match &kind {

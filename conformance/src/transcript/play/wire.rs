@@ -1,4 +1,4 @@
-//! What the player does to the process: frames, bytes, signals, the wait for its end.
+//! Process-level steps: frames, bytes, signals, exit.
 
 use std::time::{Duration, Instant};
 
@@ -16,20 +16,25 @@ use crate::{
     verdict::Finding,
 };
 
-/// Long enough for a piece to be read by itself.
-const PIECE: Duration = Duration::from_millis(20);
-/// How often a standard error is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+/// Pause after a piece, so that the extension reads it separately.
+const PIECE_PAUSE: Duration = Duration::from_millis(20);
+/// Interval for polling stderr.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Player<'_> {
     pub(super) async fn send(&mut self, template: &Template) -> Done {
         let frame = match template.fill(&mut self.bindings) {
             Ok(frame) => frame,
-            Err(error) => return Err(Finding::new(format!("cannot be sent: {error}")).into()),
+            Err(error) => {
+                return Err(Finding::new(format!("cannot send the frame: {error}")).into());
+            }
         };
-        // What was proved with made up values may be wrong with those that the extension gave.
+        // The frame was validated with sample values; it may be invalid with those from the
+        // extension.
         if let Err(refusal) = validate::value::<FromHost>(&frame) {
-            let what = format!("with what the extension gave, no host sends this: {refusal}");
+            let what = format!(
+                "with the values from the extension, this is not a valid host frame: {refusal}"
+            );
             return Err(Finding::new(what).frame(frame.to_string(), None).into());
         }
         let reply = Reply::to(&frame);
@@ -47,7 +52,7 @@ impl Player<'_> {
                 let kind = crate::surface::text(&frame, "type");
                 let what = match reply {
                     Some(reply) => reply.words,
-                    None => format!("anything after `{kind}`"),
+                    None => format!("any frame after `{kind}`"),
                 };
                 Err(self.silent(silence, &what, |_| false).await)
             }
@@ -58,13 +63,13 @@ impl Player<'_> {
         match self.bytes(bytes).await {
             Ok(()) => Ok(()),
             Err(silence) => {
-                let what = "anything after those bytes";
+                let what = "any frame after those bytes";
                 Err(self.silent(silence, what, |_| false).await)
             }
         }
     }
 
-    /// Writes bytes, in pieces where the step before says so.
+    /// Writes bytes, in pieces if a `split` precedes.
     async fn bytes(&mut self, bytes: &[u8]) -> Result<(), Silence> {
         self.announce(bytes);
         let mut rest = bytes;
@@ -72,7 +77,7 @@ impl Player<'_> {
             let (piece, after) = rest.split_at(length.min(rest.len()));
             if !piece.is_empty() {
                 self.session.send_raw(piece).await?;
-                tokio::time::sleep(PIECE).await;
+                tokio::time::sleep(PIECE_PAUSE).await;
             }
             rest = after;
         }
@@ -82,7 +87,7 @@ impl Player<'_> {
         self.session.send_raw(rest).await
     }
 
-    /// A request is one however it is written: its reply is not invented.
+    /// Registers requests written with `raw`, so that their replies count as expected.
     fn announce(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if *byte != b'\n' {
@@ -104,7 +109,10 @@ impl Player<'_> {
     ) -> Done {
         let within = self.within(within).await;
         let Some(exit) = self.session.exit(within).await else {
-            let what = format!("it still runs after {}", diagnose::shown(within));
+            let what = format!(
+                "the process is still running after {}",
+                diagnose::shown(within)
+            );
             return Err(Finding::new(what).into());
         };
         let value = value_of(exit);
@@ -112,7 +120,7 @@ impl Player<'_> {
         self.seen.at(index, value);
         match fits {
             Err(mismatch) if self.mode != Mode::Lenient => {
-                let finding = Finding::new(format!("it ended ({exit}): {mismatch}"));
+                let finding = Finding::new(format!("unexpected exit ({exit}): {mismatch}"));
                 Err(diagnose::with_stderr(finding, &mut self.session)
                     .await
                     .into())
@@ -125,7 +133,7 @@ impl Player<'_> {
         let within = self.within(within).await;
         let deadline = Instant::now() + within;
         loop {
-            // Looked at once more after the deadline: what came just before it came in time.
+            // Check once more after the deadline, for a line that came just before it.
             let over = Instant::now() >= deadline;
             let stderr = self.session.stderr();
             let fits = |text: &str| line.matches(&text.into(), &mut self.bindings).is_ok();
@@ -134,7 +142,7 @@ impl Player<'_> {
             }
             if over {
                 let what = format!(
-                    "no line of its standard error is {} within {}",
+                    "no line on stderr matches {} within {}",
                     line.source(),
                     diagnose::shown(within)
                 );
@@ -143,22 +151,22 @@ impl Player<'_> {
                     .await
                     .into());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
 
-/// An end as a transcript writes it: `{"code":0}` or `{"signal":"TERM"}`.
+/// Formats an exit status as in a transcript: `{"code":0}` or `{"signal":"TERM"}`.
 fn value_of(exit: Exit) -> Value {
     match exit {
         Exit::Code(code) => json!({"code": code}),
         Exit::Signal(number) => {
-            // The numbers differ between systems, and whoever knows their names tells them only in words.
+            // Signal numbers differ between systems, and `Exit` only exposes names in its text.
             let words = exit.to_string();
             let name = words.strip_prefix("killed by SIG");
             json!({"signal": name.map_or_else(|| number.to_string(), str::to_owned)})
         }
-        // Its status went to somebody else.
+        // The exit status is unknown.
         _ => json!({}),
     }
 }

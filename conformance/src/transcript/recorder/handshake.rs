@@ -1,9 +1,10 @@
-//! The frames up to ready, which every transcript would begin with.
+//! Replaces the handshake frames, with which every transcript would start, by one step.
 
 use super::Recorded;
 use crate::{Party, transcript::Verb};
 
-/// The verbs of a recording, those of its handshake as one where that says the same.
+/// Returns the verbs of a recording, with the handshake frames collapsed into `use` if they are
+/// equivalent.
 pub(super) fn collapsed(recorded: &[Recorded]) -> Vec<Verb> {
     let handshake = handshake(recorded);
     let mut verbs = Vec::with_capacity(recorded.len());
@@ -16,10 +17,11 @@ pub(super) fn collapsed(recorded: &[Recorded]) -> Vec<Verb> {
     verbs
 }
 
-/// The indices of the frames that `use` stands for; none where it would not.
+/// Returns the indices of the frames that `use` replaces; none if it is not equivalent.
 ///
-/// That is all up to `ready`, and the `hello_ack`, which the Go host sends after an extension that does not wait for it.
-/// Without a `ready` it is all up to the first frame of another kind. One of another kind before `ready` would be lost.
+/// Those are all frames up to `ready`, and the `hello_ack`, which the Go host sends after an
+/// extension that does not wait for it. Without a `ready`, they are all frames up to the first one
+/// of another kind. A frame of another kind before `ready` would be lost.
 fn handshake(recorded: &[Recorded]) -> Vec<usize> {
     let is =
         |index: usize, who, kind: &str| recorded[index].who == who && recorded[index].kind == kind;
@@ -57,7 +59,7 @@ fn handshake(recorded: &[Recorded]) -> Vec<usize> {
     }
 }
 
-/// Whether a `ready` comes before the host has said anything but `hello_ack`.
+/// Reports whether a `ready` arrives before the host sends anything but `hello_ack`.
 fn comes_later(recorded: &[Recorded], from: usize) -> bool {
     recorded[from..]
         .iter()

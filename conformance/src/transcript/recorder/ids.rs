@@ -1,4 +1,4 @@
-//! Which fields of which frames are ids, who made them, and what they are called in a transcript.
+//! Which fields of which frames are ids, who creates them, and their names in a transcript.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use crate::Party;
 
-/// Ids that may look alike and mean different things.
+/// Separate namespaces, because equal ids may mean different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Space {
-    /// Requests of the host.
+    /// Requests from the host.
     Host,
-    /// Calls of the extension.
+    /// Calls from the extension.
     Extension,
     /// Panels of the extension.
     Panel,
 }
 
 impl Space {
-    fn maker(self) -> Party {
+    fn owner(self) -> Party {
         match self {
             Self::Host => Party::Host,
             Self::Extension | Self::Panel => Party::Extension,
@@ -34,7 +34,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Puts names in the place of the ids of `frame` into `written`, which is the same frame on its way to be recorded.
+    /// Replaces the ids of `frame` in `written`, its copy to be recorded, by names.
     pub(super) fn name(&mut self, who: Party, kind: &str, frame: &Value, written: &mut Value) {
         for (pointer, space, label) in fields(who, kind) {
             let Some(id) = frame.pointer(pointer).and_then(Value::as_str) else {
@@ -48,12 +48,13 @@ impl Ids {
         }
     }
 
-    /// An id that the other side has never made stays as it is: the transcript then shows that it was invented.
+    /// An id that the other side never created stays literal, so the transcript shows that it was
+    /// made up.
     fn of(&mut self, who: Party, space: Space, label: &'static str, id: &str) -> Option<Value> {
         if let Some(name) = self.names.get(&(space, id.to_owned())) {
             return Some(json!({"$ref": name}));
         }
-        if who != space.maker() || label.is_empty() {
+        if who != space.owner() || label.is_empty() {
             return None;
         }
         let count = self.counts.entry(label).or_default();
@@ -67,7 +68,7 @@ impl Ids {
     }
 }
 
-/// Where a frame has ids, and what a new one there is called; `""` where none can be new.
+/// Returns the id fields of a frame and the name for a new id there; `""` if it cannot be new.
 fn fields(who: Party, kind: &str) -> &'static [(&'static str, Space, &'static str)] {
     match (who, kind) {
         (Party::Host, "command_invoked") => &[("/id", Space::Host, "command")],

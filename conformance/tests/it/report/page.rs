@@ -1,4 +1,4 @@
-//! The page of a report: its structure, and what a real browser makes of it.
+//! The HTML report: its structure, and its behaviour in a real browser.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use zot_conform::{Action, Form, Look, Report};
 
-use super::{plain, told};
+use super::{plain, rendered};
 use crate::{
     sample::{calm, long, sample},
     support::skipped,
@@ -23,9 +23,16 @@ fn the_page_is_one_file() {
         assert!(!markup.contains(outside), "{outside}");
     }
     assert!(page.contains("default-src 'none'"));
-    assert!(!page.contains("unsafe"), "no inline code but by its digest");
-    assert!(!page.contains("{{"), "every part is filled in");
-    assert_eq!(page.matches("<script").count(), 2, "the data and ours");
+    assert!(
+        !page.contains("unsafe"),
+        "inline code is only allowed by digest"
+    );
+    assert!(!page.contains("{{"), "every placeholder is filled in");
+    assert_eq!(
+        page.matches("<script").count(),
+        2,
+        "the data and the page's own script"
+    );
     assert_eq!(page.matches("</script").count(), 2);
     assert_eq!(page.matches("<img").count(), 0);
     for outcome in sample().outcomes {
@@ -35,7 +42,7 @@ fn the_page_is_one_file() {
 }
 
 #[test]
-fn the_page_holds_the_whole_report() {
+fn the_page_contains_the_whole_report() {
     let page = plain(Form::Html);
     let (_, data) = page.split_once("id=\"report\">").expect("the data");
     let (data, _) = data.split_once("</script>").expect("its end");
@@ -44,7 +51,7 @@ fn the_page_holds_the_whole_report() {
     assert_eq!(in_page, document);
 }
 
-/// What a browser saw of a report's page.
+/// Returns what a browser saw of a report's page.
 fn opened(report: &Report) -> Option<Value> {
     let browser = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -62,7 +69,7 @@ fn opened(report: &Report) -> Option<Value> {
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let page = folder.path().join("report.html");
-    fs::write(&page, told(report, Form::Html, Look::default())).expect("written");
+    fs::write(&page, rendered(report, Form::Html, Look::default())).expect("written");
     let output = Command::new("python3")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/check.py"))
         .arg(browser)
@@ -77,7 +84,7 @@ fn opened(report: &Report) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("JSON"))
 }
 
-/// How many entries a report holds, and how many of them are frames.
+/// Returns the number of entries in a report, and how many of them are frames.
 fn entries(report: &Report) -> (usize, usize) {
     let exchanges = report
         .outcomes
@@ -91,7 +98,7 @@ fn entries(report: &Report) -> (usize, usize) {
 
 #[test]
 #[ignore = "opens a browser; .ci/full does"]
-fn a_browser_shows_every_frame_and_runs_none() {
+fn a_browser_shows_every_frame_and_executes_none() {
     let report = sample();
     let Some(seen) = opened(&report) else { return };
     let (moments, frames) = entries(&report);

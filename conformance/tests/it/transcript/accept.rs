@@ -1,9 +1,9 @@
-//! What was seen, taken into a transcript.
+//! Accepting observed values into a transcript.
 
 use serde_json::{Value, json};
 use zot_conform::transcript::{Bindings, Place, Places, Seen, accept, accept_text, parse};
 
-/// The expected frame after it has seen `seen`.
+/// Returns the expected frame after accepting `seen`.
 fn accepted(expected: &Value, seen: Value, bindings: &Bindings) -> Value {
     let given = r#"{"send":{"id":{"$new":"a"},"b":{"$new":"b"}}}"#;
     let text = format!("{{\"zt\":1}}\n{given}\n{}\n", json!({"expect": expected}));
@@ -17,7 +17,7 @@ fn accepted(expected: &Value, seen: Value, bindings: &Bindings) -> Value {
 }
 
 #[test]
-fn literals_change_and_matchers_that_fit_stay() {
+fn literals_change_and_matching_matchers_stay() {
     let places = Places::default().with(Place::Cwd, "/home/ann");
     let mut bindings = Bindings::new(places);
     bindings.bind("a", json!("zt1-a"));
@@ -99,11 +99,11 @@ fn literals_change_and_matchers_that_fit_stay() {
 }
 
 #[test]
-fn lines_that_do_not_change_stay_as_they_are_written() {
+fn unchanged_lines_keep_their_formatting() {
     let text = concat!(
         "{ \"zt\": 1 }\r\n",
         "\r\n",
-        "{\"#\":  \"a remark\"}\r\n",
+        "{\"#\":  \"a comment\"}\r\n",
         "{ \"expect\": {\"type\": \"a\"},  \"within\": \"1000ms\" }\r\n",
         "{ \"expect\": {\"type\": \"b\", \"x\": {\"$any\":true}, \"y\": 1}, \"within\": \"2s\", \"optional\": true }\r\n",
         "{ \"unordered\": [ {\"type\":\"c\"}, {\"type\":\"d\", \"n\": 1} ] }\r\n",

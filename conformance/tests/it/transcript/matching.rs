@@ -1,4 +1,4 @@
-//! Values against what is expected, and what is sent.
+//! Matching patterns and filling in templates.
 
 use serde_json::{Value, json};
 use zot_conform::transcript::{Bindings, Place, Places, Template, matches};
@@ -14,7 +14,7 @@ fn mismatch(expected: &Value, actual: &Value) -> String {
 }
 
 #[test]
-fn each_matcher_fits_what_it_should_and_nothing_else() {
+fn each_matcher_matches_what_it_should() {
     let cases = [
         (json!(1), json!(1.0), true),
         (
@@ -86,8 +86,8 @@ fn each_matcher_fits_what_it_should_and_nothing_else() {
 }
 
 #[test]
-fn a_mismatch_says_where_and_what() {
-    let said = [
+fn a_mismatch_names_pointer_expected_and_actual() {
+    let messages = [
         mismatch(&json!({"a/b": [{"c": "x"}]}), &json!({"a/b": [{"c": "y"}]})),
         mismatch(&json!({"a": "x [..]"}), &json!({})),
         mismatch(&json!([1, {"$type": "string"}]), &json!([1])),
@@ -111,11 +111,11 @@ fn a_mismatch_says_where_and_what() {
         mismatch(&json!("x"), &json!("é".repeat(300))),
         mismatch(&json!({"$nope": 1}), &json!(1)),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
-fn a_capture_is_used_again() {
+fn a_captured_value_can_be_referenced() {
     let mut bindings = Bindings::default();
     let open = json!({"id": {"$cap": "p", "as": {"$type": "string"}}, "again": {"$ref": "p"}});
     matches(&open, &json!({"id": "x", "again": "x"}), &mut bindings).unwrap();
@@ -153,7 +153,7 @@ fn a_failed_match_leaves_no_capture() {
 }
 
 #[test]
-fn what_is_sent_is_filled_in() {
+fn templates_are_filled_in() {
     let places = Places::default().with(Place::Cwd, "/w");
     let mut bindings = Bindings::new(places);
     let template = Template::new(json!({
@@ -172,13 +172,13 @@ fn what_is_sent_is_filled_in() {
     let unknown = Template::new(json!({"id": {"$new": "c"}, "p": {"$fill": "${tmp}"}})).unwrap();
     assert_eq!(
         unknown.fill(&mut bindings).unwrap_err().to_string(),
-        "/p: `${tmp}` is not known in this run"
+        "/p: `${tmp}` is unknown in this run"
     );
     assert_eq!(bindings.get("c"), None);
 }
 
 #[test]
-fn minted_ids_are_those_of_a_host_and_never_the_same() {
+fn new_ids_are_valid_and_unique() {
     let mut bindings = Bindings::default();
     let long = "x".repeat(64);
     let ids = [

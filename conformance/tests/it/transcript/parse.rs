@@ -1,10 +1,10 @@
-//! What parses, what does not, and what is said about it.
+//! Parsing and parse errors.
 
 use zot_conform::transcript::{ParseError, Verb, parse};
 
-/// Every verb and every matcher, as `to_text` writes them.
+/// All verbs and all matchers, as formatted by `to_text`.
 const ALL: &str = r##"{"zt":1,"name":"all","about":"every verb","extension":"..","needs":{"tools":["t"],"commands":["c"],"intercept":["tool_call"]},"ignore":["notify"]}
-{"#":"a remark"}
+{"#":"a comment"}
 {"use":"handshake"}
 {"split":[3,10]}
 {"send":{"type":"tool_call","id":{"$new":"a"},"name":"t","args":{"path":{"$fill":"${cwd}/x"},"$$ref":{"$lit":"[..]"}}}}
@@ -31,7 +31,7 @@ fn every_verb_round_trips() {
 }
 
 #[test]
-fn blank_lines_a_byte_order_mark_and_carriage_returns_are_passed_over() {
+fn blank_lines_a_byte_order_mark_and_carriage_returns_are_ignored() {
     let transcript = parse("\u{feff}\r\n{\"zt\":1}\r\n\r\n{\"wait\":\"1m\"}\r\n").unwrap();
     assert_eq!(transcript.steps[0].line, 4);
     assert!(matches!(transcript.steps[0].verb, Verb::Wait(span) if span.as_secs() == 60));
@@ -47,7 +47,7 @@ fn an_item_of_unordered_is_a_frame_or_an_expect() {
     assert_eq!(expects[0], expects[1]);
 }
 
-/// What is said about a transcript with this second line.
+/// Returns the error for a transcript with this second line.
 fn wrong(line: &str) -> String {
     let ParseError { line: at, why } = parse(&format!("{{\"zt\":1}}\n{line}\n")).expect_err(line);
     assert_eq!(at, 2, "{why}");
@@ -55,7 +55,7 @@ fn wrong(line: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn parse_errors_name_the_line() {
     let cases = [
         r#"{"sned":{}}"#,
         r#"{"frobnicate":1}"#,
@@ -98,17 +98,17 @@ fn what_is_wrong_is_said_with_its_line() {
         r#"{"exit":{"cod":0}}"#,
         r#"{"stderr":5}"#,
     ];
-    let said: Vec<String> = cases
+    let messages: Vec<String> = cases
         .iter()
         .map(|case| format!("{case}\n    {}", wrong(case)))
         .collect();
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
-fn a_transcript_begins_with_its_head() {
+fn a_transcript_starts_with_its_header() {
     let why = |text: &str| parse(text).unwrap_err().to_string();
-    let said = [
+    let messages = [
         why(""),
         why("\n\n{\"send\":{}}"),
         why("{\"zt\":2}"),
@@ -116,18 +116,18 @@ fn a_transcript_begins_with_its_head() {
         why("{\"zt\":1,\"needs\":{\"tool\":[]}}"),
         why("{\"zt\":1,\"ignore\":\"notify\"}"),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
-fn a_name_is_given_once_and_before_it_is_used() {
+fn a_name_is_bound_once_and_before_use() {
     let text = r#"{"zt":1}
 {"send":{"id":{"$new":"a"}}}
 {"expect":{"id":{"$cap":"a"}}}
 "#;
     assert_eq!(
         parse(text).unwrap_err().to_string(),
-        "line 3: `a` has its value already, from line 2"
+        "line 3: `a` is already bound on line 2"
     );
     let text = r#"{"zt":1}
 {"expect":{"id":{"$ref":"a"}}}
@@ -135,7 +135,7 @@ fn a_name_is_given_once_and_before_it_is_used() {
 "#;
     assert_eq!(
         parse(text).unwrap_err().to_string(),
-        "line 2: `a` has no value yet: no `$new` or `$cap` before gives it one"
+        "line 2: `a` is not bound: no `$new` or `$cap` before this line binds it"
     );
     let alternatives = r#"{"zt":1}
 {"expect":{"$oneOf":[{"id":{"$cap":"a"}},{"panel_id":{"$cap":"a"}}]}}

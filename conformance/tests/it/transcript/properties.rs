@@ -1,4 +1,4 @@
-//! What holds for all transcripts, recordings and texts.
+//! Property tests of transcripts, recordings and text scrubbing.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use zot_conform::{
     },
 };
 
-use super::{Said, plays_itself};
+use super::{SentFrame, replay_frames};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -30,7 +30,7 @@ fn places() -> Places {
         .with(Place::Tmp, "/tmp")
 }
 
-/// Texts with all that a recorder looks for in them, next to each other.
+/// Generates text with everything the recorder looks for, in any order.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         "[a-zA-Z0-9$ {}\\[\\].:/\n°-]{0,6}",
@@ -60,7 +60,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    // No path in a key: that one is not kept, by design.
+    // No paths in keys, because those are not restored, by design.
     prop_oneof![
         "[a-z$~]{0,4}",
         prop::sample::select(vec![
@@ -91,12 +91,15 @@ fn object_of(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<S
     prop::collection::vec((key(), inner), 0..4).prop_map(|fields| fields.into_iter().collect())
 }
 
-/// Some frames that belong together; `n` keeps their ids apart.
+/// Generates frames that belong together; `n` keeps their ids apart.
 fn exchange() -> impl Strategy<Value = (u8, Value, Value, String)> {
     (0..6_u8, value(), value(), text())
 }
 
-fn said(index: usize, (kind, sent, received, text): (u8, Value, Value, String)) -> Vec<Said> {
+fn exchange_frames(
+    index: usize,
+    (kind, sent, received, text): (u8, Value, Value, String),
+) -> Vec<SentFrame> {
     let id = format!("host-id-{index}");
     let own = format!("ext-{index}");
     match kind {
@@ -156,7 +159,7 @@ fn said(index: usize, (kind, sent, received, text): (u8, Value, Value, String)) 
     }
 }
 
-fn session() -> impl Strategy<Value = Vec<Said>> {
+fn session() -> impl Strategy<Value = Vec<SentFrame>> {
     prop::collection::vec(exchange(), 0..6).prop_map(|exchanges| {
         let handshake = [
             (Extension, json!({"type": "hello", "name": "x"})),
@@ -167,7 +170,7 @@ fn session() -> impl Strategy<Value = Vec<Said>> {
             (Extension, json!({"type": "ready"})),
         ];
         let exchanges = exchanges.into_iter().enumerate();
-        let exchanges = exchanges.flat_map(|(index, exchange)| said(index, exchange));
+        let exchanges = exchanges.flat_map(|(index, exchange)| exchange_frames(index, exchange));
         handshake.into_iter().chain(exchanges).collect()
     })
 }
@@ -176,17 +179,17 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_recording_parses_and_plays_itself(said in session(), whole in any::<bool>()) {
-        let said = if whole { &said[..] } else { &said[3..] };
+    fn a_recording_parses_and_replays(frames in session(), whole in any::<bool>()) {
+        let frames = if whole { &frames[..] } else { &frames[3..] };
         let mut recorder = Recorder::new("session").places(places());
-        for (who, frame) in said {
+        for (who, frame) in frames {
             recorder.frame(*who, frame, Duration::ZERO);
         }
         let transcript = recorder.finish();
         let text = transcript.to_text();
         let parsed = parse(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         prop_assert_eq!(&parsed, &transcript);
-        plays_itself(&parsed, said, places())
+        replay_frames(&parsed, frames, places())
             .map_err(|why| TestCaseError::fail(format!("{why}\n{text}")))?;
         prop_assert!(!text.contains("/home/ann/"), "{}", text);
         for smaller in smaller(&transcript) {
@@ -195,20 +198,20 @@ proptest! {
     }
 
     #[test]
-    fn what_was_sent_is_sent_again(frame in object_of(value())) {
+    fn a_sent_frame_round_trips(frame in object_of(value())) {
         let mut recorder = Recorder::new("sent").places(places());
         let frame = Value::Object(frame);
         recorder.frame(Host, &frame, Duration::ZERO);
         let line = recorder.finish().steps[0].to_line();
         let mut step: Value = serde_json::from_str(&line).unwrap();
         let template = Template::new(step["send"].take()).unwrap();
-        // `data_dir` is where `extension_dir` is: either name gives the path.
+        // `data_dir` and `extension_dir` have the same path, so either name is fine.
         prop_assert_eq!(template.fill(&mut Bindings::new(places())).unwrap(), frame);
     }
 
     #[test]
-    fn what_is_accepted_fits(expected in object_of(value()), seen in object_of(value())) {
-        // What was recorded is expected, something else is seen.
+    fn an_accepted_pattern_matches(expected in object_of(value()), seen in object_of(value())) {
+        // Records one frame as expected, then accepts another one.
         let mut recorder = Recorder::new("accept").places(places());
         recorder.frame(Extension, &Value::Object(expected), Duration::ZERO);
         let transcript = recorder.finish();

@@ -1,4 +1,4 @@
-//! Frames into a transcript.
+//! Recording frames as a transcript.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use zot_conform::{
     transcript::{Place, Places, Recorder, parse},
 };
 
-use super::{Said, plays_itself};
+use super::{SentFrame, replay_frames};
 
-fn record(mut recorder: Recorder, said: &[Said]) -> String {
-    for (who, frame) in said {
+fn record(mut recorder: Recorder, frames: &[SentFrame]) -> String {
+    for (who, frame) in frames {
         recorder.frame(*who, frame, Duration::ZERO);
     }
     let text = recorder.finish().to_text();
@@ -26,7 +26,7 @@ fn hello_ack() -> Value {
     })
 }
 
-fn handshake() -> Vec<Said> {
+fn handshake() -> Vec<SentFrame> {
     vec![
         (Extension, json!({"type": "hello", "name": "x"})),
         (Host, hello_ack()),
@@ -40,8 +40,8 @@ fn handshake() -> Vec<Said> {
 
 #[test]
 fn ids_of_both_sides_get_names() {
-    let mut said = handshake();
-    said.extend([
+    let mut frames = handshake();
+    frames.extend([
         (Host, json!({"type": "tool_call", "id": "77", "name": "t", "args": {}})),
         (Extension, json!({"type": "call_tool", "id": "77", "name": "read", "args": {}, "parent_id": "77"})),
         (Host, json!({"type": "tool_result", "id": "77", "name": "read", "content": [], "is_error": false})),
@@ -56,16 +56,16 @@ fn ids_of_both_sides_get_names() {
         (Host, json!({"type": "event_intercept", "id": "79", "event": "tool_call"})),
         (Host, json!({"type": "event_intercept", "id": "80", "event": "tool_call"})),
     ]);
-    insta::assert_snapshot!(record(Recorder::new("ids"), &said));
+    insta::assert_snapshot!(record(Recorder::new("ids"), &frames));
 }
 
 #[test]
-fn paths_and_times_do_not_stay() {
+fn paths_and_times_are_removed() {
     let places = Places::default()
         .with(Place::Home, "/home/ann")
         .with(Place::Tmp, "/tmp");
-    let mut said = handshake();
-    said.extend([
+    let mut frames = handshake();
+    frames.extend([
         (Host, json!({"type": "tool_call", "id": "1789516946000", "name": "t", "args": {
             "path": "/home/ann/work/src", "command": "echo $HOME && rm /tmp/x /home/anna/y", "at": "11:42:26", "n": 1_789_516_946,
         }})),
@@ -73,17 +73,17 @@ fn paths_and_times_do_not_stay() {
             "call 1789516946000: /home/ann/work/src and /home/ann/.cache, not /home/anna or ./tmp.\nlocal: Sun, Nov 15, 2026, 11:42:26\u{202f}PM\niso: 2026-11-15T23:42:26.965Z, 2026-11-15 23:42 and 1789516946.5, in 1m13s; 16:9 at src/x.rs:11:42"
         }], "structured_content": {"at": 1_789_516_946_123_u64, "n": 5, "/home/ann/work/x": 1}})),
     ]);
-    insta::assert_snapshot!(record(Recorder::new("paths").places(places), &said));
+    insta::assert_snapshot!(record(Recorder::new("paths").places(places), &frames));
 }
 
 #[test]
-fn the_values_of_secrets_are_in_neither_direction() {
+fn secrets_are_removed_in_both_directions() {
     let recorder = Recorder::new("secrets")
         .secret("sk-1234")
         .secret("sk-1234-long")
         .secret("two\nlines")
         .secret("e");
-    let said = [
+    let frames = [
         (
             Host,
             json!({"type": "event", "event": "user_message", "text": "my key is sk-1234-long.", "sk-1234": 1}),
@@ -97,14 +97,14 @@ fn the_values_of_secrets_are_in_neither_direction() {
             json!({"type": "notify", "level": "info", "message": "sk-1234-long", "sk-1234": 1}),
         ),
     ];
-    let text = record(recorder, &said);
+    let text = record(recorder, &frames);
     assert!(!text.contains("1234") && !text.contains("two"), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn what_looks_like_a_matcher_is_written_so_that_it_is_none() {
-    let said = [
+fn literal_matchers_are_escaped() {
+    let frames = [
         (
             Host,
             json!({"type": "event", "event": "x", "text": "[..]", "$new": {"$$a": 1}}),
@@ -114,20 +114,20 @@ fn what_looks_like_a_matcher_is_written_so_that_it_is_none() {
             json!({"type": "notify", "message": "a[..]b", "$ref": "#/x", "$exact": true, "as": 1}),
         ),
     ];
-    let text = record(Recorder::new("escapes"), &said);
-    plays_itself(&parse(&text).unwrap(), &said, Places::default()).unwrap();
+    let text = record(Recorder::new("escapes"), &frames);
+    replay_frames(&parse(&text).unwrap(), &frames, Places::default()).unwrap();
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_handshake_collapses_where_nothing_is_lost() {
+fn a_handshake_is_collapsed_if_nothing_is_lost() {
     let notify = (
         Extension,
         json!({"type": "notify", "level": "info", "message": "hi"}),
     );
     let event = (Host, json!({"type": "event", "event": "session_start"}));
-    let verbs = |said: &[Said]| -> Vec<String> {
-        let text = record(Recorder::new("h"), said);
+    let verbs = |frames: &[SentFrame]| -> Vec<String> {
+        let text = record(Recorder::new("h"), frames);
         let lines = text.lines().skip(1);
         let firsts = lines.map(|line| {
             let line: Value = serde_json::from_str(line).unwrap();
@@ -137,11 +137,11 @@ fn a_handshake_collapses_where_nothing_is_lost() {
         });
         firsts.collect()
     };
-    let mut said = handshake();
-    said.push(event.clone());
-    assert_eq!(verbs(&said), ["use handshake", "send event"]);
+    let mut frames = handshake();
+    frames.push(event.clone());
+    assert_eq!(verbs(&frames), ["use handshake", "send event"]);
 
-    let mut late_ack = said.clone();
+    let mut late_ack = frames.clone();
     let ack = late_ack.remove(1);
     late_ack.insert(3, ack.clone());
     assert_eq!(verbs(&late_ack), ["use handshake", "send event"]);
@@ -154,19 +154,19 @@ fn a_handshake_collapses_where_nothing_is_lost() {
         ["use handshake", "expect register_tool", "send event"]
     );
 
-    let mut without_ready = said.clone();
+    let mut without_ready = frames.clone();
     without_ready.remove(3);
     assert_eq!(verbs(&without_ready), ["use handshake", "send event"]);
 
-    let mut talks_before_ready = said.clone();
+    let mut talks_before_ready = frames.clone();
     talks_before_ready.insert(3, notify);
     assert_eq!(verbs(&talks_before_ready).len(), 6);
 
-    assert_eq!(verbs(&said[2..]).len(), 3, "no hello");
+    assert_eq!(verbs(&frames[2..]).len(), 3, "no hello");
 }
 
 #[test]
-fn what_took_long_may_take_long_again() {
+fn a_slow_reply_gets_a_longer_deadline() {
     let mut recorder = Recorder::new("slow").about("a slow tool");
     let frame = json!({"type": "notify", "level": "info", "message": "done"});
     recorder.frame(Host, &json!({"type": "shutdown"}), Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! The recordings of the Go host, where they are at hand.
+//! The recordings of the Go host, if available.
 
 use std::{fs, path::Path};
 
@@ -8,10 +8,10 @@ use zot_conform::{
     transcript::{Place, Places, Recorder, from_recording, parse},
 };
 
-use super::{Said, plays_itself};
+use super::{SentFrame, replay_frames};
 
 #[test]
-fn recordings_of_the_go_host_become_transcripts_that_play_themselves() {
+fn go_recordings_convert_and_replay() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings");
     let Ok(files) = fs::read_dir(&folder) else {
         eprintln!("skipped: shared/recordings not found");
@@ -27,8 +27,8 @@ fn recordings_of_the_go_host_become_transcripts_that_play_themselves() {
         let written = transcript.to_text();
         assert_eq!(parse(&written).unwrap(), transcript, "{written}");
         assert!(!written.contains("/home/"), "{written}");
-        let said = said(&text);
-        let ack = &said
+        let frames = frames(&text);
+        let ack = &frames
             .iter()
             .find(|(_, frame)| frame["type"] == "hello_ack")
             .unwrap()
@@ -37,12 +37,12 @@ fn recordings_of_the_go_host_become_transcripts_that_play_themselves() {
         for place in [Place::Cwd, Place::ExtensionDir, Place::DataDir] {
             places.set(place, ack[place.name()].as_str().unwrap());
         }
-        plays_itself(&transcript, &said, places).unwrap_or_else(|why| panic!("{name}: {why}"));
+        replay_frames(&transcript, &frames, places).unwrap_or_else(|why| panic!("{name}: {why}"));
         insta::assert_snapshot!(name, written);
     }
 }
 
-fn said(text: &str) -> Vec<Said> {
+fn frames(text: &str) -> Vec<SentFrame> {
     let entries = text.lines().map(|line| {
         let mut entry: Value = serde_json::from_str(line).unwrap();
         let who = match entry["dir"].as_str() {
@@ -55,19 +55,22 @@ fn said(text: &str) -> Vec<Said> {
 }
 
 #[test]
-fn a_line_that_is_no_entry_is_named() {
+fn an_invalid_recording_line_is_reported() {
     let why = |text: &str| {
         from_recording(Recorder::new("x"), text)
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(why("\n{\"t\":-1}"), "line 2: `t` is the time in seconds");
+    assert_eq!(
+        why("\n{\"t\":-1}"),
+        "line 2: `t` must be the time in seconds"
+    );
     assert_eq!(
         why("{\"t\":1,\"dir\":\"=\"}"),
-        "line 1: `dir` is \">\", host to extension, or \"<\", back"
+        "line 1: `dir` must be \">\" (host to extension) or \"<\" (extension to host)"
     );
     assert_eq!(
         why("{\"t\":1,\"dir\":\"<\",\"frame\":[]}"),
-        "line 1: `frame` is an object, not []"
+        "line 1: `frame` must be an object, not []"
     );
 }

@@ -15,10 +15,10 @@ const TEXT: &str = r##"{"zt":1,"name":"big"}
 "##;
 
 #[test]
-fn candidates_get_larger_and_each_parses() {
+fn candidates_grow_and_each_parses() {
     let transcript = parse(TEXT).unwrap();
     let candidates: Vec<_> = smaller(&transcript).collect();
-    let told: Vec<String> = candidates
+    let candidates_text: Vec<String> = candidates
         .iter()
         .map(|candidate| {
             let text = candidate.to_text();
@@ -28,11 +28,11 @@ fn candidates_get_larger_and_each_parses() {
             text.lines().skip(2).collect::<Vec<_>>().join("\n")
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(candidates_text.join("\n\n"));
 }
 
 #[test]
-fn what_has_nothing_to_drop_has_nothing_smaller() {
+fn a_minimal_transcript_has_no_smaller_variant() {
     for text in [
         "{\"zt\":1}",
         "{\"zt\":1}\n{\"use\":\"handshake\"}\n{\"#\":\"x\"}",

@@ -1,25 +1,27 @@
-//! A check of every part of a value while it is made, so that a wrong choice is noticed where it is made.
+//! Validates each part of a value while it is generated, so that a wrong choice is noticed early.
 //!
-//! It guides and proves nothing: what is made is checked as a whole by the same code that the host checks with.
+//! This only guides the search. The finished arguments are validated as a whole by the same code
+//! that the host uses.
 
 use jsonschema::{PatternOptions, ValidatorMap};
 use serde_json::Value;
 use zot_protocol::limits;
 
-use super::{Unsatisfied, place::Node};
+use super::{Unsatisfied, place::SchemaNode};
 
-/// Compiling each part of a larger schema by itself would take seconds. Such a schema is made for without a guide.
-const GUIDED_BYTES: usize = 32 * 1024;
+/// Compiling each part of a larger schema separately would take seconds, so it is skipped for
+/// those.
+const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 
 /// The compiled parts of a tool's schema.
 #[derive(Debug)]
-pub(super) struct Guide {
+pub(super) struct PartValidators {
     parts: Option<ValidatorMap>,
 }
 
-impl Guide {
+impl PartValidators {
     pub(super) fn of(schema: &Value) -> Self {
-        if schema.to_string().len() > GUIDED_BYTES {
+        if schema.to_string().len() > MAX_SCHEMA_BYTES {
             return Self { parts: None };
         }
         let (_, pattern_bytes) = limits::TOOL_SCHEMA_PATTERNS;
@@ -33,8 +35,8 @@ impl Guide {
         Self { parts: parts.ok() }
     }
 
-    /// Whether a value fits all schemas of its place, and if not, the keyword that refuses it.
-    pub(super) fn check(&self, place: &[Node<'_>], value: &Value) -> Result<(), Unsatisfied> {
+    /// Checks a value against all schemas of its place and names the keyword that rejects it.
+    pub(super) fn check(&self, place: &[SchemaNode<'_>], value: &Value) -> Result<(), Unsatisfied> {
         let Some(parts) = &self.parts else {
             return Ok(());
         };
@@ -45,7 +47,8 @@ impl Guide {
             if let Err(error) = validator.validate(value) {
                 let path = error.schema_path().as_str();
                 let within = path.rsplit_once('/').map_or("", |(above, _)| above);
-                // Behind a reference the path starts at the root; else it starts at this schema.
+                // The path of an error behind a `$ref` starts at the root; other paths start at
+                // this schema.
                 let referred = error.evaluation_path().as_str() != path;
                 let start = if referred { "" } else { &node.pointer };
                 return Err(Unsatisfied {

@@ -1,8 +1,8 @@
-//! Examples, boundaries, random and hostile arguments of one schema that reads like a real one.
+//! Examples, boundary cases, random and hostile arguments of one realistic schema.
 
 use serde_json::{Value, json};
 
-use super::{arguments, told};
+use super::{arguments, described};
 use crate::arguments::LARGEST;
 
 fn weather() -> Value {
@@ -20,24 +20,24 @@ fn weather() -> Value {
 }
 
 #[test]
-fn examples_and_defaults_come_in_the_smallest_arguments() {
+fn examples_and_defaults_are_put_into_the_smallest_arguments() {
     let expected = [
         r#"example 1: {"city":"Rom","days":2}"#,
         r#"/city = "Ulm", its example: {"city":"Ulm"}"#,
     ];
-    assert_eq!(told(&arguments(weather()).examples()), expected);
+    assert_eq!(described(&arguments(weather()).examples()), expected);
     let expected = [
         r#"/days = 3, its default: {"city":"a","days":3}"#,
         r#"! /unit = "k", its default: {"city":"a","unit":"k"}"#,
     ];
-    assert_eq!(told(&arguments(weather()).defaults()), expected);
+    assert_eq!(described(&arguments(weather()).defaults()), expected);
 }
 
 #[test]
-fn boundaries_are_both_sides_of_each_edge_that_fit() {
+fn boundaries_are_the_valid_values_on_both_sides_of_each_limit() {
     let expected = [
-        r#"nothing more than is required: {"city":"a"}"#,
-        r#"every property present: {"city":"a","days":1,"unit":"c"}"#,
+        r#"only the required properties: {"city":"a"}"#,
+        r#"all properties present: {"city":"a","days":1,"unit":"c"}"#,
         r#"/days present: {"city":"a","days":1}"#,
         r#"/unit present: {"city":"a","unit":"c"}"#,
         r#"/city = "aa", one over its minLength: {"city":"aa"}"#,
@@ -45,9 +45,9 @@ fn boundaries_are_both_sides_of_each_edge_that_fit() {
         r#"/days = 2, one over its minimum: {"city":"a","days":2}"#,
         r#"/days = 6, one under its maximum: {"city":"a","days":6}"#,
         r#"/days = 7, its maximum: {"city":"a","days":7}"#,
-        r#"/unit = "f", of its enum: {"city":"a","unit":"f"}"#,
+        r#"/unit = "f", from its enum: {"city":"a","unit":"f"}"#,
     ];
-    assert_eq!(told(&arguments(weather()).boundaries()), expected);
+    assert_eq!(described(&arguments(weather()).boundaries()), expected);
 }
 
 #[test]
@@ -100,13 +100,16 @@ fn boundaries_of_each_keyword() {
 }
 
 #[test]
-fn nested_places_have_edges_too() {
+fn nested_positions_have_boundaries_too() {
     let schema = json!({"properties": {"list": {"type": "array", "items": {
         "type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}
     }}}});
-    let told = told(&arguments(schema).boundaries());
+    let described = described(&arguments(schema).boundaries());
     let wanted = r#"/list/0/n = 9, its maximum: {"list":[{"n":9}]}"#;
-    assert!(told.iter().any(|line| line == wanted), "{told:#?}");
+    assert!(
+        described.iter().any(|line| line == wanted),
+        "{described:#?}"
+    );
 }
 
 #[test]
@@ -117,32 +120,32 @@ fn random_arguments_are_the_same_for_a_seed() {
     assert_ne!(first, arguments.random(8, 20));
     assert_eq!(first.len(), 20);
     assert!(first.iter().all(|made| made.valid));
-    // The numbers of a seed are part of what a report says: they must never change.
-    insta::assert_snapshot!(told(&first[..3]).join("\n"), @r#"
-    random, number 1 of seed 7: {"city":"Q7_","unit":"c"}
-    random, number 2 of seed 7: {"city":"🦀"}
-    random, number 3 of seed 7: {"city":"-éQ","unit":"c"}
+    // Reports quote the seed, so its arguments must never change.
+    insta::assert_snapshot!(described(&first[..3]).join("\n"), @r#"
+    random case 1 of seed 7: {"city":"Q7_","unit":"c"}
+    random case 2 of seed 7: {"city":"🦀"}
+    random case 3 of seed 7: {"city":"-éQ","unit":"c"}
     "#);
 }
 
 #[test]
-fn hostile_arguments_are_of_every_kind_and_bounded() {
+fn hostile_arguments_cover_every_kind_and_are_bounded() {
     let arguments = arguments(weather());
     let hostile = arguments.hostile(1);
     assert_eq!(hostile, arguments.hostile(1));
     assert!(hostile.len() <= 40, "{}", hostile.len());
-    let told = told(&hostile);
+    let described = described(&hostile);
     for wanted in [
         "! an empty object: {}",
         "! /city of the wrong type null",
         "! /days = 8, one over its maximum",
         "! /days = 0, one under its minimum",
-        "! a property more than the schema names",
-        "! /city = a very long text",
+        "! an undeclared property",
+        "! /city = a very long string",
     ] {
         assert!(
-            told.iter().any(|line| line.starts_with(wanted)),
-            "{wanted}: {told:#?}"
+            described.iter().any(|line| line.starts_with(wanted)),
+            "{wanted}: {described:#?}"
         );
     }
     for made in &hostile {
@@ -152,26 +155,26 @@ fn hostile_arguments_are_of_every_kind_and_bounded() {
 }
 
 #[test]
-fn what_is_nasty_and_allowed_is_sent_too() {
+fn hostile_arguments_include_valid_ones() {
     let schema = json!({"properties": {"text": {"type": "string"}, "n": {"type": "number"}}, "required": ["text", "n"]});
-    let told = told(&arguments(schema).hostile(3));
+    let described = described(&arguments(schema).hostile(3));
     for wanted in [
         "/text = a very long",
         "/text = a NUL",
-        "/text = line separators",
+        "/text = Unicode line separators",
         "/text = emoji",
         "/n = 1e+308",
-        "a list nested",
+        "an array nested",
     ] {
         assert!(
-            told.iter().any(|line| line.starts_with(wanted)),
-            "{wanted}: {told:#?}"
+            described.iter().any(|line| line.starts_with(wanted)),
+            "{wanted}: {described:#?}"
         );
     }
 }
 
 #[test]
-fn a_tool_that_cannot_be_called_still_gets_hostile_ones() {
+fn an_unsatisfiable_schema_still_gets_hostile_arguments() {
     let arguments = arguments(json!({"not": {}}));
     assert!(arguments.boundaries().is_empty());
     assert!(arguments.random(1, 5).is_empty());

@@ -1,102 +1,103 @@
-//! Makes a value for a place: takes the alternatives in turn, and of each the first value that fits.
+//! Generates a value for a place: goes through the alternatives and returns the first value that
+//! fits.
 
 use serde_json::Value;
 
 use super::{
-    Unsatisfied, arrays,
-    dice::Dice,
-    guide::Guide,
-    numbers, objects,
-    place::{Alternative, Node, alternatives},
-    texts,
+    Unsatisfied, arrays, numbers, objects,
+    part_validators::PartValidators,
+    place::{Alternative, SchemaNode, alternatives},
+    rng::Rng,
+    strings,
     types::{fixed, types},
 };
 
-/// Places that are made for the smallest arguments, and values that are checked for one, dead ends included. It is what
-/// bounds the time.
+/// Work allowed for the smallest arguments: one unit per place generated and per value checked,
+/// dead ends included. This bounds the run time.
 const FUEL: usize = 12_000;
-/// The same for random arguments, and for a part of some.
-const LESS_FUEL: usize = 2_000;
-/// How deep a value may become. Tried in turn: the shallowest value is the smallest, and recursion ends by it.
+/// The same for random arguments, and for one part of the arguments.
+const PART_FUEL: usize = 2_000;
+/// Maximum depths of a value, tried in order. The shallowest value is the smallest, and the limit
+/// ends recursion.
 const DEPTHS: &[usize] = &[1, 2, 3, 4, 6, 8, 12, 16, 32, DEEPEST];
 const DEEPEST: usize = 64;
-/// Other values that are tried before a place is given up, where the first is refused by a `not` or its like.
+/// Random values to try when a `not` or similar keyword rejects the smallest one.
 const RANDOM_TRIES: usize = 8;
 
-/// Makes values for the places of one schema.
+/// Generates values for the places of one schema.
 #[derive(Debug)]
-pub(super) struct Maker<'s> {
+pub(super) struct Generator<'s> {
     pub(super) root: &'s Value,
-    guide: &'s Guide,
-    /// Without dice every choice is the smallest.
-    pub(super) dice: Option<Dice>,
+    parts: &'s PartValidators,
+    /// Without it, every choice is the smallest.
+    pub(super) rng: Option<Rng>,
     fuel: usize,
     deepest: usize,
-    /// Whether something was given up for its depth only.
-    cut: bool,
-    /// The last reference that was followed: what goes on without end goes on through it.
-    referred: Option<Unsatisfied>,
+    /// Whether a search was given up because of the depth limit or missing fuel.
+    gave_up: bool,
+    /// The last `$ref` followed, to blame if the recursion does not end.
+    last_ref: Option<Unsatisfied>,
 }
 
-impl<'s> Maker<'s> {
-    pub(super) fn new(root: &'s Value, guide: &'s Guide) -> Self {
+impl<'s> Generator<'s> {
+    pub(super) fn new(root: &'s Value, parts: &'s PartValidators) -> Self {
         Self {
             root,
-            guide,
-            dice: None,
+            parts,
+            rng: None,
             fuel: FUEL,
             deepest: 0,
-            cut: false,
-            referred: None,
+            gave_up: false,
+            last_ref: None,
         }
     }
 
-    /// Fuel for the next value, or the next part of one.
+    /// Sets the fuel for the next value, or the next part of one.
     pub(super) fn refuel(&mut self) {
-        self.fuel = LESS_FUEL;
+        self.fuel = PART_FUEL;
     }
 
-    /// Whether it has run out of fuel: what fails now fails for nothing else.
-    pub(super) fn is_spent(&self) -> bool {
+    /// Reports whether the fuel is used up, which makes every further attempt fail.
+    pub(super) fn is_out_of_fuel(&self) -> bool {
         self.fuel == 0
     }
 
-    /// The smallest value for a place.
-    pub(super) fn smallest(&mut self, place: &[Node<'s>]) -> Result<Value, Unsatisfied> {
-        self.by_depth(|maker| maker.make(place, 0))
+    /// Returns the smallest value for a place.
+    pub(super) fn smallest(&mut self, place: &[SchemaNode<'s>]) -> Result<Value, Unsatisfied> {
+        self.by_depth(|generator| generator.make(place, 0))
     }
 
-    /// The smallest value for one way in which the schemas of a place hold.
+    /// Returns the smallest value for one alternative of a place.
     pub(super) fn smallest_of(
         &mut self,
         alternative: &Alternative<'s>,
-        place: &[Node<'s>],
+        place: &[SchemaNode<'s>],
     ) -> Result<Value, Unsatisfied> {
-        self.by_depth(|maker| maker.of_alternative(alternative, place, 0))
+        self.by_depth(|generator| generator.of_alternative(alternative, place, 0))
     }
 
-    /// The smallest item that a list can go on with.
+    /// Returns the smallest item that can be appended to an array.
     pub(super) fn smallest_item(
         &mut self,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         there: &[Value],
     ) -> Result<Value, Unsatisfied> {
         let place = arrays::item(leaves, there.len());
-        self.by_depth(|maker| arrays::distinct(maker, leaves, &place, there, 0))
+        self.by_depth(|generator| arrays::distinct(generator, leaves, &place, there, 0))
     }
 
-    /// A random value for a place.
+    /// Returns a random value for a place.
     pub(super) fn random(
         &mut self,
-        place: &[Node<'s>],
-        dice: Dice,
+        place: &[SchemaNode<'s>],
+        rng: Rng,
         deepest: usize,
     ) -> Result<Value, Unsatisfied> {
         self.refuel();
-        self.dice = Some(dice);
+        self.rng = Some(rng);
         self.deepest = deepest;
         let made = self.make(place, 0);
-        self.dice = None;
+        self.rng = None;
         made
     }
 
@@ -107,42 +108,45 @@ impl<'s> Maker<'s> {
         let mut fault = None;
         for deepest in DEPTHS {
             self.deepest = *deepest;
-            self.cut = false;
+            self.gave_up = false;
             match make(self) {
                 Ok(value) => return Ok(value),
                 Err(found) => fault = Some(found),
             }
-            if !self.cut || self.is_spent() {
+            if !self.gave_up || self.is_out_of_fuel() {
                 break;
             }
         }
-        Err(fault.unwrap_or_else(|| Unsatisfied::at(&Node::root(self.root), "$ref")))
+        Err(fault.unwrap_or_else(|| Unsatisfied::at(&SchemaNode::root(self.root), "$ref")))
     }
 
-    /// Whether a place at this depth would be too deep.
     fn is_too_deep(&self, depth: usize) -> bool {
         depth > self.deepest
     }
 
-    /// A value for a place at a depth.
-    pub(super) fn make(&mut self, place: &[Node<'s>], depth: usize) -> Result<Value, Unsatisfied> {
-        if self.is_too_deep(depth) || self.is_spent() {
-            self.cut = true;
-            let endless = self.referred.clone();
+    /// Returns a value for a place at the given depth.
+    pub(super) fn make(
+        &mut self,
+        place: &[SchemaNode<'s>],
+        depth: usize,
+    ) -> Result<Value, Unsatisfied> {
+        if self.is_too_deep(depth) || self.is_out_of_fuel() {
+            self.gave_up = true;
+            let endless = self.last_ref.clone();
             return Err(endless.unwrap_or_else(|| nothing(place)));
         }
         self.fuel -= 1;
         if let Some(node) = place.iter().find(|node| node.get("$ref").is_some()) {
-            self.referred = Some(Unsatisfied::at(node, "$ref"));
+            self.last_ref = Some(Unsatisfied::at(node, "$ref"));
         }
         let mut ways = alternatives(self.root, place);
-        if let Some(dice) = &mut self.dice {
-            dice.shuffle(&mut ways);
+        if let Some(rng) = &mut self.rng {
+            rng.shuffle(&mut ways);
         }
         let mut fault = None;
         for way in &ways {
-            if self.is_spent() {
-                self.cut = true;
+            if self.is_out_of_fuel() {
+                self.gave_up = true;
                 break;
             }
             match self.of_alternative(way, place, depth) {
@@ -156,7 +160,7 @@ impl<'s> Maker<'s> {
     fn of_alternative(
         &mut self,
         alternative: &Alternative<'s>,
-        place: &[Node<'s>],
+        place: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Value, Unsatisfied> {
         let leaves = &alternative.leaves;
@@ -167,8 +171,8 @@ impl<'s> Maker<'s> {
             return Err(Unsatisfied::at(never, "false"));
         }
         if let Some((node, keyword, mut values)) = fixed(leaves) {
-            if let Some(dice) = &mut self.dice {
-                dice.shuffle(&mut values);
+            if let Some(rng) = &mut self.rng {
+                rng.shuffle(&mut values);
             }
             let mut fault = None;
             for value in values {
@@ -177,35 +181,37 @@ impl<'s> Maker<'s> {
                     Err(found) => fault = fault.or(Some(found)),
                 }
             }
-            // Next to it, it is the list that names nothing that fits; from further up, something refuses the list.
+            // A fault at the schema of the `enum` itself means that none of its values fit. A fault
+            // elsewhere means that another schema rejects them.
             let above = fault.filter(|fault| fault.pointer != *node.pointer);
             return Err(above.unwrap_or_else(|| Unsatisfied::at(node, keyword)));
         }
         let mut fault = None;
         let types = self.types(leaves)?;
         let guessed = !leaves.iter().any(|leaf| leaf.get("type").is_some());
-        let cut_before = std::mem::take(&mut self.cut);
+        let gave_up_before = std::mem::take(&mut self.gave_up);
         for name in types {
             match self.of_type(name, leaves, depth) {
                 Ok(value) => {
-                    self.cut |= cut_before;
+                    self.gave_up |= gave_up_before;
                     return Ok(value);
                 }
                 Err(found) => fault = fault.or(Some(found)),
             }
-            // Another type is no way around being too deep for the one that is meant, unless there is no other way.
-            if self.is_spent() || (guessed && self.cut && self.deepest < DEEPEST) {
+            // When the type is a guess, do not switch to another one just because this one hit the
+            // depth limit; at the largest limit, try the others too.
+            if self.is_out_of_fuel() || (guessed && self.gave_up && self.deepest < DEEPEST) {
                 break;
             }
         }
-        self.cut |= cut_before;
+        self.gave_up |= gave_up_before;
         Err(fault.unwrap_or_else(|| nothing(place)))
     }
 
     fn of_type(
         &mut self,
         name: &str,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Value, Unsatisfied> {
         let mut fault = None;
@@ -215,77 +221,77 @@ impl<'s> Maker<'s> {
                 Err(found) => fault = fault.or(Some(found)),
             }
         }
-        if let Some(value) = self.by_luck(name, leaves, depth) {
+        if let Some(value) = self.try_random(name, leaves, depth) {
             return Ok(value);
         }
         Err(fault.unwrap_or_else(|| nothing(leaves)))
     }
 
-    /// Whether a value fits all schemas of its place; the branches taken are among them.
-    fn fits(&mut self, leaves: &[Node<'s>], value: &Value) -> Result<(), Unsatisfied> {
+    /// Checks a value against all schemas of its place, including the branches taken.
+    fn fits(&mut self, leaves: &[SchemaNode<'s>], value: &Value) -> Result<(), Unsatisfied> {
         self.fuel = self.fuel.saturating_sub(1);
-        self.guide.check(leaves, value)
+        self.parts.check(leaves, value)
     }
 
-    /// What the smallest value cannot be, a random one may: for `not`, `if` and `oneOf`.
-    fn by_luck(&mut self, name: &str, leaves: &[Node<'s>], depth: usize) -> Option<Value> {
-        if self.dice.is_some() || matches!(name, "null" | "boolean") {
+    /// Tries random values where `not`, `if` or `oneOf` rejects the smallest one.
+    fn try_random(&mut self, name: &str, leaves: &[SchemaNode<'s>], depth: usize) -> Option<Value> {
+        if self.rng.is_some() || matches!(name, "null" | "boolean") {
             return None;
         }
         for seed in 0..RANDOM_TRIES as u64 {
-            self.dice = Some(Dice::new(seed));
+            self.rng = Some(Rng::new(seed));
             let values = self.values(name, leaves, depth);
-            self.dice = None;
-            // The first one only: those after it are not random.
+            self.rng = None;
+            // Only the first value is random.
             let value = values.ok()?.into_iter().next()?;
             if self.fits(leaves, &value).is_ok() {
                 return Some(value);
             }
-            if self.is_spent() {
+            if self.is_out_of_fuel() {
                 break;
             }
         }
         None
     }
 
-    /// Values of one type, the most promising first.
+    /// Returns candidate values of one type, the most promising first.
     fn values(
         &mut self,
         name: &str,
-        leaves: &[Node<'s>],
+        leaves: &[SchemaNode<'s>],
         depth: usize,
     ) -> Result<Vec<Value>, Unsatisfied> {
         match name {
             "null" => Ok(vec![Value::Null]),
             "boolean" => {
                 let mut both = [Value::from(false), Value::from(true)];
-                if let Some(dice) = &mut self.dice {
-                    dice.shuffle(&mut both);
+                if let Some(rng) = &mut self.rng {
+                    rng.shuffle(&mut both);
                 }
                 Ok(both.to_vec())
             }
-            "integer" => numbers::integers(leaves, self.dice.as_mut()),
-            "number" => numbers::numbers(leaves, self.dice.as_mut()),
-            "string" => texts::texts(leaves, self.dice.as_mut()),
+            "integer" => numbers::integers(leaves, self.rng.as_mut()),
+            "number" => numbers::numbers(leaves, self.rng.as_mut()),
+            "string" => strings::strings(leaves, self.rng.as_mut()),
             "array" => arrays::lists(self, leaves, depth),
             _ => objects::objects(self, leaves, depth),
         }
     }
 
-    /// The types a value may have, the one to try first first.
-    fn types(&mut self, leaves: &[Node<'s>]) -> Result<Vec<&'static str>, Unsatisfied> {
+    /// Returns the allowed types, the one to try first at the front.
+    fn types(&mut self, leaves: &[SchemaNode<'s>]) -> Result<Vec<&'static str>, Unsatisfied> {
         let mut types = types(leaves)?;
-        if let Some(dice) = &mut self.dice
+        if let Some(rng) = &mut self.rng
             && leaves.iter().any(|leaf| leaf.get("type").is_some())
         {
-            dice.shuffle(&mut types);
+            rng.shuffle(&mut types);
         }
         Ok(types)
     }
 }
 
-/// Nothing was found, and no keyword in particular is to blame.
-fn nothing(place: &[Node<'_>]) -> Unsatisfied {
+/// The fault to report when no keyword in particular is to blame.
+fn nothing(place: &[SchemaNode<'_>]) -> Unsatisfied {
     let pointer = place.first().map(|node| node.pointer.to_string());
     Unsatisfied {
         pointer: pointer.unwrap_or_default(),

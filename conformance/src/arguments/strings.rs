@@ -1,15 +1,15 @@
-//! Texts of a length, a format and a pattern.
+//! Strings of a given length, format and pattern.
 
 use serde_json::Value;
 
 use super::{
-    LARGEST_TEXT, Unsatisfied,
-    dice::Dice,
-    patterns::{Taste, fitting},
-    place::{Node, largest, smallest},
+    LONGEST_STRING, Unsatisfied,
+    patterns::{Choice, fitting},
+    place::{SchemaNode, largest, smallest},
+    rng::Rng,
 };
 
-/// Texts of each format, the plainest first.
+/// Examples of each format, the plainest first.
 pub(super) const FORMATS: &[(&str, &[&str])] = &[
     ("date", &["2026-01-31", "2024-02-29", "1970-01-01"]),
     ("time", &["12:30:00Z", "23:59:59+02:00"]),
@@ -36,15 +36,15 @@ pub(super) const FORMATS: &[(&str, &[&str])] = &[
     ("regex", &["a*"]),
     ("byte", &["YQ=="]),
 ];
-/// What random texts are made of, mostly.
+/// The usual characters of random strings.
 const LETTERS: &[char] = &[
     'a', 'b', 'c', 'x', 'z', 'A', 'Q', '0', '7', ' ', '-', '_', '.', '/', 'é', '漢', '🦀',
 ];
 
-/// Texts that fit, or nearly: each is checked by who asked for it.
-pub(super) fn texts(
-    leaves: &[Node<'_>],
-    mut dice: Option<&mut Dice>,
+/// Returns strings that probably fit. The caller checks each of them.
+pub(super) fn strings(
+    leaves: &[SchemaNode<'_>],
+    mut rng: Option<&mut Rng>,
 ) -> Result<Vec<Value>, Unsatisfied> {
     let (least, most) = (largest(leaves, "minLength"), smallest(leaves, "maxLength"));
     let low = least.map_or(0, |(count, _)| count);
@@ -55,13 +55,13 @@ pub(super) fn texts(
         return Err(Unsatisfied::at(node, "maxLength"));
     }
     if let Some((_, node)) = least
-        && low > LARGEST_TEXT
+        && low > LONGEST_STRING
     {
         return Err(Unsatisfied::at(node, "minLength"));
     }
     let mut found = Vec::new();
     for (node, pattern) in said(leaves, "pattern") {
-        let made = of_pattern(pattern, low, dice.as_deref_mut());
+        let made = of_pattern(pattern, low, rng.as_deref_mut());
         if made.is_empty() {
             return Err(Unsatisfied::at(node, "pattern"));
         }
@@ -69,14 +69,14 @@ pub(super) fn texts(
     }
     let formats = said(leaves, "format").flat_map(|(_, name)| of_format(name));
     let mut formats: Vec<String> = formats.map(|text| (*text).to_owned()).collect();
-    if let Some(dice) = dice.as_deref_mut() {
-        dice.shuffle(&mut formats);
+    if let Some(rng) = rng.as_deref_mut() {
+        rng.shuffle(&mut formats);
     }
     found.extend(formats);
-    if let Some(dice) = dice {
-        found.push(random(dice, low, high));
+    if let Some(rng) = rng {
+        found.push(random(rng, low, high));
     }
-    // For a `not` that refuses the plainest.
+    // Alternatives for a `not` that rejects the plainest string.
     found.extend([
         "a".repeat(low),
         "b".repeat(low),
@@ -93,15 +93,15 @@ pub(super) fn texts(
 }
 
 fn said<'n, 's>(
-    leaves: &'n [Node<'s>],
+    leaves: &'n [SchemaNode<'s>],
     keyword: &'static str,
-) -> impl Iterator<Item = (&'n Node<'s>, &'s str)> {
+) -> impl Iterator<Item = (&'n SchemaNode<'s>, &'s str)> {
     leaves
         .iter()
         .filter_map(move |node| Some((node, node.get(keyword)?.as_str()?)))
 }
 
-/// Examples of a format; none of one that is not known, which is then no constraint.
+/// Returns examples of a format, or none if the format is unknown and therefore not enforced.
 pub(super) fn of_format(name: &str) -> &'static [&'static str] {
     FORMATS
         .iter()
@@ -109,11 +109,12 @@ pub(super) fn of_format(name: &str) -> &'static [&'static str] {
         .map_or(&[], |(_, examples)| examples)
 }
 
-/// Texts for a pattern: the shortest, longer ones where a length asks for it, and those with something beside the match.
-fn of_pattern(pattern: &str, low: usize, dice: Option<&mut Dice>) -> Vec<String> {
+/// Returns strings for a pattern: the shortest, longer ones if `minLength` requires it, and ones
+/// with text around the match.
+fn of_pattern(pattern: &str, low: usize, rng: Option<&mut Rng>) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(dice) = dice {
-        found.extend(fitting(pattern, Taste::Any(dice)));
+    if let Some(rng) = rng {
+        found.extend(fitting(pattern, Choice::Random(rng)));
     }
     let lengths = [0, 1, 2, 3, 5, 8, 16, 32, 64, 128];
     let exact = u32::try_from(low).unwrap_or(u32::MAX);
@@ -123,9 +124,9 @@ fn of_pattern(pattern: &str, low: usize, dice: Option<&mut Dice>) -> Vec<String>
         .filter(|more| *more <= exact.max(2))
         .chain(near);
     for more in tried {
-        found.extend(fitting(pattern, Taste::Short { more }));
+        found.extend(fitting(pattern, Choice::Shortest { more }));
     }
-    if let Some(shortest) = fitting(pattern, Taste::Short { more: 0 }) {
+    if let Some(shortest) = fitting(pattern, Choice::Shortest { more: 0 }) {
         let padding = "a".repeat(low.saturating_sub(shortest.chars().count()));
         found.extend([
             format!("{shortest}{padding}"),
@@ -135,8 +136,9 @@ fn of_pattern(pattern: &str, low: usize, dice: Option<&mut Dice>) -> Vec<String>
     found
 }
 
-/// A text of a length, as near as can be to one that fits: from a pattern where there is one, else `text` drawn out.
-pub(super) fn of_length(leaves: &[Node<'_>], text: &str, length: usize) -> String {
+/// Returns a string of the given length that is as close to valid as possible: from the pattern if
+/// there is one, or else by extending `text`.
+pub(super) fn of_length(leaves: &[SchemaNode<'_>], text: &str, length: usize) -> String {
     let of_patterns =
         said(leaves, "pattern").flat_map(|(_, pattern)| of_pattern(pattern, length, None));
     let mut fitting = of_patterns.filter(|made| made.chars().count() == length);
@@ -149,9 +151,9 @@ pub(super) fn of_length(leaves: &[Node<'_>], text: &str, length: usize) -> Strin
     })
 }
 
-fn random(dice: &mut Dice, low: usize, high: usize) -> String {
-    let length = (low + dice.below(13)).min(high);
+fn random(rng: &mut Rng, low: usize, high: usize) -> String {
+    let length = (low + rng.below(13)).min(high);
     (0..length)
-        .map(|_| dice.pick(LETTERS).copied().unwrap_or('a'))
+        .map(|_| rng.pick(LETTERS).copied().unwrap_or('a'))
         .collect()
 }

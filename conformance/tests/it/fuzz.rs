@@ -1,4 +1,5 @@
-//! Whatever an extension says, the harness lives, ends in time, and finds the fault with the extension.
+//! Fuzzes the harness with random extensions: it must not crash or hang, and must blame the
+//! extension.
 
 use std::{
     fs,
@@ -18,24 +19,24 @@ use tempfile::TempDir;
 
 use crate::{fixture::python, support::build};
 
-/// How many are tried at once: they wait as much as they work.
-const AT_ONCE: usize = 6;
-/// What a run may take when every deadline is a hundredth, on a machine that is busy with everything else.
-const HANG: Duration = Duration::from_secs(120);
+/// How many extensions to run in parallel. They wait as much as they compute.
+const PARALLEL: usize = 6;
+/// Time limit of a run with all deadlines scaled to a hundredth, on a busy machine.
+const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How one run ended.
-struct Ended {
+/// The result of one run.
+struct Finished {
     folder: TempDir,
     took: Duration,
-    /// `None`: it had to be killed.
+    /// `None` if it had to be killed.
     code: Option<i32>,
     out: String,
     err: String,
 }
 
-/// One run on this extension, told in every form.
-fn run(manifest: &Value, script: &str, timing: &[&str]) -> Ended {
-    let folder = tempfile::tempdir().expect("a folder");
+/// Runs `zot-conform` on this extension with every report format.
+fn run(manifest: &Value, script: &str, timing: &[&str]) -> Finished {
+    let folder = tempfile::tempdir().expect("a directory");
     fs::write(folder.path().join("extension.json"), manifest.to_string()).expect("a manifest");
     fs::write(folder.path().join("main.py"), script).expect("a script");
     let mut command = Command::new(env!("CARGO_BIN_EXE_zot-conform"));
@@ -59,15 +60,15 @@ fn run(manifest: &Value, script: &str, timing: &[&str]) -> Ended {
     let status = loop {
         match child.try_wait().expect("a child") {
             Some(status) => break Some(status),
-            None if began.elapsed() > HANG => {
+            None if began.elapsed() > RUN_TIMEOUT => {
                 child.kill().expect("killed");
-                child.wait().expect("ended");
+                child.wait().expect("finished");
                 break None;
             }
             None => thread::sleep(Duration::from_millis(5)),
         }
     };
-    Ended {
+    Finished {
         folder,
         took: began.elapsed(),
         code: status.and_then(|status| status.code()),
@@ -78,31 +79,32 @@ fn run(manifest: &Value, script: &str, timing: &[&str]) -> Ended {
 
 fn text_of(mut pipe: impl Read) -> String {
     let mut text = String::new();
-    pipe.read_to_string(&mut text).expect("a text in UTF-8");
+    pipe.read_to_string(&mut text).expect("valid UTF-8");
     text
 }
 
-impl Ended {
-    /// What should not have been.
+impl Finished {
+    /// Returns what is wrong with the run, if anything.
     fn wrong(&self) -> Option<String> {
-        // Conforms, does not, or could not shake hands: anything else would be about the harness.
+        // Conforms, does not conform, or handshake failed. Any other code would be a fault of the
+        // harness.
         if !matches!(self.code, Some(0 | 1 | 3)) || self.err.contains("panicked") {
             return Some(format!("exit {:?}\n{}", self.code, self.err));
         }
         let control = |it: &char| it.is_control() && *it != '\n';
         if let Some(control) = self.out.chars().find(control) {
-            return Some(format!("{control:?} reaches the terminal"));
+            return Some(format!("{control:?} reached the terminal"));
         }
         let report = fs::read(self.folder.path().join("json")).expect("a report");
         match serde_json::from_slice::<Value>(&report) {
             Ok(report) if report["outcomes"][0].is_object() => None,
-            Ok(_) => Some("a report of nothing".to_owned()),
+            Ok(_) => Some("the report is empty".to_owned()),
             Err(error) => Some(format!("the report is not JSON: {error}")),
         }
     }
 }
 
-/// How many seeds: a few each time, and all of them where soaks run longer, in `.ci/full`.
+/// Number of seeds: a few by default, more with `ZOT_SOAK`, as in `.ci/full`.
 fn seeds() -> u64 {
     let soak: u64 = std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("a number"));
     if soak > 1 { 2_000 } else { 60 }
@@ -113,7 +115,7 @@ fn babbler() -> PathBuf {
 }
 
 #[test]
-fn no_nonsense_harms_the_harness() {
+fn random_extensions_do_not_break_the_harness() {
     let program = babbler();
     let count = seeds();
     let next = AtomicU64::new(0);
@@ -127,13 +129,13 @@ fn no_nonsense_harms_the_harness() {
             }
             let args = [seed.to_string()];
             let manifest = json!({"name": "babbler", "exec": program, "args": args});
-            let ended = run(&manifest, "", &["--timeout-scale", "0.01"]);
-            let told = (seed, ended.took, ended.code, ended.wrong());
-            all.lock().expect("no panic").push(told);
+            let finished = run(&manifest, "", &["--timeout-scale", "0.01"]);
+            let result = (seed, finished.took, finished.code, finished.wrong());
+            all.lock().expect("no panic").push(result);
         }
     };
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..PARALLEL {
             scope.spawn(try_on);
         }
     });
@@ -142,7 +144,7 @@ fn no_nonsense_harms_the_harness() {
     let slowest = slowest.expect("there are seeds");
     let of_code = |wanted| all.iter().filter(|it| it.2 == Some(wanted)).count();
     eprintln!(
-        "{count} seeds in {:.0} s: {} conform, {} do not, {} do not shake hands; the slowest, {}, took {:.1} s",
+        "{count} seeds in {:.0} s: {} conform, {} do not, {} failed the handshake; the slowest, {}, took {:.1} s",
         began.elapsed().as_secs_f64(),
         of_code(0),
         of_code(1),
@@ -155,15 +157,18 @@ fn no_nonsense_harms_the_harness() {
         .filter_map(|(seed, .., wrong)| Some(format!("seed {seed}: {}", wrong.as_ref()?)))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(of_code(1) > of_code(3), "most are to be reached");
+    assert!(
+        of_code(1) > of_code(3),
+        "most extensions must get past the handshake"
+    );
 }
 
-/// A deadline holds for one that never stops talking, as fast as it can or now and then.
+/// Deadlines hold for an extension that never stops sending, as fast as it can or with pauses.
 #[test]
-fn whoever_talks_for_ever_is_not_listened_to_for_ever() {
+fn an_extension_that_never_stops_sending_is_given_up_on() {
     let Some(python) = python() else { return };
     let manifest = json!({"name": "talker", "exec": python, "args": ["-S", "-E", "main.py"]});
-    // Short deadlines, but for the start: the machine may be busy.
+    // Short deadlines, except for the start, because the machine may be busy.
     let timing = ["--timeout-scale", "0.2", "--startup-timeout", "300"];
     for pause in ["", "time.sleep(0.005)"] {
         let script = format!(
@@ -176,20 +181,20 @@ while True:
     {pause}
 "#
         );
-        let ended = run(&manifest, &script, &timing);
-        // Given up on at once, or by one check after the other: that is how fast the machine is.
+        let finished = run(&manifest, &script, &timing);
+        // Whether one check gives up or several do depends on the speed of the machine.
         assert!(
-            matches!(ended.code, Some(1 | 3)),
+            matches!(finished.code, Some(1 | 3)),
             "{}{}",
-            ended.out,
-            ended.err
+            finished.out,
+            finished.err
         );
         assert!(
-            ended.out.contains("it never says `ready`")
-                || ended.out.contains("it floods its stdout"),
+            finished.out.contains("it never says `ready`")
+                || finished.out.contains("it floods its stdout"),
             "{}",
-            ended.out
+            finished.out
         );
-        eprintln!("{pause:?} took {:.1} s", ended.took.as_secs_f64());
+        eprintln!("{pause:?} took {:.1} s", finished.took.as_secs_f64());
     }
 }

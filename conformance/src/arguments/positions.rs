@@ -1,4 +1,5 @@
-//! The places of a schema, each inside arguments that fit and have that place: where one thing is varied at a time.
+//! The positions in a schema, each within valid arguments that contain it, so that one value can be
+//! varied at a time.
 
 use std::collections::VecDeque;
 
@@ -6,87 +7,89 @@ use serde_json::Value;
 
 use super::{
     arrays,
-    maker::Maker,
+    generator::Generator,
     objects,
-    place::{Alternative, Node, alternatives, escape},
+    place::{Alternative, SchemaNode, alternatives, escape},
 };
 
-/// Places beyond this many, and deeper than this, are not varied.
-const SPOTS: usize = 120;
+/// Maximum number of positions to vary.
+const POSITIONS: usize = 120;
+
+/// Maximum depth of a position to vary.
 const DEEPEST: usize = 6;
-/// All bases together are not larger than this, in bytes: each is a copy of the arguments.
+/// Maximum size of all bases together, in bytes. Each is a copy of the arguments.
 const BASES_BYTES: usize = 8 * 1024 * 1024;
 
-/// One step from a value into it.
+/// One step of a path into a value.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Key(String),
     Index(usize),
 }
 
-/// A place with a value in it.
+/// A position in the arguments and the value there.
 #[derive(Debug, Clone)]
-pub(super) struct Spot<'s> {
-    /// Where, as a JSON pointer into the arguments.
+pub(super) struct Position<'s> {
+    /// JSON pointer into the arguments.
     pub(super) pointer: String,
-    pub(super) path: Vec<Step>,
+    pub(super) path: Vec<PathStep>,
     pub(super) way: Alternative<'s>,
-    /// All of the arguments, the place included.
+    /// The whole arguments, including this position.
     pub(super) base: Value,
-    /// What is in the place.
+    /// The value at this position.
     pub(super) value: Value,
-    /// Whether it had to be added to the smallest arguments.
+    /// Whether the position had to be added to the smallest arguments.
     pub(super) added: bool,
 }
 
-impl Spot<'_> {
-    /// The arguments with another value in this place.
+impl Position<'_> {
+    /// Returns the arguments with another value at this position.
     pub(super) fn with(&self, value: Value) -> Value {
         put(self.base.clone(), &self.path, value)
     }
 
-    /// The schemas of this place.
-    pub(super) fn leaves(&self) -> &[Node<'_>] {
+    /// Returns the schemas of this position.
+    pub(super) fn leaves(&self) -> &[SchemaNode<'_>] {
         &self.way.leaves
     }
 }
 
-struct Waiting<'s> {
-    place: Vec<Node<'s>>,
-    path: Vec<Step>,
+struct Pending<'s> {
+    place: Vec<SchemaNode<'s>>,
+    path: Vec<PathStep>,
     base: Value,
     value: Value,
     added: bool,
 }
 
-/// The places of a schema, those further up first.
-pub(super) fn spots<'s>(
-    maker: &mut Maker<'s>,
-    root: Vec<Node<'s>>,
+/// Returns the positions in a schema, breadth first.
+pub(super) fn positions<'s>(
+    generator: &mut Generator<'s>,
+    root: Vec<SchemaNode<'s>>,
     minimal: Value,
-) -> Vec<Spot<'s>> {
+) -> Vec<Position<'s>> {
     let mut found = Vec::new();
     let mut bytes = 0;
-    let mut waiting = VecDeque::from([Waiting {
+    let mut pending = VecDeque::from([Pending {
         place: root,
         path: Vec::new(),
         base: minimal.clone(),
         value: minimal,
         added: false,
     }]);
-    while let Some(next) = waiting.pop_front() {
-        let ways = alternatives(maker.root, &next.place);
+    while let Some(next) = pending.pop_front() {
+        let ways = alternatives(generator.root, &next.place);
         let several = ways.len() > 1;
         for mut way in ways {
             bytes += next.base.to_string().len();
-            if found.len() >= SPOTS || bytes > BASES_BYTES {
+            if found.len() >= POSITIONS || bytes > BASES_BYTES {
                 return found;
             }
             let mut value = next.value.clone();
             let mut base = next.base.clone();
             if several {
-                maker.refuel();
-                let Ok(made) = maker.smallest_of(&way, &next.place) else {
+                generator.refuel();
+                let Ok(made) = generator.smallest_of(&way, &next.place) else {
                     continue;
                 };
                 base = put(base, &next.path, made.clone());
@@ -94,7 +97,7 @@ pub(super) fn spots<'s>(
             } else {
                 way.taken.clear();
             }
-            let spot = Spot {
+            let position = Position {
                 pointer: pointer(&next.path),
                 path: next.path.clone(),
                 way,
@@ -103,32 +106,32 @@ pub(super) fn spots<'s>(
                 added: next.added,
             };
             if next.path.len() < DEEPEST {
-                waiting.extend(below(maker, &spot));
+                pending.extend(below(generator, &position));
             }
-            found.push(spot);
+            found.push(position);
         }
     }
     found
 }
 
-/// The places directly below one.
-fn below<'s>(maker: &mut Maker<'s>, spot: &Spot<'s>) -> Vec<Waiting<'s>> {
-    let leaves = &spot.way.leaves;
+/// Returns the positions directly below another one.
+fn below<'s>(generator: &mut Generator<'s>, position: &Position<'s>) -> Vec<Pending<'s>> {
+    let leaves = &position.way.leaves;
     let mut steps = Vec::new();
-    match &spot.value {
+    match &position.value {
         Value::Object(object) => {
             for name in objects::declared(leaves) {
                 let place = objects::property(leaves, name);
-                steps.push((Step::Key(name.to_owned()), place, object.get(name)));
+                steps.push((PathStep::Key(name.to_owned()), place, object.get(name)));
             }
-            // Of the others, those that had to be made up.
+            // Undeclared properties that the generator had to make up.
             for (name, value) in object {
                 if !steps
                     .iter()
-                    .any(|(step, ..)| matches!(step, Step::Key(key) if key == name))
+                    .any(|(step, ..)| matches!(step, PathStep::Key(key) if key == name))
                 {
                     let place = objects::property(leaves, name);
-                    steps.push((Step::Key(name.clone()), place, Some(value)));
+                    steps.push((PathStep::Key(name.clone()), place, Some(value)));
                 }
             }
         }
@@ -138,10 +141,10 @@ fn below<'s>(maker: &mut Maker<'s>, spot: &Spot<'s>) -> Vec<Waiting<'s>> {
                 .map(|leaf| leaf.listed("prefixItems").len())
                 .max();
             for index in 0..list.len().max(prefix.unwrap_or(0)).clamp(1, 4) {
-                // A list has no holes: an item that is not there can only be the next one.
+                // Arrays have no holes, so a missing item can only be the next one.
                 if index <= list.len() {
                     steps.push((
-                        Step::Index(index),
+                        PathStep::Index(index),
                         arrays::item(leaves, index),
                         list.get(index),
                     ));
@@ -152,17 +155,17 @@ fn below<'s>(maker: &mut Maker<'s>, spot: &Spot<'s>) -> Vec<Waiting<'s>> {
     }
     let mut found = Vec::new();
     for (step, place, there) in steps {
-        maker.refuel();
+        generator.refuel();
         let made = match there {
             Some(value) => Ok(value.clone()),
-            None => maker.smallest(&place),
+            None => generator.smallest(&place),
         };
         let Ok(value) = made else { continue };
-        let mut path = spot.path.clone();
+        let mut path = position.path.clone();
         path.push(step);
-        found.push(Waiting {
+        found.push(Pending {
             place,
-            base: put(spot.base.clone(), &path, value.clone()),
+            base: put(position.base.clone(), &path, value.clone()),
             path,
             added: there.is_none(),
             value,
@@ -171,22 +174,23 @@ fn below<'s>(maker: &mut Maker<'s>, spot: &Spot<'s>) -> Vec<Waiting<'s>> {
     found
 }
 
-/// Puts a value into a place, which may be the next one of a list or a new one of an object.
-fn put(mut whole: Value, path: &[Step], value: Value) -> Value {
+/// Puts a value at a path, appending to an array or adding to an object if necessary.
+fn put(mut whole: Value, path: &[PathStep], value: Value) -> Value {
     let mut at = &mut whole;
     for step in path {
         at = match (step, at) {
-            (Step::Key(key), Value::Object(object)) => {
+            (PathStep::Key(key), Value::Object(object)) => {
                 object.entry(key.as_str()).or_insert(Value::Null)
             }
-            (Step::Index(index), Value::Array(list)) => {
+            (PathStep::Index(index), Value::Array(list)) => {
                 let index = (*index).min(list.len());
                 if index == list.len() {
                     list.push(Value::Null);
                 }
                 &mut list[index]
             }
-            // The path was made for this value; where it is not there, the value itself is what is replaced.
+            // The path was made for this value, so this should not happen; replace the value
+            // itself.
             (_, other) => other,
         };
     }
@@ -194,11 +198,11 @@ fn put(mut whole: Value, path: &[Step], value: Value) -> Value {
     whole
 }
 
-fn pointer(path: &[Step]) -> String {
+fn pointer(path: &[PathStep]) -> String {
     path.iter()
         .map(|step| match step {
-            Step::Key(key) => format!("/{}", escape(key)),
-            Step::Index(index) => format!("/{index}"),
+            PathStep::Key(key) => format!("/{}", escape(key)),
+            PathStep::Index(index) => format!("/{index}"),
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Finding, in a text, what is not to be kept.
+//! Finds the parts of a text to remove.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -12,11 +12,11 @@ pub(super) enum Piece<'a> {
     Text(&'a str),
     Secret,
     Place(Place),
-    /// A time or an id: another one next time.
-    Passing,
+    /// A time or an id, which changes between runs.
+    Volatile,
 }
 
-/// Cuts what `find` finds out of the parts that are still text.
+/// Splits the remaining text parts around what `find` finds.
 pub(super) fn cut<'a>(
     pieces: Vec<Piece<'a>>,
     find: impl Fn(&'a str) -> Option<(Range<usize>, Piece<'a>)>,
@@ -48,24 +48,24 @@ pub(super) fn find_secret<'a>(text: &'a str, secret: &str) -> Found<'a> {
     Some((start..start + secret.len(), Piece::Secret))
 }
 
-/// Short ids are left: `1` is in every text.
+/// Short ids are ignored: `1` is in every text.
 pub(super) fn find_id<'a>(text: &'a str, id: &str) -> Found<'a> {
     const SHORTEST: usize = 6;
     if id.len() < SHORTEST {
         return None;
     }
     let start = text.find(id)?;
-    Some((start..start + id.len(), Piece::Passing))
+    Some((start..start + id.len(), Piece::Volatile))
 }
 
-/// The first path of a known place; where two begin, the longer.
+/// Finds the first known directory; of two at the same position, the longer.
 pub(super) fn find_place<'a>(text: &'a str, places: &Places) -> Found<'a> {
     let mut best: Option<(Range<usize>, Place)> = None;
     for place in Place::ALL {
         let Some(path) = places.get(place).map(|path| path.trim_end_matches('/')) else {
             continue;
         };
-        // `/` and a relative path would be found where they are not meant.
+        // Skip `/` and relative paths, which would match in unrelated places.
         if path.len() < 2 || !path.starts_with('/') {
             continue;
         }
@@ -85,8 +85,9 @@ pub(super) fn find_place<'a>(text: &'a str, places: &Places) -> Found<'a> {
     best.map(|(range, place)| (range, Piece::Place(place)))
 }
 
-/// `/home/ann` is in `/home/ann/x`, `-I/home/ann` and `/home/ann.`, not in `/home/anna` or `/home/ann.old`. A path of
-/// one name, such as `/tmp`, is the end of too many others: not in `./tmp` or `/var/tmp`.
+/// `/home/ann` is in `/home/ann/x`, `-I/home/ann` and `/home/ann.`, but not in `/home/anna` or
+/// `/home/ann.old`. A path of one component, such as `/tmp`, must not match the end of `./tmp` or
+/// `/var/tmp`.
 fn is_whole_path(text: &str, range: &Range<usize>) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
     let before = text[..range.start].chars().next_back();
@@ -102,7 +103,7 @@ fn is_whole_path(text: &str, range: &Range<usize>) -> bool {
     }
 }
 
-/// Times of day, dates, both, seconds since 1970, and how long something took.
+/// Times of day, dates, timestamps, Unix times, and durations.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
@@ -117,10 +118,10 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
         | \b (?: \d+h\ ? )? (?: \d+m\ ? )? \d+ (?: \.\d+ )? (?: ns | [µu]s | ms | s ) \b
         ",
     )
-    .expect("a pattern that the tests use")
+    .expect("the pattern is valid")
 });
 
 pub(super) fn find_time(text: &str) -> Found<'_> {
     let found = TIME.find(text)?;
-    Some((found.range(), Piece::Passing))
+    Some((found.range(), Piece::Volatile))
 }

@@ -1,35 +1,36 @@
-//! Choices from a seed: the same on every machine.
+//! Random choices from a seed, the same on every machine.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xorshift::XorShiftRng;
 
-/// A source of choices.
+/// A seeded random number generator.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(XorShiftRng);
+pub(super) struct Rng(XorShiftRng);
 
-impl Dice {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(XorShiftRng::seed_from_u64(seed))
     }
 
-    /// A seed for other dice: what one value takes from them does not shift the next value.
+    /// Returns a seed for another generator, so that the choices for one value do not affect the
+    /// next value.
     pub(super) fn next(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// One of `0..count`; 0 where there is nothing to choose. The bias of the remainder does not matter here.
+    /// Returns one of `0..count`, or 0 if `count` is 0. The modulo bias does not matter here.
     pub(super) fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.0.next_u64() % count).unwrap_or(0)
     }
 
-    /// One of `low..=high`.
+    /// Returns one of `low..=high`.
     pub(super) fn within(&mut self, low: i128, high: i128) -> i128 {
         let span = high.saturating_sub(low).saturating_add(1).max(1);
         low + i128::from(self.0.next_u64()) % span
     }
 
-    /// True once in `chances`.
+    /// Returns true with a probability of one in `chances`.
     pub(super) fn once_in(&mut self, chances: usize) -> bool {
         self.below(chances) == 0
     }

@@ -1,4 +1,4 @@
-//! How frames are told of.
+//! Descriptions of frames for messages.
 
 use serde_json::Value;
 
@@ -10,7 +10,8 @@ use crate::{
     verdict::Finding,
 };
 
-/// What is expected: `` `tool_result` to a call of `weather` ``, where it is the reply to a request.
+/// Describes the expected frame; a reply is described by its request: `` `tool_result` to a call of
+/// `weather` ``.
 pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) -> String {
     let source = expect.frame.source();
     let Some(kind) = source.get("type").and_then(Value::as_str) else {
@@ -28,20 +29,20 @@ pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) ->
     }
 }
 
-/// What came.
-pub(super) fn of(heard: &Heard) -> String {
+/// Describes a received frame.
+pub(super) fn received(heard: &Heard) -> String {
     match text(heard.value(), "type") {
         "" => "a frame without a type".to_owned(),
         kind => format!("`{kind}`"),
     }
 }
 
-/// An extension may speak without being asked; a transcript may pass over it.
+/// Adds a hint about `ignore` if the frame is of a type that an extension may send unasked.
 pub(super) fn hint_at_ignore(finding: Finding, heard: &Heard) -> Finding {
     match text(heard.value(), "type") {
         kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
             finding.hint(format!(
-                "if it may come at any time, say so in the head of the transcript: \"ignore\":[\"{kind}\"]"
+                "if it may arrive at any time, add to the transcript's header: \"ignore\":[\"{kind}\"]"
             ))
         }
         _ => finding,

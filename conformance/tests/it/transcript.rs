@@ -1,4 +1,4 @@
-//! Transcripts, through the library's door.
+//! Transcripts, through the public API.
 
 mod accept;
 mod matching;
@@ -14,24 +14,29 @@ use zot_conform::{
     transcript::{Bindings, Places, Transcript, Verb},
 };
 
-/// A frame and who said it.
-type Said = (Party, Value);
+/// A frame and its sender.
+type SentFrame = (Party, Value);
 
-/// Plays a recording's own frames against it: each send is what the host said, each expect what the extension said.
-fn plays_itself(transcript: &Transcript, said: &[Said], places: Places) -> Result<(), String> {
+/// Plays the frames of a recording against its transcript: each `send` must produce the host's
+/// frame, each `expect` must match the extension's.
+fn replay_frames(
+    transcript: &Transcript,
+    frames: &[SentFrame],
+    places: Places,
+) -> Result<(), String> {
     let mut bindings = Bindings::new(places);
-    let mut said = said.iter();
+    let mut frames = frames.iter();
     let mut steps = transcript.steps.iter().peekable();
     if steps
         .next_if(|step| step.verb == Verb::UseHandshake)
         .is_some()
     {
-        // The last frame of a handshake is `ready` or, from hosts that answer late, `hello_ack`.
+        // The handshake ends with `ready` or, from hosts that reply late, with `hello_ack`.
         let left = transcript.steps.len() - 1;
-        said = said.as_slice()[said.len() - left..].iter();
+        frames = frames.as_slice()[frames.len() - left..].iter();
     }
     for step in steps {
-        let (who, frame) = said.next().ok_or("more steps than frames")?;
+        let (who, frame) = frames.next().ok_or("more steps than frames")?;
         let pattern = match (&step.verb, who) {
             (Verb::Send(template), Party::Host) => template.to_pattern(),
             (Verb::Expect(expect), Party::Extension) => expect.frame.clone(),
@@ -40,7 +45,7 @@ fn plays_itself(transcript: &Transcript, said: &[Said], places: Places) -> Resul
         let fits = pattern.matches(frame, &mut bindings);
         fits.map_err(|mismatch| format!("line {}: {mismatch}", step.line))?;
     }
-    match said.next() {
+    match frames.next() {
         Some((_, frame)) => Err(format!("no step for {frame}")),
         None => Ok(()),
     }
