@@ -164,10 +164,7 @@ mod tests {
             Value::Object(args) => arguments::<Place>(args).expect_err("wrong"),
             other => panic!("{other}"),
         };
-        assert_eq!(
-            wrong(json!({})),
-            "invalid arguments: missing field `city`"
-        );
+        assert_eq!(wrong(json!({})), "invalid arguments: missing field `city`");
         assert_eq!(
             wrong(json!({"city": "Berlin", "at": [{"x": 1}, {"x": "2"}]})),
             "invalid arguments: `at[1].x`: invalid type: string \"2\", expected i32"
