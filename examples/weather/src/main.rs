@@ -57,9 +57,6 @@ mod tests {
         );
         assert!(host.command("weather", "").error.is_some());
         let wrong = host.tool("weather", r#"{"town": "Berlin"}"#);
-        assert_eq!(
-            wrong.text(),
-            "invalid arguments: missing field `city`"
-        );
+        assert_eq!(wrong.text(), "invalid arguments: missing field `city`");
     }
 }
