@@ -33,7 +33,7 @@ def write(event):
         return
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
     entry = {"time": now, **{key: cut(value) for key, value in event.items() if key != "type"}}
-    # Opened for each line, so that somebody may move the file away; private, since it holds what was said.
+    # Reopened for each line, so that the file can be moved; private, because it contains messages.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with open(descriptor, "a", encoding="utf-8") as file:
         file.write(json.dumps(entry, ensure_ascii=False) + "\n")

@@ -1,19 +1,20 @@
-// The time anywhere, as a tool, and a slash command that reminds you. Node, without dependencies.
+// A tool that tells the time anywhere, and a slash command for reminders. Node, without
+// dependencies.
 import { createInterface } from "node:readline";
 
-// stdout belongs to the protocol.
+// stdout is reserved for the protocol.
 console.log = console.error;
 const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\n");
 
 const now = ({ zone }) => {
-  // What a model sends is checked; `strict: true` would have the host do it.
+  // Validate what the model sends. With `strict: true` the host would do it.
   if (zone !== undefined && typeof zone !== "string") throw new Error("zone is a string, such as Asia/Tokyo");
   const timeZone = zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
   const format = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "full", timeStyle: "long" });
   return `${format.format(new Date())} (${timeZone})`;
 };
 
-// "/timer 5m tea": seconds, minutes or hours, and what for.
+// "/timer 5m tea": a duration in seconds, minutes or hours, and a text.
 const timer = (args) => {
   const [, count, unit, what] = /^(\d+)\s*([smh])\s*(.*)$/.exec(args) ?? [];
   if (!count) return { error: "for example: /timer 5m tea" };
@@ -31,7 +32,7 @@ const handlers = {
   tool_call({ id, name, args }) {
     const text = (text) => [{ type: "text", text }];
     try {
-      if (name !== "now") throw new Error(`there is no tool ${name}`);
+      if (name !== "now") throw new Error(`unknown tool ${name}`);
       say({ type: "tool_result", id, content: text(now(args)) });
     } catch (error) {
       say({ type: "tool_result", id, content: text(error.message), is_error: true });
@@ -61,5 +62,5 @@ lines.on("line", (line) => {
   const frame = JSON.parse(line);
   handlers[frame.type]?.(frame);
 });
-// Without this a timer would keep the process after the host has gone.
+// Without this, a timer would keep the process alive after the host has exited.
 lines.on("close", () => process.exit(0));

@@ -1,9 +1,9 @@
-# A thought for the day: /fortune shows one, "/fortune add ..." keeps one of yours. bash with jq.
+# Thought for the day: /fortune shows one, "/fortune add ..." saves your own. bash with jq.
 
-# stdout belongs to the protocol: it is kept as 3, and whatever prints goes to the log.
+# stdout is reserved for the protocol: it becomes descriptor 3, and printed output goes to the log.
 exec 3>&1 1>&2
 
-# say TYPE [jq arguments]: one frame. `--arg` quotes what a user typed, so that it stays a string.
+# say TYPE [jq arguments]: writes one frame. `--arg` escapes user input.
 say() {
   local type=$1
   shift
@@ -24,7 +24,7 @@ say register_command '{name: "fortune", description: "a thought for the day; add
 say subscribe '{events: ["session_start"]}'
 say ready '{}'
 
-# One jq reads all frames. Separated by a character that no text has.
+# One jq process reads all frames. Fields are separated by a character that does not occur in text.
 fields='[.type, .id // "", .args // "", .event // "", .data_dir // ""] | map(gsub("[\u001f\n]"; " ")) | join("\u001f")'
 
 while IFS=$'\x1f' read -r type id args event data; do

@@ -3,7 +3,7 @@
 import json
 import sys
 
-# stdout belongs to the protocol: a stray print() goes to the log instead.
+# stdout is reserved for the protocol. Redirect a stray print() to the log.
 wire, sys.stdout = sys.stdout, sys.stderr
 
 
@@ -29,7 +29,7 @@ say(
     name="count_words",
     description="Counts the words of a text.",
     schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
-    # The host checks the arguments, so that count_words need not.
+    # The host validates the arguments, so count_words need not.
     strict=True,
 )
 say(type="ready")

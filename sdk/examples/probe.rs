@@ -1,4 +1,4 @@
-//! What the tests against a real process start: an extension whose handlers do what handlers should not.
+//! An extension with misbehaving handlers, for tests against a real process.
 
 use std::{
     process::{Command, ExitCode},
@@ -15,14 +15,14 @@ use zot_sdk::{
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The text to return.
     text: String,
-    /// How long to think about it.
+    /// Delay before answering, in milliseconds.
     #[serde(default)]
     ms: u64,
 }
 
-/// Parks for ever, whatever it is told.
+/// Blocks forever and ignores cancellation.
 fn hang() -> ! {
     loop {
         thread::park();
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
             "child",
             "starts a child that prints and reads",
             |_: NoArgs, _| {
-                // It inherits all there is to inherit.
+                // It inherits everything it can.
                 let script = "echo noise; cat; ls /proc/self/fd | wc -l >&2";
                 Command::new("sh")
                     .args(["-c", script])

@@ -1,4 +1,4 @@
-//! What a handler may return: a value, a `Result`, or a future of either.
+//! Return types of handlers: a value, a `Result`, or a future of either.
 
 use std::{
     future::Future,
@@ -8,28 +8,29 @@ use std::{
     thread::{self, Thread},
 };
 
-/// What a handler that owes an `Out` may return: anything that becomes one, at once or in a future.
+/// A return type of a handler: anything that converts into `Out`, or a future of it.
 ///
-/// You never name this trait. It is what lets one method take plain closures and async ones; `When` is either [`Now`] or
-/// [`Later`] and always inferred.
+/// You never name this trait. It lets one method accept both plain and async closures. `When` is
+/// either [`Now`] or [`Later`] and is always inferred.
 ///
-/// The future is run on the thread of its request, so it need not be `Send` and may block. It brings no reactor: with a
-/// library that needs tokio's, keep a runtime of your own and call its `block_on` in a plain closure.
+/// The future runs on the thread of its request, so it need not be `Send` and may block. There is
+/// no reactor: for a library that needs tokio, create your own runtime and call its `block_on` in a
+/// plain closure.
 #[diagnostic::on_unimplemented(
-    message = "a handler cannot answer a `{Out}` with `{Self}`",
-    label = "returns `{Self}`, which does not become a `{Out}`",
-    note = "a handler returns what becomes a `{Out}`, a `Result` of it, or a future of either"
+    message = "a handler cannot return `{Self}` as a `{Out}`",
+    label = "`{Self}` does not convert into `{Out}`",
+    note = "a handler returns something that converts into `{Out}`, a `Result` of it, or a future of either"
 )]
 pub trait Answer<Out, When> {
-    /// Waits for the answer, where it is not there yet.
+    /// Returns the answer, waiting for it if necessary.
     fn resolve(self) -> Out;
 }
 
-/// The handler has answered when it returns.
+/// The handler returns its answer directly.
 #[derive(Debug)]
 pub enum Now {}
 
-/// The handler has returned a future.
+/// The handler returns a future.
 #[derive(Debug)]
 pub enum Later {}
 
@@ -45,8 +46,8 @@ impl<Out, F: Future<Output: Into<Out>>> Answer<Out, Later> for F {
     }
 }
 
-/// The end of a handler that owes nobody a reply: of an event, of a panel's key. A `Result` may end one too; its error
-/// goes to the log.
+/// The result of a handler without a reply, such as for an event or a panel key. Such a handler can
+/// also return a `Result`, whose error is logged.
 #[derive(Debug)]
 pub struct Handled(pub(crate) Result<(), String>);
 
@@ -70,7 +71,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on this thread.
+/// Runs a future to completion on this thread.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_future_that_is_woken_by_another_thread_ends() {
+    fn a_future_woken_by_another_thread_completes() {
         let mut polled = false;
         let future = std::future::poll_fn(move |context| {
             if polled {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_values_results_and_futures_are_answers() {
+    fn handlers_can_return_values_results_and_futures() {
         fn resolve<W>(answer: impl Answer<Handled, W>) -> Result<(), String> {
             answer.resolve().0
         }

@@ -1,4 +1,4 @@
-//! Calling another tool: `call_tool`, and the answer to it.
+//! Calling another tool with `call_tool`.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use crate::{
     output::text_of,
 };
 
-/// Why a call of another tool had no answer.
+/// Why a call to another tool failed.
 ///
 /// ```
 /// use zot_sdk::{CallError, Extension, NoArgs, Object, ToolOutput};
@@ -38,23 +38,23 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The host is too old for it.
-    #[error("this host does not run tools for extensions")]
+    /// The host does not support `call_tool`.
+    #[error("this host does not support `call_tool`")]
     Unsupported,
     /// The call is too large, or the connection has ended.
-    #[error("the call could not be sent: {0}")]
+    #[error("failed to send the call: {0}")]
     Unsent(String),
-    /// The connection ended before the answer came.
+    /// The connection ended before the tool answered.
     #[error("the connection ended before the tool answered")]
     Closed,
-    /// The tool has run, and its result is an error.
+    /// The tool ran and returned an error.
     #[error("{0}")]
     Failed(String),
 }
 
 type Outcome = Result<CallToolResult, CallError>;
 
-/// The calls that wait for an answer.
+/// Pending calls.
 #[derive(Default)]
 pub(crate) struct Calls {
     next: AtomicU64,
@@ -73,7 +73,7 @@ impl Calls {
         }
     }
 
-    /// No call will have an answer any more.
+    /// Fails all pending calls.
     pub(crate) fn close(&self) {
         let waiting = self.waiting.lock();
         let all = std::mem::take(&mut *waiting.unwrap_or_else(PoisonError::into_inner));
@@ -83,7 +83,8 @@ impl Calls {
     }
 }
 
-/// A call of another tool, under way. [Wait](Self::wait) for it or await it; dropped before its answer, it is cancelled.
+/// A pending call to another tool. [Wait](Self::wait) for it or await it. Dropping it before the
+/// answer arrives cancels the call.
 #[must_use = "a call that is dropped is cancelled"]
 pub struct CallTool {
     id: Id,
@@ -117,7 +118,7 @@ impl CallTool {
         }
     }
 
-    /// Waits for the answer. An error result of the tool is [`CallError::Failed`].
+    /// Waits for the answer. If the tool returns an error, this is [`CallError::Failed`].
     pub fn wait(self) -> Result<CallToolResult, CallError> {
         judge(self.outcome.wait())
     }
@@ -141,7 +142,7 @@ impl Future for CallTool {
 
 impl Drop for CallTool {
     fn drop(&mut self) {
-        // Whoever was answered is not waiting.
+        // An answered call is no longer in the map.
         if self.shared.calls.take(&self.id).is_some() && self.outcome.get().is_none() {
             let _ = self.shared.wire.send(CallToolCancel::new(self.id.clone()));
         }

@@ -1,4 +1,4 @@
-//! What a handler can do besides answering.
+//! The context of a handler: everything it can do besides answering.
 
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ use crate::{
     wire::Wire,
 };
 
-/// What all handlers of an extension share.
+/// State shared by all handlers of an extension.
 pub(crate) struct Shared {
     pub(crate) wire: Arc<Wire>,
     pub(crate) requests: Arc<Requests>,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What the host has said of itself; empty before it has.
+    /// Returns the host's `hello_ack`, or an empty one if it has not arrived.
     pub(crate) fn host(&self) -> &HelloAck {
         static SILENT: OnceLock<HelloAck> = OnceLock::new();
         let silent = || HelloAck::new(PROTOCOL_VERSION, "", "", "", "");
@@ -41,8 +41,9 @@ impl Shared {
     }
 }
 
-/// What a handler can do besides answering. Cheap to clone, and may be kept: a thread of yours can hold one and speak at
-/// any time. What is said after the connection has ended goes nowhere.
+/// The context of a handler: everything it can do besides answering. It is cheap to clone and can
+/// be stored: one of your own threads can hold a clone and send at any time. Frames sent after the
+/// connection has ended are dropped.
 ///
 /// ```
 /// use zot_sdk::{Extension, NoteLevel, Panel, Reply};
@@ -66,38 +67,41 @@ impl Shared {
 #[derive(Clone)]
 pub struct Context {
     pub(crate) shared: Arc<Shared>,
-    /// The tool call in whose handling this is.
+    /// The tool call being handled, if any.
     pub(crate) parent: Option<Id>,
 }
 
 impl Context {
-    /// Who the host is: its version, provider and model, where the user works, what it can do.
+    /// Returns the host's `hello_ack`: its version, provider, model, working directory and
+    /// capabilities.
     pub fn host(&self) -> &HelloAck {
         self.shared.host()
     }
 
-    /// A directory for this extension's own files. It exists, is writable whatever the manifest's `permissions` say, and
-    /// survives updates. `None`: an older host, which has none.
+    /// Returns the directory for this extension's own files. It exists, is writable regardless of
+    /// the manifest's `permissions`, and survives updates. `None` on an older host, which does not
+    /// provide one.
     pub fn data_dir(&self) -> Option<&Path> {
         self.host().data_dir.as_deref().map(Path::new)
     }
 
-    /// Shows the user one line under the chat, until the next prompt.
+    /// Shows a line to the user below the chat, until the next prompt.
     pub fn notify(&self, level: NoteLevel, message: impl Into<String>) {
         self.say(Notify::new(level, message));
     }
 
-    /// Takes this extension's notes back.
+    /// Removes this extension's notes.
     pub fn clear_notes(&self) {
         self.say(ClearNotes::default());
     }
 
-    /// Opens a panel. Its keys go to the handler that [`Extension::panel`](crate::Extension::panel) gave its id.
+    /// Opens a panel. Its keys go to the handler registered with
+    /// [`Extension::panel`](crate::Extension::panel) for its id.
     pub fn open_panel(&self, panel: Panel) {
         self.say(OpenPanel::new(panel));
     }
 
-    /// Draws an open panel anew, as it is in `panel`. Where it is not open, nothing happens.
+    /// Redraws an open panel with the contents of `panel`. Does nothing if it is not open.
     pub fn render(&self, panel: &Panel) {
         let mut render = PanelRender::new(panel.id.clone());
         render.title.clone_from(&panel.title);
@@ -111,13 +115,13 @@ impl Context {
         self.say(PanelClose::new(id));
     }
 
-    /// Queues a prompt, as if the user had sent it. Only a host with a user does so.
+    /// Queues a prompt as if the user had sent it. Only interactive hosts do so.
     pub fn submit(&self, text: impl Into<String>) {
         self.say(Submit::new(text));
     }
 
-    /// Runs another tool, the host's own or another extension's, through interception and confirmation as if the model
-    /// had called it. [Wait](CallTool::wait) for the answer, or await it.
+    /// Runs a tool of the host or of another extension. Interception and confirmation apply as if
+    /// the model had called it. [Wait](CallTool::wait) for the answer, or await it.
     ///
     /// ```
     /// use zot_sdk::{Extension, NoArgs, Object};
@@ -134,11 +138,11 @@ impl Context {
         CallTool::start(self, name.into(), args)
     }
 
-    /// A frame that nobody answers: when it cannot be sent, the log is told.
+    /// Sends a frame that has no answer. Logs an error if it cannot be sent.
     fn say(&self, frame: impl Into<FromExtension>) {
         let frame = frame.into();
         if let Err(unsent) = self.shared.wire.send(frame) {
-            eprintln!("not sent: {unsent}");
+            eprintln!("failed to send a frame: {unsent}");
         }
     }
 }
@@ -149,8 +153,7 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// What the handler of a tool can do: all that a [`Context`] can, tell of its progress, and learn that it is not needed
-/// any more.
+/// The context of a tool handler. Adds progress reports and cancellation to [`Context`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -169,7 +172,7 @@ impl std::fmt::Debug for Context {
 /// # assert_eq!(host.result(&id).text(), "given up");
 /// ```
 ///
-/// Progress is a tool's; a command has none to tell of:
+/// Only tools can report progress, not commands:
 ///
 /// ```compile_fail,E0599
 /// # use zot_sdk::Extension;
@@ -183,22 +186,23 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Shows the user a line, and gives the tool its time anew: 60 s from here, 10 minutes in all.
+    /// Shows a line to the user and restarts the tool's timeout: 60 s from now, 10 minutes in all.
     pub fn progress(&self, text: impl Into<String>) {
         self.context.say(ToolProgress::new(self.id.clone(), text));
     }
 
-    /// Whether the answer is of no use any more, for a handler that looks now and then: the user gave up, the time is over, or the extension is about to end.
+    /// Reports whether the call was cancelled: the user aborted, the call timed out, or the
+    /// extension is shutting down. For handlers that poll.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.get().is_some()
     }
 
-    /// Waits until it is cancelled, but no longer than this; says whether it is. A sleep that ends early.
+    /// Waits until the call is cancelled or the time has passed. Returns whether it was cancelled.
     pub fn wait_cancelled(&self, at_most: Duration) -> bool {
         self.cancelled.wait_for(at_most).is_some()
     }
 
-    /// Ends when the call is cancelled, for a handler that is async.
+    /// Returns a future that completes when the call is cancelled, for async handlers.
     ///
     /// ```
     /// use zot_sdk::{Extension, NoArgs, ToolOutput};
@@ -225,7 +229,7 @@ impl Deref for ToolContext {
     }
 }
 
-/// A future that ends when its tool call is cancelled.
+/// A future that completes when its tool call is cancelled.
 #[derive(Debug)]
 pub struct Cancelled(Once<()>);
 

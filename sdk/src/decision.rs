@@ -1,4 +1,4 @@
-//! What an interceptor decides.
+//! Decisions of interceptors.
 
 use std::{fmt::Display, marker::PhantomData};
 
@@ -7,10 +7,10 @@ use zot_protocol::{
     ToolCallIntercept, ToolResultIntercept, TurnStartIntercept, UserMessageIntercept,
 };
 
-/// What an interceptor decides about an event: let it pass, refuse it, or change it.
+/// An interceptor's decision about an event: allow, block or rewrite it.
 ///
-/// The type follows from the event that is asked about, and has only what that event allows. A handler may also return a
-/// `Result`: an error refuses, as a panic does.
+/// The type depends on the event and offers only what that event allows. A handler can also return
+/// a `Result`: an error blocks, and so does a panic.
 ///
 /// ```
 /// use zot_sdk::{Decision, Extension};
@@ -33,28 +33,28 @@ use zot_protocol::{
 /// # assert!(!ask("read").block);
 /// ```
 ///
-/// A turn can be refused, but there is nothing in it to rewrite:
+/// A turn can be blocked, but not rewritten:
 ///
 /// ```compile_fail,E0599
 /// # use zot_sdk::{Decision, Extension, TurnStartIntercept};
 /// Decision::<TurnStartIntercept>::rewrite("another step");
 /// ```
 ///
-/// A session's prompt can be rewritten, but the session cannot be refused:
+/// A session's prompt can be rewritten, but the session cannot be blocked:
 ///
 /// ```compile_fail,E0599
 /// # use zot_sdk::{BeforeAgentStart, Decision};
 /// Decision::<BeforeAgentStart>::block("no");
 /// ```
 ///
-/// The arguments of a tool are an object, whatever they are rewritten to:
+/// Tool arguments can only be rewritten to an object:
 ///
 /// ```compile_fail,E0277
 /// # use zot_sdk::{Decision, Extension};
 /// Extension::new("x", "1").intercept_tool_call(|_, _| Decision::rewrite("ls"));
 /// ```
 ///
-/// And an interceptor that decides nothing does not compile:
+/// An interceptor must return a decision:
 ///
 /// ```compile_fail,E0277
 /// # use zot_sdk::Extension;
@@ -73,16 +73,16 @@ enum Kind {
     Rewrite(Change),
 }
 
-/// What stands in the place of what was asked about, in the field that its event has for it.
+/// The replacement value, in the response field of its event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Of a tool call.
+    /// For a tool call.
     Args(Object),
-    /// Of a message.
+    /// For a message.
     Text(String),
-    /// Of a tool's result.
+    /// For a tool's result.
     Content(Vec<Content>),
-    /// Of a session.
+    /// For a session.
     SystemPrompt(String),
 }
 
@@ -90,14 +90,14 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An event that can be refused: all but [`BeforeAgentStart`].
-#[diagnostic::on_unimplemented(message = "`{Self}` cannot be refused")]
+/// An event that can be blocked: all except [`BeforeAgentStart`].
+#[diagnostic::on_unimplemented(message = "`{Self}` cannot be blocked")]
 pub trait Blocks: sealed::Sealed {}
 
-/// An event that can be rewritten: all but [`TurnStartIntercept`].
-#[diagnostic::on_unimplemented(message = "there is nothing to rewrite in `{Self}`")]
+/// An event that can be rewritten: all except [`TurnStartIntercept`].
+#[diagnostic::on_unimplemented(message = "`{Self}` cannot be rewritten")]
 pub trait Rewrites: sealed::Sealed {
-    /// What it is rewritten to.
+    /// The type of the replacement.
     type To;
 
     #[doc(hidden)]
@@ -158,7 +158,7 @@ impl Rewrites for BeforeAgentStart {
 }
 
 impl<Event> Decision<Event> {
-    /// Lets it pass as it is.
+    /// Allows the event unchanged.
     pub fn allow() -> Self {
         Self::of(Kind::Allow)
     }
@@ -186,21 +186,23 @@ impl<Event> Decision<Event> {
 }
 
 impl<Event: Blocks> Decision<Event> {
-    /// Refuses it. What a reason is shown to depends on the event: the model for a tool, the user for the rest.
+    /// Blocks the event. The reason is shown to the model for a tool call or result, otherwise to
+    /// the user.
     pub fn block(reason: impl Display) -> Self {
         Self::of(Kind::Block(reason.to_string()))
     }
 }
 
 impl<Event: Rewrites> Decision<Event> {
-    /// Lets it pass as something else: a tool call with other arguments, a message with another text, a result with other
-    /// content, a session with another system prompt. For an assistant's message `""` is no rewrite.
+    /// Replaces part of the event: the arguments of a tool call, the text of a message, the content
+    /// of a result, or the system prompt of a session. For an assistant message, `""` is not a
+    /// rewrite.
     pub fn rewrite(to: impl Into<Event::To>) -> Self {
         Self::of(Kind::Rewrite(Event::change(to.into())))
     }
 }
 
-/// An error refuses. For [`BeforeAgentStart`], which cannot be refused, the host goes on as if nothing had been said.
+/// An error blocks. [`BeforeAgentStart`] cannot be blocked, so the host ignores the error.
 impl<Event, E: Display> From<Result<Decision<Event>, E>> for Decision<Event> {
     fn from(result: Result<Decision<Event>, E>) -> Self {
         result.unwrap_or_else(|error| Self::of(Kind::Block(error.to_string())))

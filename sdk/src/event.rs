@@ -1,4 +1,4 @@
-//! The events that an extension may hear of, each with the type of what it says.
+//! The events that an extension can subscribe to, each with its payload type.
 //!
 //! ```
 //! use zot_sdk::{Extension, event};
@@ -20,7 +20,7 @@ use zot_protocol::{
     ToolResultEvent, TurnEnd, TurnStart, UserMessageEvent,
 };
 
-/// An event by its name, and `Payload`, the type of what it says.
+/// The name of an event and the type of its payload.
 #[derive(Debug)]
 pub struct EventKind<Payload> {
     pub(crate) name: EventName,
@@ -43,22 +43,22 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A session has begun: the first event of each.
+    /// A session has started. The first event of each session.
     SESSION_START: SessionStart = SessionStart;
-    /// A session has ended, and why.
+    /// A session has ended, with the reason.
     SESSION_END: SessionEnd = SessionEnd;
-    /// The user has said something.
+    /// The user has sent a message.
     USER_MESSAGE: UserMessageEvent = UserMessage;
     /// The model is about to be called.
     TURN_START: TurnStart = TurnStart;
-    /// The model wants a tool.
+    /// The model calls a tool.
     TOOL_CALL: ToolCallEvent = ToolCall;
-    /// A tool has ended, in whatever way.
+    /// A tool has finished, failed or been cancelled.
     TOOL_RESULT: ToolResultEvent = ToolResult;
-    /// The model has said something, as the user saw it.
+    /// The model's message, as the user saw it.
     ASSISTANT_MESSAGE: AssistantMessageEvent = AssistantMessage;
-    /// A call of the model has ended.
+    /// A model call has ended.
     TURN_END: TurnEnd = TurnEnd;
-    /// The transcript was summed up.
+    /// The transcript was compacted.
     COMPACT: CompactEvent = Compact;
 }

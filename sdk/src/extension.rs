@@ -1,4 +1,4 @@
-//! The builder: what an extension offers, and `run`.
+//! The builder for extensions, and `run`.
 
 use std::{fmt, marker::PhantomData, process::ExitCode, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     context::{Context, ToolContext},
     decision::Decision,
     event::EventKind,
-    offers::{Offers, PanelEvent, said},
+    offers::{Offers, PanelEvent, non_empty},
     output::ToolOutput,
     reply::Reply,
     runtime::Runtime,
@@ -23,26 +23,26 @@ use crate::{
     tool::{ToolOptions, arguments, schema_of},
 };
 
-/// An extension before [`run`](Extension::run): anything may be registered.
+/// An extension before [`run`](Extension::run): anything can be registered.
 #[derive(Debug)]
 pub enum BeforeRun {}
 
-/// An extension in [`on_hello`](Extension::on_hello): registrations may be added, and that is all.
+/// An extension in [`on_hello`](Extension::on_hello): registrations can be added, nothing else.
 #[derive(Debug)]
 pub enum OnHello {}
 
 type OnHelloHandler = Box<dyn FnOnce(&HelloAck, Extension<OnHello>) -> Extension<OnHello> + Send>;
 
-/// An extension: who it is, what it offers, and what it does when it is asked.
+/// An extension: its name, what it registers, and the handlers.
 ///
-/// Handlers are closures, plain or async, that get what was said and a [`Context`]. Each request has a thread of its own, so a
-/// handler may take its time and block; a guard answers while a tool runs. Events are handled one after the other, in the order
-/// in which they came, and so are the keys of a panel. Whatever a handler does, its request has exactly one reply: a panic or an `Err` is
-/// an error result, from a guard a refusal.
+/// Handlers are plain or async closures that receive the request and a [`Context`]. Each request
+/// has its own thread, so a handler can block, and a guard can answer while a tool runs. Events are
+/// handled one at a time, in order, and so are the keys of a panel. Every request gets exactly one
+/// reply: a panic or an `Err` becomes an error result, or a block from a guard.
 ///
-/// Names are checked where they are given: one that does not fit, or is given twice, panics there.
+/// An invalid or duplicate name panics at the call that registers it.
 ///
-/// [`run`](Extension::run) takes the extension, so that nothing can be registered too late:
+/// [`run`](Extension::run) consumes the extension, so that nothing can be registered too late:
 ///
 /// ```compile_fail,E0382
 /// # use zot_sdk::Extension;
@@ -59,12 +59,12 @@ pub struct Extension<Stage = BeforeRun> {
 }
 
 impl Extension {
-    /// An extension of this name, which is the one in its `extension.json`, and of this version.
+    /// Creates an extension. The name must match its `extension.json`.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self::with(name.into(), version.into(), Offers::default())
     }
 
-    /// Offers more, depending on who the host is. Called once, before the host may ask anything.
+    /// Registers more, depending on the host. Called once, before the first request.
     ///
     /// ```
     /// use zot_sdk::{Extension, Reply};
@@ -80,7 +80,7 @@ impl Extension {
     /// # assert_eq!(host.command("think", "").prompt.unwrap(), "Think hard.");
     /// ```
     ///
-    /// What was registered there runs with the rest; it cannot be run by itself:
+    /// The extension passed to the handler cannot be run by itself:
     ///
     /// ```compile_fail,E0599
     /// # use zot_sdk::Extension;
@@ -98,14 +98,15 @@ impl Extension {
         self
     }
 
-    /// Runs the extension until the host ends it, by `shutdown` or by closing its stdin: what is under way then has a second to
-    /// end, tools are told by [`ToolContext::is_cancelled`], and a request that is still open is answered with an error.
-    /// Return what this returns from `main`.
+    /// Runs the extension until the host sends `shutdown` or closes its stdin. Running handlers
+    /// then have a second to finish. Tools can check [`ToolContext::is_cancelled`]. A request that
+    /// is still pending after that is answered with an error. Return this value from `main`.
     ///
-    /// stdout belongs to the protocol, so it is taken away: from here on the process' stdout *is* its stderr, which the host
-    /// keeps in the extension's log, and its stdin is empty. `println!` in a handler, a C library that prints and a
-    /// child process cannot break the connection. What is printed *before* `run` does reach the host, which skips lines that are not
-    /// JSON and complains of them in the log: use `eprintln!` there.
+    /// stdout is reserved for the protocol. From here on, the process's stdout is redirected to its
+    /// stderr, which the host writes to the extension's log, and its stdin is empty. So `println!`
+    /// in a handler, a C library that prints, or a child process cannot break the connection.
+    /// Anything printed *before* `run` does reach the host, which skips lines that are not JSON and
+    /// logs them. Use `eprintln!` there.
     ///
     /// ```no_run
     /// use std::process::ExitCode;
@@ -124,7 +125,7 @@ impl Extension {
                 ExitCode::SUCCESS
             }
             Err(error) => {
-                eprintln!("stdin and stdout must lead to a host: {error}");
+                eprintln!("stdin and stdout must be connected to a host: {error}");
                 ExitCode::FAILURE
             }
         }
@@ -153,7 +154,7 @@ impl<Stage> Extension<Stage> {
         }
     }
 
-    /// Offers the slash command `/name`. The handler gets what the user typed after it.
+    /// Registers the slash command `/name`. The handler receives what the user typed after it.
     #[must_use]
     #[track_caller]
     pub fn command<R, W>(
@@ -170,8 +171,9 @@ impl<Stage> Extension<Stage> {
         self
     }
 
-    /// Offers a tool to the model. Its schema comes from the type of the arguments, with the fields' comments as descriptions;
-    /// arguments that do not fit become an error result that says where, and the handler is not called.
+    /// Registers a tool for the model. Its schema is generated from the argument type, with the
+    /// fields' doc comments as descriptions. Invalid arguments become an error result that names
+    /// the field, and the handler is not called.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -193,7 +195,7 @@ impl<Stage> Extension<Stage> {
     /// # assert!(wrong.is_error && wrong.text().contains("`city`: invalid type: integer `7`"), "{wrong:?}");
     /// ```
     ///
-    /// A type without a schema is not one for arguments:
+    /// The argument type must have a schema:
     ///
     /// ```compile_fail,E0277
     /// # use zot_sdk::Extension;
@@ -220,7 +222,7 @@ impl<Stage> Extension<Stage> {
         self.raw_tool(name, description, schema_of::<A>(), typed)
     }
 
-    /// Offers a tool whose schema is given, and which takes its arguments as they come.
+    /// Registers a tool with the given schema. The handler receives the arguments as JSON.
     ///
     /// ```
     /// use zot_sdk::{Extension, serde_json::json};
@@ -249,7 +251,7 @@ impl<Stage> Extension<Stage> {
     {
         let options = name.into();
         let mut frame = RegisterTool::new(options.name, schema);
-        frame.description = said(description);
+        frame.description = non_empty(description);
         frame.output_schema = options.output_schema;
         frame.interactive = options.interactive;
         frame.strict = options.strict;
@@ -258,8 +260,8 @@ impl<Stage> Extension<Stage> {
         self
     }
 
-    /// Hears of an event, one of those in [`event`](crate::event). Events are handled one after the other; a slow handler delays
-    /// the next event, but neither guards nor tools.
+    /// Subscribes to one of the events in [`event`](crate::event). Events are handled one at a
+    /// time. A slow handler delays the next event, but not guards or tools.
     #[must_use]
     pub fn on<P: 'static, R, W>(
         mut self,
@@ -278,7 +280,7 @@ impl<Stage> Extension<Stage> {
         self
     }
 
-    /// Handles what happens in the panel of this id, in order: keys, texts, its size, its end.
+    /// Handles the events of the panel with this id, in order: keys, text, resizing, closing.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -326,11 +328,11 @@ impl<Stage> Extension<Stage> {
     }
 }
 
-/// One method per event that can be intercepted, all alike.
+/// Defines one method per event that can be intercepted.
 macro_rules! intercepts {
     ($( $(#[$doc:meta])* $method:ident($Payload:ident) of $Variant:ident; )*) => {
-        /// Interceptors: asked before something happens, they decide. Each event has one at the most. The answer is due within
-        /// 5 s.
+        /// Interceptors, which decide before something happens. Each event has at most one. The
+        /// answer is due within 5 s.
         impl<Stage> Extension<Stage> {
             $(
                 $(#[$doc])*
@@ -358,18 +360,21 @@ macro_rules! intercepts {
 }
 
 intercepts! {
-    /// Asked before a tool runs; the model gets the reason of a refusal. A rewrite is what the tool gets.
+    /// Called before a tool runs. If blocked, the model receives the reason. A rewrite changes the
+    /// arguments the tool receives.
     intercept_tool_call(ToolCallIntercept) of ToolCall;
-    /// Asked before the model is called; the user sees the reason of a refusal.
+    /// Called before the model is called. If blocked, the user sees the reason.
     intercept_turn_start(TurnStartIntercept) of TurnStart;
-    /// Asked before the user sees what the model has said. A rewrite, or the reason of a refusal, is what the user sees; the
-    /// model keeps the original.
+    /// Called before the user sees the model's message. The user sees the rewrite, or the reason if
+    /// blocked. The model keeps the original.
     intercept_assistant_message(AssistantMessageIntercept) of AssistantMessage;
-    /// Asked before a user's message goes to the model; the user sees the reason of a refusal. A rewrite is what the model gets.
+    /// Called before a user's message goes to the model. If blocked, the user sees the reason. The
+    /// model receives the rewrite.
     intercept_user_message(UserMessageIntercept) of UserMessage;
-    /// Asked before the model sees what a tool has answered. A rewrite is what everybody gets.
+    /// Called before the model sees a tool's result. A rewrite replaces the result for the model,
+    /// the user and the transcript.
     intercept_tool_result(ToolResultIntercept) of ToolResult;
-    /// Asked before a session begins, with its system prompt, which may be rewritten.
+    /// Called before a session starts. Can rewrite its system prompt.
     ///
     /// ```
     /// use zot_sdk::{Decision, Extension};

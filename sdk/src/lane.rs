@@ -1,4 +1,4 @@
-//! Things that are handled one after the other, in the order in which they came: events, and the keys of a panel.
+//! Ordered work queues, for events and for the keys of a panel.
 
 use std::{
     sync::{
@@ -10,12 +10,13 @@ use std::{
 
 use crate::request::{Requests, Working};
 
-/// How many may wait. The reader never waits for a lane, or a slow handler of events would hold up a guard.
+/// Maximum length of the queue. The reader never blocks on it, because a slow event handler would
+/// then delay a guard.
 const WAITING: usize = 8192;
 
 type Job = (Working, Box<dyn FnOnce() + Send>);
 
-/// One thread, started when there is something to do.
+/// A queue with one worker thread, started on first use.
 pub(crate) struct Lane {
     name: String,
     requests: Arc<Requests>,
@@ -31,7 +32,7 @@ impl Lane {
         }
     }
 
-    /// Does it after all that was given before.
+    /// Queues a job.
     pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         if sender.is_none() {
@@ -40,7 +41,7 @@ impl Lane {
         let Some(sender) = &*sender else { return };
         let job: Job = (self.requests.work(), Box::new(job));
         if let Err(TrySendError::Full(_)) = sender.try_send(job) {
-            eprintln!("{}: {WAITING} are waiting, one more is dropped", self.name);
+            eprintln!("{}: queue full ({WAITING}), dropping one", self.name);
         }
     }
 
@@ -57,7 +58,7 @@ impl Lane {
         match started {
             Ok(_) => Some(sender),
             Err(error) => {
-                eprintln!("{}: no thread: {error}", self.name);
+                eprintln!("{}: failed to start a thread: {error}", self.name);
                 None
             }
         }

@@ -11,11 +11,13 @@
 //! }
 //! ```
 //!
-//! An extension is a program that a host starts and talks with over stdin and stdout. This crate is that talk: [`Extension`]
-//! registers what there is to offer, and [`run`](Extension::run) answers until the host ends it. It is not a host, and has no runtime: every
-//! request has a thread of its own, and async handlers are run on it.
+//! An extension is a program that a host starts and talks to over stdin and stdout. This crate
+//! implements the extension's side: [`Extension`] registers commands, tools and handlers, and
+//! [`run`](Extension::run) answers requests until the host shuts it down. There is no async
+//! runtime: every request gets its own thread, which also runs async handlers.
 //!
-//! Beside the program there is an `extension.json`, which says how to start it and, in `permissions`, what it may touch:
+//! An `extension.json` next to the program says how to start it and, in `permissions`, what it may
+//! access:
 //!
 //! ```json
 //! {"name": "hello", "version": "1.0.0", "exec": "bin/hello", "permissions": {}}
@@ -24,16 +26,17 @@
 //! # What to offer
 //!
 //! * [`Extension::command`]: a slash command for the user, which answers with a [`Reply`].
-//! * [`Extension::tool`]: a tool for the model, with a type for its arguments, which answers with a [`ToolOutput`].
-//! * [`Extension::on`]: hears of one of the [events](event).
-//! * [`Extension::intercept_tool_call`] and its siblings: a guard, which answers with a [`Decision`].
+//! * [`Extension::tool`]: a tool for the model with typed arguments. It returns a [`ToolOutput`].
+//! * [`Extension::on`]: a handler for one of the [events](event).
+//! * [`Extension::intercept_tool_call`] and similar: a guard. It returns a [`Decision`].
 //! * [`Extension::panel`]: a few lines on the screen, and the keys pressed there.
 //! * [`Extension::on_hello`]: more of these, depending on the host.
 //!
 //! # What goes wrong
 //!
-//! A handler that panics answers all the same: a command and a tool with an error, a guard with a refusal (as long as the
-//! program is not built with `panic = "abort"`). What is printed goes to the log, `$ZOT_HOME/logs/ext-<name>.log`.
+//! A handler that panics still answers: a command or tool with an error, a guard by blocking. This
+//! does not work if the program is built with `panic = "abort"`. Printed output goes to the log,
+//! `$ZOT_HOME/logs/ext-<name>.log`.
 //! [`testing`] drives an extension in memory.
 
 #![warn(missing_docs)]

@@ -1,4 +1,4 @@
-//! What an extension offers: its registrations, and the handlers behind them.
+//! The registrations of an extension and their handlers.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,26 +21,26 @@ pub(crate) type CommandHandler = Arc<dyn Fn(String, Context) -> Reply + Send + S
 pub(crate) type ToolHandler = Arc<dyn Fn(Object, ToolContext) -> ToolOutput + Send + Sync>;
 pub(crate) type EventHandler = Arc<dyn Fn(Event, Context) -> Handled + Send + Sync>;
 pub(crate) type PanelHandler = Arc<dyn Fn(PanelEvent, Context) -> Handled + Send + Sync>;
-/// `None` for an event of another kind, which a host does not send.
+/// Returns `None` for an event of another kind, which a host does not send.
 pub(crate) type InterceptHandler =
     Arc<dyn Fn(Id, Intercept, Context) -> Option<EventInterceptResponse> + Send + Sync>;
 
-/// What happens in a panel.
+/// An event in a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PanelEvent {
     /// A key was pressed.
     Key(Key),
-    /// A text was typed or pasted.
+    /// Text was typed or pasted.
     Text(String),
-    /// The panel has this much room, once after it was opened and whenever that changes.
+    /// The size of the panel. Sent once after it was opened, and after each change.
     Resize {
-        /// Columns for a line of the body.
+        /// Columns of the body.
         width: u32,
-        /// Lines of the body that are visible.
+        /// Visible lines of the body.
         height: u32,
     },
-    /// The user has closed it.
+    /// The user closed the panel.
     Closed,
 }
 
@@ -60,13 +60,13 @@ impl Offers {
     pub(crate) fn command(&mut self, name: &str, description: &str, handler: CommandHandler) {
         assert!(
             !name.is_empty() && !name.starts_with('/') && !name.contains(char::is_whitespace),
-            "`{name}` is no name for a command: it has no leading `/` and no white space"
+            "invalid command name `{name}`: it must not be empty, start with `/` or contain whitespace"
         );
-        // The host compares names without regard to case.
+        // The host compares names case-insensitively.
         let old = self.commands.insert(name.to_lowercase(), handler);
         assert!(old.is_none(), "the command `{name}` is registered twice");
         let mut frame = RegisterCommand::new(name);
-        frame.description = said(description);
+        frame.description = non_empty(description);
         self.frames.push(frame.into());
     }
 
@@ -76,12 +76,12 @@ impl Offers {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         assert!(
             (1..=64).contains(&name.len()) && name.bytes().all(fits),
-            "`{name}` is no name for a tool: it has letters, digits, `_` and `-`, at most 64"
+            "invalid tool name `{name}`: use 1 to 64 letters, digits, `_` and `-`"
         );
         let kind = frame.schema.get("type");
         assert!(
             kind.is_none_or(|kind| kind == "object"),
-            "the arguments of `{name}` are not an object, but {}",
+            "the arguments of `{name}` must be an object, not {}",
             kind.map(ToString::to_string).unwrap_or_default()
         );
         let old = self.tools.insert(name.clone(), handler);
@@ -113,12 +113,12 @@ impl Offers {
         assert!(old.is_none(), "{message}");
     }
 
-    /// What is to be sent for what was registered since the last time.
+    /// Returns the frames for everything registered since the last call.
     pub(crate) fn take_frames(&mut self) -> Vec<FromExtension> {
         std::mem::take(&mut self.frames)
     }
 
-    /// What `hello` says of it.
+    /// Returns the capabilities for `hello`.
     pub(crate) fn capabilities(&self) -> Vec<Capability> {
         let offered = [
             (Capability::Commands, !self.commands.is_empty()),
@@ -137,8 +137,8 @@ impl Offers {
     }
 }
 
-/// No description is better than an empty one.
-pub(crate) fn said(text: &str) -> Option<String> {
+/// Omits an empty description.
+pub(crate) fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
@@ -151,48 +151,48 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "`/go` is no name for a command")]
-    fn a_command_has_no_slash() {
+    #[should_panic(expected = "invalid command name `/go`")]
+    fn a_command_name_must_not_start_with_a_slash() {
         let _ = empty().command("/go", "", |_, _| ());
     }
 
     #[test]
     #[should_panic(expected = "the command `Go` is registered twice")]
-    fn a_command_is_registered_once_whatever_its_case() {
+    fn duplicate_commands_are_rejected_case_insensitively() {
         let _ = empty()
             .command("go", "", |_, _| ())
             .command("Go", "", |_, _| ());
     }
 
     #[test]
-    #[should_panic(expected = "`a tool` is no name for a tool")]
-    fn a_tool_has_a_name_that_providers_accept() {
+    #[should_panic(expected = "invalid tool name `a tool`")]
+    fn a_tool_name_must_be_accepted_by_providers() {
         let _ = empty().tool("a tool", "", |_: NoArgs, _| "");
     }
 
     #[test]
     #[should_panic(expected = "the tool `go` is registered twice")]
-    fn a_tool_is_registered_once() {
+    fn duplicate_tools_are_rejected() {
         let twice = empty().tool("go", "", |_: NoArgs, _| "");
         let _ = twice.tool("go", "", |_: NoArgs, _| "");
     }
 
     #[test]
-    #[should_panic(expected = "the arguments of `go` are not an object, but \"string\"")]
-    fn arguments_are_an_object() {
+    #[should_panic(expected = "the arguments of `go` must be an object, not \"string\"")]
+    fn tool_arguments_must_be_an_object() {
         let _ = empty().tool("go", "", |_: String, _| "");
     }
 
     #[test]
     #[should_panic(expected = "`tool_call` is intercepted twice")]
-    fn an_event_has_one_guard() {
+    fn an_event_has_at_most_one_interceptor() {
         let guarded = empty().intercept_tool_call(|_, _| Decision::allow());
         let _ = guarded.intercept_tool_call(|_, _| Decision::allow());
     }
 
     #[test]
     #[should_panic(expected = "the panel `p` has two handlers")]
-    fn a_panel_has_one_handler() {
+    fn a_panel_has_at_most_one_handler() {
         let _ = empty().panel("p", |_, _| ()).panel("p", |_, _| ());
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A place for one value. Clones are the same place.
+/// A slot for one value, shared by its clones.
 #[derive(Debug)]
 pub(crate) struct Once<T>(Arc<Inner<T>>);
 
@@ -42,7 +42,7 @@ impl<T: Clone> Once<T> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the value; the first one stays.
+    /// Sets the value, unless it is set already.
     pub(crate) fn set(&self, value: T) {
         let mut state = self.state();
         if state.value.is_some() {
@@ -71,7 +71,7 @@ impl<T: Clone> Once<T> {
         }
     }
 
-    /// Waits for the value, but no longer than this.
+    /// Waits for the value, up to `at_most`.
     pub(crate) fn wait_for(&self, at_most: Duration) -> Option<T> {
         let start = Instant::now();
         let mut state = self.state();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_value_stays() {
+    fn only_the_first_value_is_kept() {
         let once = Once::new();
         assert_eq!(once.wait_for(Duration::ZERO), None);
         once.set(1);

@@ -1,4 +1,4 @@
-//! Which panels the user sees, as far as the wire tells.
+//! Tracks which panels are open.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,9 @@ use zot_protocol::{FromExtension, PanelId};
 pub(crate) struct OpenPanels(HashSet<PanelId>);
 
 impl OpenPanels {
-    /// Notes what a frame opens or closes. False for one that is about a panel which is not open: a tool may draw its
-    /// panel anew without knowing whether anybody looks, and a key may have crossed the close on the wire.
+    /// Records what a frame opens or closes. Returns false for a frame about a panel that is not
+    /// open: a tool may redraw its panel without knowing whether it is open, and a key may cross
+    /// the close on the wire.
     pub(crate) fn pass(&mut self, frame: &FromExtension) -> bool {
         match frame {
             FromExtension::OpenPanel(open) => {
@@ -27,7 +28,7 @@ impl OpenPanels {
         true
     }
 
-    /// The host has closed it.
+    /// Records that the host closed the panel.
     pub(crate) fn close(&mut self, id: &PanelId) {
         self.0.remove(id);
     }

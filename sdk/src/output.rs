@@ -1,4 +1,4 @@
-//! What a tool answers.
+//! Results of tools.
 
 use std::fmt::Display;
 
@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use zot_protocol::{CallToolResult, Content, Id, ToolResult};
 
-/// What a tool answers the model.
+/// The result of a tool.
 ///
-/// A handler may also return a text, or a `Result`, whose error is [`ToolOutput::error`].
+/// A handler can also return a string, or a `Result`, whose error becomes [`ToolOutput::error`].
 ///
 /// ```
 /// use zot_sdk::{Extension, NoArgs, ToolOutput};
@@ -38,18 +38,18 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// A text.
+    /// Creates a text result.
     pub fn text(text: impl Into<String>) -> Self {
         Self::from(vec![Content::text(text)])
     }
 
-    /// An image: its media type, such as `image/png`, and its bytes as they are in a file.
+    /// Creates an image result from its media type, such as `image/png`, and its encoded bytes.
     pub fn image(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let data = BASE64_STANDARD.encode(bytes);
         Self::from(vec![Content::image(mime_type, data)])
     }
 
-    /// It could not be done, and why: the model reads it and may try something else.
+    /// Creates an error result. The model sees the message and can try something else.
     pub fn error(why: impl Display) -> Self {
         Self {
             is_error: true,
@@ -57,19 +57,19 @@ impl ToolOutput {
         }
     }
 
-    /// A value, for hosts and programs that read it; the model gets it as JSON text. Where the value cannot be JSON, the
-    /// result is an error.
+    /// Creates a structured result for hosts and programs. The model receives it as JSON text. If
+    /// the value cannot be serialised, the result is an error.
     pub fn structured(value: &(impl Serialize + ?Sized)) -> Self {
         match serde_json::to_value(value) {
             Ok(value) => Self {
                 structured: Some(value.clone()),
                 ..Self::text(value.to_string())
             },
-            Err(error) => Self::error(format_args!("the result is not JSON: {error}")),
+            Err(error) => Self::error(format_args!("failed to serialise the result: {error}")),
         }
     }
 
-    /// This, and then what another one has. An error in one makes an error of both.
+    /// Appends another result. If either is an error, the combined result is an error.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.content.extend(other.content);
@@ -96,7 +96,7 @@ impl From<Vec<Content>> for ToolOutput {
     }
 }
 
-/// What another tool has answered, as an answer of one's own.
+/// Passes on the result of another tool.
 impl From<CallToolResult> for ToolOutput {
     fn from(result: CallToolResult) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl<T: Into<ToolOutput>, E: Display> From<Result<T, E>> for ToolOutput {
     }
 }
 
-/// The texts in some content, one per line; images are left out.
+/// Joins the text blocks with newlines. Images are omitted.
 ///
 /// ```
 /// use zot_sdk::{Content, text_of};

@@ -1,12 +1,13 @@
-//! What a slash command answers.
+//! Replies of slash commands.
 
 use std::fmt::Display;
 
 use zot_protocol::{Action, CommandResponse, Id, Panel};
 
-/// What a slash command answers: exactly one of these.
+/// The reply of a slash command: exactly one action.
 ///
-/// A handler may also return `()`, which is [`Reply::noop`], or a `Result`, whose error is [`Reply::error`].
+/// A handler can also return `()`, which becomes [`Reply::noop`], or a `Result`, whose error
+/// becomes [`Reply::error`].
 ///
 /// ```
 /// use zot_sdk::{Extension, Panel, Reply};
@@ -27,7 +28,7 @@ use zot_protocol::{Action, CommandResponse, Id, Panel};
 /// # assert_eq!(host.command("fail", "").error.unwrap(), "there are no notes");
 /// ```
 ///
-/// One command, one answer; there is no way to say two:
+/// A reply has only one action:
 ///
 /// ```compile_fail,E0599
 /// # use zot_sdk::Reply;
@@ -47,32 +48,33 @@ enum Kind {
 }
 
 impl Reply {
-    /// Submits a text as the user's next message: the model answers it.
+    /// Submits text as the user's next message, which the model answers.
     pub fn prompt(text: impl Into<String>) -> Self {
         Self(Kind::Prompt(text.into()))
     }
 
-    /// Puts a text into the editor at the cursor.
+    /// Inserts text into the editor at the cursor.
     pub fn insert(text: impl Into<String>) -> Self {
         Self(Kind::Insert(text.into()))
     }
 
-    /// Shows a text once, in the chat but not in the transcript. The model does not see it.
+    /// Shows text once in the chat, but not in the transcript. The model does not see it.
     pub fn display(text: impl Into<String>) -> Self {
         Self(Kind::Display(text.into()))
     }
 
-    /// Changes nothing.
+    /// Does nothing.
     pub fn noop() -> Self {
         Self(Kind::Noop)
     }
 
-    /// Opens a panel. Its keys go to the handler that [`Extension::panel`](crate::Extension::panel) gave its id.
+    /// Opens a panel. Its keys go to the handler registered with
+    /// [`Extension::panel`](crate::Extension::panel) for its id.
     pub fn open_panel(panel: Panel) -> Self {
         Self(Kind::OpenPanel(panel))
     }
 
-    /// Shows a red line: it could not be done, and why.
+    /// Shows an error to the user.
     pub fn error(why: impl Display) -> Self {
         Self(Kind::Error(why.to_string()))
     }
@@ -99,7 +101,7 @@ impl Reply {
             }
             Kind::Error(why) => {
                 frame.action = Some(Action::Noop);
-                // An empty error is none to a host.
+                // A host ignores an empty error.
                 frame.error = Some(if why.is_empty() { "failed".into() } else { why });
             }
         }

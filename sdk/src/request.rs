@@ -1,4 +1,4 @@
-//! Exactly one reply per request, whatever its handler does.
+//! Guarantees exactly one reply per request.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use zot_protocol::{EventInterceptResponse, FromExtension, Id};
 
 use crate::{once::Once, output::ToolOutput, reply::Reply, wire::Wire};
 
-/// What kind of reply a request waits for.
+/// The kind of reply that a request expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Command,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The reply when there is none from the handler: an error, and from a guard a refusal.
+    /// Returns the reply for a failed handler: an error, or a block from a guard.
     pub(crate) fn failure(self, id: Id, why: String) -> FromExtension {
         match self {
             Self::Command => Reply::error(why).frame(id).into(),
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-/// What is under way: requests without a reply, and work that somebody should wait for before the end.
+/// Pending requests, and background work to wait for at shutdown.
 #[derive(Default)]
 pub(crate) struct Requests {
     state: Mutex<State>,
@@ -52,7 +52,7 @@ impl Requests {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request has come; `None` when one of its id is open already.
+    /// Opens a request. Returns `None` if one with the same id is already open.
     pub(crate) fn open(self: &Arc<Self>, id: &Id, kind: Kind, wire: &Arc<Wire>) -> Option<Request> {
         let cancelled = Once::new();
         let mut state = self.state();
@@ -70,13 +70,13 @@ impl Requests {
         })
     }
 
-    /// Something to be waited for at the end.
+    /// Registers background work to wait for at shutdown.
     pub(crate) fn work(self: &Arc<Self>) -> Working {
         self.state().working += 1;
         Working(Arc::clone(self))
     }
 
-    /// The host wants no answer any more.
+    /// Cancels a request.
     pub(crate) fn cancel(&self, id: &Id) {
         let cancelled = self.state().open.get(id).map(|(_, it)| it.clone());
         if let Some(cancelled) = cancelled {
@@ -96,7 +96,7 @@ impl Requests {
         }
     }
 
-    /// Waits until nothing is under way, or until the time is over.
+    /// Waits until nothing is pending or the deadline has passed.
     pub(crate) fn wait_until_idle(&self, at_most: Duration) {
         let start = Instant::now();
         let mut state = self.state();
@@ -109,14 +109,14 @@ impl Requests {
         }
     }
 
-    /// Takes the right to reply from every handler that has not used it.
+    /// Takes all open requests, so that their handlers can no longer reply.
     pub(crate) fn take_open(&self) -> Vec<(Id, Kind)> {
         let open = std::mem::take(&mut self.state().open);
         open.into_iter().map(|(id, (kind, _))| (id, kind)).collect()
     }
 }
 
-/// While it lives, the end of the process waits, up to its deadline.
+/// While this guard exists, shutdown waits, up to its deadline.
 pub(crate) struct Working(Arc<Requests>);
 
 impl Drop for Working {
@@ -126,7 +126,7 @@ impl Drop for Working {
     }
 }
 
-/// The right, and the duty, to reply to one request. Dropped without a reply, it says so.
+/// An open request, which must be answered once. If dropped without a reply, it sends an error.
 pub(crate) struct Request {
     id: Id,
     kind: Kind,
@@ -144,25 +144,25 @@ impl Request {
         &self.cancelled
     }
 
-    /// Replies. What cannot be sent is replaced by a failure that says why.
+    /// Sends a reply. If it cannot be sent, sends an error with the reason instead.
     pub(crate) fn reply(self, frame: impl Into<FromExtension>) {
         self.send(frame.into());
     }
 
-    /// Replies that there is no answer, and why.
+    /// Replies with an error.
     pub(crate) fn fail(self, why: String) {
         let frame = self.kind.failure(self.id.clone(), why);
         self.send(frame);
     }
 
     fn send(&self, frame: FromExtension) {
-        // The lock is not held while writing, which may take as long as the host does not read.
+        // Do not hold the lock while writing: the host may not be reading.
         let mine = self.working.0.state().open.remove(&self.id).is_some();
         if !mine {
             return;
         }
         if let Err(unsent) = self.wire.send(frame) {
-            let why = format!("the answer could not be sent: {unsent}");
+            let why = format!("failed to send the answer: {unsent}");
             let _ = self.wire.send(self.kind.failure(self.id.clone(), why));
         }
     }
@@ -170,7 +170,7 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // Nothing happens here after a reply: the right to it is used up.
+        // Does nothing after a reply, because the request is no longer open.
         let why = "the extension dropped the request without an answer".to_owned();
         self.send(self.kind.failure(self.id.clone(), why));
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_dropped_is_answered() {
+    fn a_dropped_request_is_answered_with_an_error() {
         let reply = |kind| {
             let (said, requests, request) = opened(kind);
             drop(request);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_answered_is_not_answered_again() {
+    fn an_answered_request_is_not_answered_again() {
         let (said, requests, request) = opened(Kind::Tool);
         request.reply(ToolResult::new("1", vec![]));
         assert_eq!(said.frames(), [ToolResult::new("1", vec![]).into()]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_the_end_has_answered_is_not_answered_late() {
+    fn a_request_answered_at_shutdown_is_not_answered_again() {
         let (said, requests, request) = opened(Kind::Tool);
         assert_eq!(requests.take_open(), [("1".into(), Kind::Tool)]);
         request.reply(ToolResult::new("1", vec![]));

@@ -1,4 +1,4 @@
-//! A running extension: reads what the host says and hands it to the handlers.
+//! A running extension: reads frames from the host and dispatches them to the handlers.
 
 use std::{
     any::Any,
@@ -26,15 +26,16 @@ use crate::{
     wire::Wire,
 };
 
-/// How long what is under way at the end may take. Together with [`LAST_WORDS`] it is less than the host's 2 s.
+/// Time for running handlers to finish at shutdown. Together with [`LAST_WORDS`] it is less than
+/// the host's 2 s.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long the host may take to read the last frames.
+/// Time for the host to read the last frames.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Registers more once the host is known.
+/// Registers more after `hello_ack`.
 pub(crate) type Greet = Box<dyn FnOnce(&HelloAck, Offers) -> Offers + Send>;
 
-/// An extension that has said `hello`.
+/// An extension that has sent `hello`.
 pub(crate) struct Runtime {
     shared: Arc<Shared>,
     offers: Offers,
@@ -44,7 +45,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// Says all that can be said before the host has answered, in one write.
+    /// Sends `hello` and all registrations that do not depend on the host, in one write.
     pub(crate) fn start(
         name: &str,
         version: &str,
@@ -60,7 +61,7 @@ impl Runtime {
             host: OnceLock::new(),
         });
         let mut hello = Hello::new(name);
-        hello.version = crate::offers::said(version);
+        hello.version = crate::offers::non_empty(version);
         hello.capabilities = offers.capabilities();
         let mut frames = vec![hello.into()];
         frames.extend(offers.take_frames());
@@ -80,11 +81,11 @@ impl Runtime {
 
     fn register(&self, frames: &[zot_protocol::FromExtension]) {
         if let Err(unsent) = self.shared.wire.send_all(frames) {
-            eprintln!("the registrations could not be sent: {unsent}");
+            eprintln!("failed to send registrations: {unsent}");
         }
     }
 
-    /// Reads until the end, and ends.
+    /// Reads frames until the input ends, then shuts down.
     pub(crate) fn run(mut self, mut input: impl BufRead) {
         let mut line = Vec::new();
         let mut asked = false;
@@ -119,7 +120,7 @@ impl Runtime {
             let _ = self.shared.host.set(ack);
             return self.greeted();
         }
-        // A host that asks has said all that it will say of itself.
+        // A host that sends requests will not send a `hello_ack` any more.
         self.greeted();
         match frame {
             FromHost::CommandInvoked(command) => self.command(command),
@@ -143,8 +144,8 @@ impl Runtime {
                 self.shared.wire.panel_closed(&close.panel_id);
                 self.panel(close.panel_id, PanelEvent::Closed);
             }
-            FromHost::Error(error) => eprintln!("the host refused a frame: {}", error.message),
-            // Versions only add frames.
+            FromHost::Error(error) => eprintln!("the host rejected a frame: {}", error.message),
+            // Ignore unknown frames: later versions only add to the protocol.
             _ => {}
         }
     }
@@ -159,9 +160,9 @@ impl Runtime {
         }
     }
 
-    /// A line that is no frame. What asks for an answer gets one all the same.
+    /// Handles an invalid line. A request still gets an answer.
     fn refuse(&self, line: &[u8], error: &serde_json::Error) {
-        eprintln!("a line that is no frame: {error}");
+        eprintln!("invalid frame: {error}");
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             return;
         };
@@ -172,7 +173,7 @@ impl Runtime {
             _ => return,
         };
         if let Some(id) = value["id"].as_str() {
-            let why = format!("the request could not be read: {error}");
+            let why = format!("invalid request: {error}");
             if let Some(request) = self.open(&id.into(), kind) {
                 spawn("refusal", request, |request| request.fail(why));
             }
@@ -188,7 +189,7 @@ impl Runtime {
         let handler = self.offers.commands.get(&name.to_lowercase()).cloned();
         spawn(&name.clone(), request, move |request| {
             let Some(handler) = handler else {
-                return request.fail(format!("there is no command `{name}`"));
+                return request.fail(format!("unknown command `{name}`"));
             };
             match caught(|| handler(args, context)) {
                 Ok(reply) => {
@@ -215,7 +216,7 @@ impl Runtime {
         let handler = self.offers.tools.get(&name).cloned();
         spawn(&name.clone(), request, move |request| {
             let Some(handler) = handler else {
-                return request.fail(format!("there is no tool `{name}`"));
+                return request.fail(format!("unknown tool `{name}`"));
             };
             match caught(|| handler(args, context)) {
                 Ok(output) => {
@@ -237,14 +238,16 @@ impl Runtime {
         let key = InterceptName::from(name.as_str());
         let handler = self.offers.intercepts.get(&key).cloned();
         spawn(&name.clone(), request, move |request| {
-            // Nobody here has asked to be asked.
+            // This event is not intercepted here.
             let allow = EventInterceptResponse::new(id.clone());
             let Some(handler) = handler else {
                 return request.reply(allow);
             };
             match caught(|| handler(id, event, context)) {
                 Ok(decision) => request.reply(decision.unwrap_or(allow)),
-                Err(panic) => request.fail(format!("the guard of `{name}` panicked: {panic}")),
+                Err(panic) => {
+                    request.fail(format!("the interceptor of `{name}` panicked: {panic}"))
+                }
             }
         });
     }
@@ -284,12 +287,12 @@ impl Runtime {
         let shared = &self.shared;
         let request = shared.requests.open(id, kind, &shared.wire);
         if request.is_none() {
-            eprintln!("a second request of the id `{id}`");
+            eprintln!("duplicate request id `{id}`");
         }
         request
     }
 
-    /// Ends in time whatever the handlers do, and whether or not the host still reads.
+    /// Shuts down within the deadline, even if handlers hang or the host does not read.
     fn end(self, asked: bool) {
         let shared = self.shared;
         shared.requests.cancel_all();
@@ -298,7 +301,7 @@ impl Runtime {
         let last = move || {
             shared.requests.wait_until_idle(GRACE);
             for (id, kind) in shared.requests.take_open() {
-                let why = "the extension has ended".to_owned();
+                let why = "the extension is shutting down".to_owned();
                 let _ = shared.wire.send(kind.failure(id, why));
             }
             if asked {
@@ -306,7 +309,7 @@ impl Runtime {
             }
             let _ = done.send(());
         };
-        // On a thread of its own, since a host that does not read would hold it up.
+        // On a separate thread, because a host that does not read would block it.
         if thread::Builder::new()
             .name("end".into())
             .spawn(last)
@@ -317,15 +320,16 @@ impl Runtime {
     }
 }
 
-/// Answers a request on a thread of its own. Where there is none to be had, the request is dropped, and says so.
+/// Answers a request on its own thread. If the thread cannot be started, the request is dropped,
+/// which sends an error.
 fn spawn(name: &str, request: Request, answer: impl FnOnce(Request) + Send + 'static) {
     let named = thread::Builder::new().name(name.replace('\0', ""));
     if let Err(error) = named.spawn(move || answer(request)) {
-        eprintln!("{name}: no thread: {error}");
+        eprintln!("{name}: failed to start a thread: {error}");
     }
 }
 
-/// What a handler returns, or what it said when it panicked.
+/// Runs a handler and returns its result or panic message.
 fn caught<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| words(&*panic))
 }

@@ -1,4 +1,5 @@
-//! Keeps stdin and stdout for the protocol, so that nothing else in the process can read or write it by mistake.
+//! Reserves stdin and stdout for the protocol, so that nothing else in the process uses them by
+//! mistake.
 
 use std::{
     fs::File,
@@ -11,8 +12,9 @@ pub(crate) struct Stdio {
     pub(crate) output: File,
 }
 
-/// Takes both from the process. From then on its stdin is `/dev/null` and its stdout is its stderr, for itself and for what it
-/// starts; the descriptors that lead to the host are not inherited.
+/// Takes stdin and stdout from the process. Afterwards its stdin is `/dev/null` and its stdout is
+/// its stderr, for itself and its children. The descriptors connected to the host are not
+/// inherited.
 #[cfg(unix)]
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::fd::AsFd;
@@ -22,7 +24,7 @@ pub(crate) fn take() -> io::Result<Stdio> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
-    // Who started it without a stderr has no use for what is printed.
+    // Without a stderr, printed output is discarded.
     if rustix::stdio::dup2_stdout(io::stderr()).is_err() {
         rustix::stdio::dup2_stdout(&nothing)?;
     }
@@ -32,7 +34,8 @@ pub(crate) fn take() -> io::Result<Stdio> {
     })
 }
 
-/// Takes both from the process. Here a child can still inherit them: give it a stdin and a stdout of its own.
+/// Takes stdin and stdout from the process. On this platform a child still inherits them, so give
+/// it its own.
 #[cfg(windows)]
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::windows::io::AsHandle;

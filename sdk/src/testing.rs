@@ -1,6 +1,7 @@
-//! Drives an extension in memory, without a process, in its author's own tests.
+//! Drives an extension in memory, for tests without a subprocess.
 //!
-//! The extension runs as it would under a host: the same threads, the same frames, through the same bytes.
+//! The extension runs as it would under a real host, with the same threads and the same encoded
+//! frames.
 //!
 //! ```
 //! use zot_sdk::{Extension, Reply, testing::TestHost};
@@ -36,12 +37,13 @@ use zot_protocol::{
 
 use crate::{Extension, output::ToolOutput, text_of};
 
-/// How long an extension may take for anything; only a hang reaches it.
+/// Timeout for everything. Only a hang reaches it.
 const HANG: Duration = Duration::from_secs(30);
 
 type AnswerCall = Box<dyn Fn(&zot_protocol::CallTool) -> ToolOutput + Send>;
 
-/// A host for one extension, in a test. It panics where the extension does not answer; when it is dropped, the extension is ended.
+/// A test host for one extension. It panics if the extension does not answer. Dropping it shuts the
+/// extension down.
 pub struct TestHost {
     input: Option<Sender<Vec<u8>>>,
     heard: Arc<Heard>,
@@ -69,12 +71,12 @@ impl Heard {
 }
 
 impl TestHost {
-    /// Starts an extension, and waits until it is ready.
+    /// Starts an extension and waits until it is ready.
     pub fn start(extension: Extension) -> Self {
         Self::start_with(extension, |_| {})
     }
 
-    /// Starts an extension under a host that says something else of itself.
+    /// Starts an extension with a modified `hello_ack`.
     ///
     /// ```
     /// use zot_sdk::{Extension, Reply, testing::TestHost};
@@ -94,7 +96,7 @@ impl TestHost {
             line: Vec::new(),
         };
         let running = thread::spawn(move || {
-            // Its clone of the input would keep the extension from ever reaching the end.
+            // Its clone of the input would keep the extension from reaching the end of input.
             let ended = Arc::clone(&output.heard);
             let input = BufReader::new(Input::new(lines));
             extension.start(output).run(input);
@@ -119,12 +121,12 @@ impl TestHost {
         host
     }
 
-    /// Everything the extension has said so far.
+    /// Returns every frame that the extension has sent so far.
     pub fn said(&self) -> Vec<FromExtension> {
         self.heard.state().frames.clone()
     }
 
-    /// The commands that it offers.
+    /// Returns the registered commands.
     pub fn commands(&self) -> Vec<RegisterCommand> {
         self.all(|frame| match frame {
             FromExtension::RegisterCommand(command) => Some(command.clone()),
@@ -132,7 +134,7 @@ impl TestHost {
         })
     }
 
-    /// The tools that it offers.
+    /// Returns the registered tools.
     pub fn tools(&self) -> Vec<RegisterTool> {
         self.all(|frame| match frame {
             FromExtension::RegisterTool(tool) => Some(tool.clone()),
@@ -144,7 +146,7 @@ impl TestHost {
         self.heard.state().frames.iter().filter_map(pick).collect()
     }
 
-    /// Waits until the extension has said something that `pick` picks, now or earlier.
+    /// Waits for a frame that `pick` accepts, including earlier frames.
     pub fn wait_for<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> T {
         let start = Instant::now();
         let mut state = self.heard.state();
@@ -155,7 +157,7 @@ impl TestHost {
             let left = HANG.saturating_sub(start.elapsed());
             assert!(
                 !left.is_zero() && !state.ended,
-                "never said, but: {:#?}",
+                "the frame was not sent; received: {:#?}",
                 state.frames
             );
             let waited = self.heard.changed.wait_timeout(state, left);
@@ -176,7 +178,7 @@ impl TestHost {
     pub fn send(&self, frame: impl Into<FromHost>) {
         let line = serde_json::to_vec(&frame.into()).expect("a frame is JSON");
         if let Some(input) = &self.input {
-            // An extension that has ended is told by what it does not say.
+            // If the extension has exited, the missing answer will show it.
             let _ = input.send([line, b"\n".to_vec()].concat());
         }
     }
@@ -224,7 +226,7 @@ impl TestHost {
         })
     }
 
-    /// Asks an interceptor.
+    /// Sends an event to an interceptor and returns its response.
     pub fn intercept(&self, event: impl Into<Intercept>) -> EventInterceptResponse {
         let id = self.id("intercept");
         self.send(EventIntercept::new(id.clone(), event.into()));
@@ -236,7 +238,7 @@ impl TestHost {
         })
     }
 
-    /// Tells of an event.
+    /// Sends an event.
     ///
     /// ```
     /// use zot_sdk::{Extension, FromExtension, NoteLevel, event, testing::TestHost};
@@ -256,7 +258,7 @@ impl TestHost {
     /// assert!(matches!(said.last(), Some(FromExtension::ShutdownAck(_))));
     /// ```
     ///
-    /// Nobody answers: [wait](Self::wait_for) for what the extension makes of it.
+    /// Events have no answer. Use [`wait_for`](Self::wait_for) to observe the effect.
     pub fn tell(&self, event: impl Into<Event>) {
         self.send(FromHost::Event(event.into()));
     }
@@ -266,24 +268,25 @@ impl TestHost {
         self.send(PanelKey::new(panel, key));
     }
 
-    /// Types a text in a panel, as one key.
+    /// Types text in a panel, as one key event.
     pub fn text(&self, panel: &str, text: &str) {
         let mut key = PanelKey::new(PanelId::from(panel), Key::Rune);
         key.text = Some(text.to_owned());
         self.send(key);
     }
 
-    /// Says how much room a panel has.
+    /// Sends a panel's size.
     pub fn resize(&self, panel: &str, width: u32, height: u32) {
         self.send(PanelResize::new(panel, width, height));
     }
 
-    /// Closes a panel, as its user does.
+    /// Closes a panel as the user would.
     pub fn close_panel(&self, panel: &str) {
         self.send(PanelClose::new(panel));
     }
 
-    /// Answers the extension's own [`call_tool`](crate::Context::call_tool) from here on. Until then nobody does.
+    /// Answers the extension's [`call_tool`](crate::Context::call_tool) requests from now on.
+    /// Before this, they stay pending.
     pub fn answer_calls(
         &self,
         answer: impl Fn(&zot_protocol::CallTool) -> ToolOutput + Send + 'static,
@@ -291,7 +294,7 @@ impl TestHost {
         self.heard.state().answer_call = Some(Box::new(answer));
     }
 
-    /// Asks the extension to end, and waits until it has; gives back all that it ever said.
+    /// Shuts the extension down, waits until it has exited, and returns every frame it sent.
     pub fn shutdown(mut self) -> Vec<FromExtension> {
         self.send(Shutdown::default());
         self.end();
@@ -323,12 +326,12 @@ impl std::fmt::Debug for TestHost {
     }
 }
 
-/// What a tool has answered.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestResult(ToolResult);
 
 impl TestResult {
-    /// Its texts, one per line.
+    /// Returns its text blocks, joined with newlines.
     pub fn text(&self) -> String {
         text_of(&self.content)
     }
@@ -342,7 +345,7 @@ impl Deref for TestResult {
     }
 }
 
-/// What the extension reads; an empty line of bytes is the end.
+/// The extension's input. An empty chunk ends it.
 struct Input {
     lines: Receiver<Vec<u8>>,
     rest: Vec<u8>,
@@ -376,7 +379,7 @@ impl Read for Input {
     }
 }
 
-/// What the extension writes.
+/// The extension's output.
 struct Output {
     heard: Arc<Heard>,
     input: Sender<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! How a tool is offered: its name, its options, and the schema of its arguments.
+//! Registration of tools: name, options, and the schema of the arguments.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use zot_protocol::Object;
 
-/// A tool's name and what goes beyond the ordinary. A plain name is one without.
+/// A tool's name and options. A plain string is a name without options.
 ///
 /// ```
 /// use zot_sdk::{Extension, NoArgs, ToolOptions, ToolOutput, schemars::JsonSchema, serde::Serialize};
@@ -39,7 +39,7 @@ pub struct ToolOptions {
 }
 
 impl ToolOptions {
-    /// A tool of this name: letters, digits, `_` and `-`, at most 64.
+    /// Creates options for a tool. The name has 1 to 64 letters, digits, `_` and `-`.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -49,21 +49,23 @@ impl ToolOptions {
         }
     }
 
-    /// It talks with the user: the host sets it no deadline, and offers it only where there is a user.
+    /// Marks a tool that interacts with the user. It has no timeout, and is offered only by
+    /// interactive hosts.
     #[must_use]
     pub fn interactive(mut self) -> Self {
         self.interactive = true;
         self
     }
 
-    /// The host checks the arguments by the schema before it calls.
+    /// Makes the host validate the arguments against the schema before it calls the tool.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// It answers with [`ToolOutput::structured`](crate::ToolOutput::structured) values of this type, and the host checks that.
+    /// Declares that the tool returns [`ToolOutput::structured`](crate::ToolOutput::structured)
+    /// values of this type, which the host validates.
     #[must_use]
     pub fn returns<T: JsonSchema>(mut self) -> Self {
         self.output_schema = Some(schema_of::<T>());
@@ -83,11 +85,11 @@ impl From<String> for ToolOptions {
     }
 }
 
-/// The arguments of a tool that has none.
+/// The argument type of a tool without arguments.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct NoArgs {}
 
-// By hand, since a model has no use for the comment above.
+// Not derived, because the doc comment above would end up in the schema.
 impl JsonSchema for NoArgs {
     fn schema_name() -> Cow<'static, str> {
         "NoArgs".into()
@@ -98,7 +100,7 @@ impl JsonSchema for NoArgs {
     }
 }
 
-/// The schema of a type, whole: models do badly with references.
+/// Returns the schema of a type with references inlined, because models handle references badly.
 pub(crate) fn schema_of<T: JsonSchema>() -> Object {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -108,19 +110,19 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Object {
         Value::Object(schema) => schema,
         _ => Object::new(),
     };
-    // The name of a Rust type says nothing to a model.
+    // The name of a Rust type means nothing to a model.
     schema.shift_remove("title");
     schema
 }
 
-/// The arguments as their type, or what is wrong with them, in words for the model.
+/// Decodes the arguments, or returns an error message for the model.
 pub(crate) fn arguments<T: DeserializeOwned>(args: Object) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(args)).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner();
         match path.as_str() {
-            "." => format!("the arguments do not fit: {reason}"),
-            path => format!("the arguments do not fit: `{path}`: {reason}"),
+            "." => format!("invalid arguments: {reason}"),
+            path => format!("invalid arguments: `{path}`: {reason}"),
         }
     })
 }
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_whole_and_says_what_the_fields_mean() {
+    fn schemas_are_inlined_and_describe_their_fields() {
         let schema = Value::Object(schema_of::<Place>());
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["required"], json!(["city"]));
@@ -157,18 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn a_mismatch_says_where() {
+    fn an_argument_error_names_the_field() {
         let wrong = |args: Value| match args {
             Value::Object(args) => arguments::<Place>(args).expect_err("wrong"),
             other => panic!("{other}"),
         };
-        assert_eq!(
-            wrong(json!({})),
-            "the arguments do not fit: missing field `city`"
-        );
+        assert_eq!(wrong(json!({})), "invalid arguments: missing field `city`");
         assert_eq!(
             wrong(json!({"city": "Berlin", "at": [{"x": 1}, {"x": "2"}]})),
-            "the arguments do not fit: `at[1].x`: invalid type: string \"2\", expected i32"
+            "invalid arguments: `at[1].x`: invalid type: string \"2\", expected i32"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The one writer: whole lines, one at a time, whoever says them.
+//! The writer shared by all threads. It writes complete lines, one at a time.
 
 use std::{
     io::Write,
@@ -12,7 +12,7 @@ use crate::open_panels::OpenPanels;
 /// Why a frame was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unsent {
-    #[error("{0} bytes, and a frame has at most {FRAME_BYTES}")]
+    #[error("frame too large: {0} bytes, limit is {FRAME_BYTES}")]
     TooLarge(usize),
     #[error("not JSON: {0}")]
     NotJson(String),
@@ -20,7 +20,7 @@ pub(crate) enum Unsent {
     Closed,
 }
 
-/// Where frames go.
+/// The output of frames.
 pub(crate) struct Wire(Mutex<Out>);
 
 struct Out {
@@ -38,12 +38,12 @@ impl Wire {
         }))
     }
 
-    /// Writes a frame, or nothing of it.
+    /// Writes a complete frame, or nothing.
     pub(crate) fn send(&self, frame: impl Into<FromExtension>) -> Result<(), Unsent> {
         self.send_all(&[frame.into()])
     }
 
-    /// Writes several frames in one go. What is about a panel that is not open is said to nobody.
+    /// Writes several frames at once. Drops them if one is about a panel that is not open.
     pub(crate) fn send_all(&self, frames: &[FromExtension]) -> Result<(), Unsent> {
         let lines = lines(frames)?;
         let mut out = self.out();
@@ -51,16 +51,16 @@ impl Wire {
         if pass { out.write(&lines) } else { Ok(()) }
     }
 
-    /// The host has closed a panel.
+    /// Records that the host closed a panel.
     pub(crate) fn panel_closed(&self, id: &PanelId) {
         self.out().panels.close(id);
     }
 
-    /// Writes a last frame; what is said after it is not sent.
+    /// Writes the last frame. Later frames are not sent.
     pub(crate) fn send_last(&self, frame: impl Into<FromExtension>) {
         let mut out = self.out();
         if let Ok(line) = lines(&[frame.into()]) {
-            // Nobody is left to be told.
+            // The connection is closing, so there is no one to report an error to.
             let _ = out.write(&line);
         }
         out.closed = true;
@@ -81,7 +81,7 @@ impl Out {
             .write_all(lines)
             .and_then(|()| self.write.flush());
         written.map_err(|_| {
-            // Half a line may be out, so that nothing after it could be read.
+            // Part of a line may have been written, so anything after it would be unreadable.
             self.closed = true;
             Unsent::Closed
         })
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_the_last_frame() {
+    fn no_frame_is_sent_after_the_last_one() {
         let kept = Kept::default();
         let wire = Wire::new(kept.clone());
         assert_eq!(wire.send(Ready::default()), Ok(()));

@@ -1,10 +1,11 @@
-//! The agent within a program: no process, no pipe, the same events.
+//! Embeds the agent in a program.
 //!
 //! ```sh
 //! cargo run -p zot-example-embed -- demo "what does this project do?"
 //! ```
 //!
-//! The first word says who answers; a provider that wants a key finds it as `zot` does. Ctrl-C aborts the turn.
+//! The first argument is the provider, whose API key is found as `zot` finds it. Ctrl-C aborts the
+//! turn.
 
 use std::{
     env,
@@ -21,7 +22,7 @@ use zot_host::{
 };
 use zot_protocol::{NoteLevel, StopReason, rpc::Event};
 
-/// What extensions, and the agent itself, have to say to the user.
+/// Prints messages from extensions and from the agent itself.
 struct Notes;
 
 impl Hooks for Notes {
@@ -44,13 +45,13 @@ async fn main() -> anyhow::Result<()> {
     let events = runtime.prompt(Prompt::text(message))?;
     let followed = follow(&runtime, events).await;
     let usage = runtime.usage().await;
-    // Ends the extensions, with everything that they have started.
+    // Stops the extensions and every process they started.
     runtime.close().await;
     eprintln!("{} tokens in, {} out", usage.input, usage.output);
     followed
 }
 
-/// The agent as `zot` would have it here, with what the user has configured.
+/// Creates the agent with the user's configuration, as `zot` would.
 fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     let home = Home::from_env()?;
     let cwd = env::current_dir().context("the working directory is not there")?;
@@ -70,14 +71,14 @@ fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     Ok(config)
 }
 
-/// Prints the text as it streams; an error is why the run has failed.
+/// Prints the text as it streams. Returns an error if the run failed.
 async fn follow(runtime: &Runtime, mut events: EventStream) -> anyhow::Result<()> {
     let mut failure = None;
     loop {
         let event = tokio::select! {
             event = events.next() => event,
             _ = tokio::signal::ctrl_c() => {
-                // It then ends as it always does, with `done`.
+                // The stream then ends with `done`, as always.
                 runtime.cancel();
                 continue;
             }

@@ -1,6 +1,7 @@
-//! Refuses shell commands that cannot be undone, and says why, so that the model can find another way.
+//! Blocks shell commands that cannot be undone and says why, so that the model can find another
+//! way.
 //!
-//! Its manifest says `on_failure: block`: while it is not there, no tool runs.
+//! Its manifest says `on_failure: block`, so no tool runs while the guard is not running.
 
 mod rules;
 
@@ -25,7 +26,7 @@ fn extension() -> Extension {
             if call.tool_name != "bash" {
                 return Decision::allow();
             }
-            // A shell call without a command is no reason to look away.
+            // Block a shell call without a command, too.
             let Some(command) = call.tool_args.get("command").and_then(|it| it.as_str()) else {
                 return Decision::block("guard: there is no command to look at");
             };

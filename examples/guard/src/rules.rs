@@ -1,8 +1,8 @@
-//! What cannot be undone, by the words of a command.
+//! Rules for commands that cannot be undone.
 //!
-//! A list of words stops accidents. It does not stop somebody who means harm: that is what `permissions` are for.
+//! A word list prevents accidents. It does not stop an attacker: use `permissions` for that.
 
-/// Why a command is dangerous; `None` when nothing is known against it.
+/// Returns why a command is dangerous, or `None` if no rule matches.
 pub(crate) fn danger(command: &str) -> Option<&'static str> {
     if command.contains(":(){") || command.contains(":() {") {
         return Some("it is a fork bomb");
@@ -10,7 +10,7 @@ pub(crate) fn danger(command: &str) -> Option<&'static str> {
     if pipes_into_a_shell(command) {
         return Some("it runs what it downloads unseen");
     }
-    // Each command of a line, a pipe or a list, for itself.
+    // Check each command of a pipeline or list separately.
     command
         .split([';', '|', '&', '\n', '(', ')', '`'])
         .find_map(|part| {
@@ -62,7 +62,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Whether a path is one that nobody means to lose: a root, a home, all that is here.
+/// Reports whether a path is a root, a home directory, or everything in the current directory.
 fn is_vital(path: &str) -> bool {
     let path = path.trim_end_matches(['*', '/', '.']);
     let system = [

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use zot_sdk::{Extension, Reply};
 
-/// Whom to greet.
+/// The name to greet.
 fn whom(args: &str) -> &str {
     if args.is_empty() { "me" } else { args }
 }

@@ -1,6 +1,6 @@
-//! Keeps secrets out of what the user sees and of what tools hand to the model.
+//! Redacts secrets in messages to the user and in tool results for the model.
 //!
-//! Its manifest says `on_failure: block`: a redactor that is not there lets nothing through.
+//! Its manifest says `on_failure: block`, so nothing passes while the redactor is not running.
 
 mod secrets;
 

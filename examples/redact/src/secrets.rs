@@ -1,8 +1,8 @@
-//! What a secret looks like.
+//! Patterns of secrets.
 
 const REDACTED: &str = "[redacted]";
 
-/// How keys of well-known services begin, and how long what follows is at least.
+/// Prefixes of well-known services' keys, and the minimum length of the rest.
 const PREFIXES: [(&str, usize); 12] = [
     ("sk-ant-", 16),
     ("sk-proj-", 16),
@@ -18,10 +18,10 @@ const PREFIXES: [(&str, usize); 12] = [
     ("npm_", 30),
 ];
 
-/// What the name of a variable has that holds a secret.
+/// Parts of variable names that indicate a secret.
 const NAMES: [&str; 6] = ["key", "token", "secret", "password", "passwd", "credential"];
 
-/// The text without its secrets; `None` when it has none.
+/// Redacts secrets in a text. Returns `None` if it contains none.
 pub(crate) fn redacted(text: &str) -> Option<String> {
     let mut lines = Vec::new();
     let mut in_key = false;
@@ -40,7 +40,7 @@ pub(crate) fn redacted(text: &str) -> Option<String> {
     (clean != text).then_some(clean)
 }
 
-/// `API_KEY=…` without its value, as `env` and `.env` files have it.
+/// Redacts the value of `API_KEY=…`, as in `env` output and `.env` files.
 fn assignment(line: &str) -> Option<String> {
     let (name, value) = line.split_once('=')?;
     let last = name.rsplit([' ', '\t']).next()?.to_lowercase();
@@ -55,7 +55,7 @@ fn assignment(line: &str) -> Option<String> {
         .then(|| format!("{name}={REDACTED}"))
 }
 
-/// A line with every word that looks like a key replaced.
+/// Replaces every word in a line that looks like a key.
 fn words(line: &str) -> String {
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
     let mut clean = String::with_capacity(line.len());

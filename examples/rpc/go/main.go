@@ -1,8 +1,9 @@
-// Drives `zot rpc` from Go: sends a prompt and prints the text as it streams. Needs nothing but the standard library.
+// Drives `zot rpc` from Go: sends a prompt and prints the text as it streams. Needs only the
+// standard library.
 //
 //	go run . "what does this project do?" [FLAGS OF zot rpc...]
 //
-// Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+// Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 	"syscall"
 )
 
-// line is what of a line from zot is looked at here.
+// line holds the fields of a line from zot that this client uses.
 type line struct {
 	Type    string `json:"type"`
 	Success bool   `json:"success"`
@@ -48,7 +49,7 @@ func run(message string, flags []string) (bool, error) {
 	}
 	zot := exec.Command(program, append([]string{"rpc"}, flags...)...)
 	zot.Stderr = os.Stderr
-	// Ctrl-C then reaches us alone, and we say what it means.
+	// So that Ctrl-C reaches only us and we can send `abort`.
 	zot.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := zot.StdinPipe()
 	if err != nil {
@@ -62,7 +63,7 @@ func run(message string, flags []string) (bool, error) {
 		return false, err
 	}
 
-	// Two goroutines send, and lines must not mix.
+	// Two goroutines send, and their lines must not interleave.
 	var sending sync.Mutex
 	send := func(command any) error {
 		sending.Lock()
@@ -85,7 +86,7 @@ func run(message string, flags []string) (bool, error) {
 		fmt.Fprintln(os.Stderr, "error:", why)
 		ok = false
 	}
-	// A decoder, since a line may be longer than a scanner takes.
+	// Use a decoder, because a line can exceed a scanner's limit.
 	reader := bufio.NewReader(stdout)
 	lines := json.NewDecoder(reader)
 reading:
@@ -110,7 +111,7 @@ reading:
 	}
 	fmt.Println()
 	_ = stdin.Close()
-	// What it may still say is read, so that it need not wait for us.
+	// Keep reading, so that zot does not wait for us.
 	_, _ = io.Copy(io.Discard, lines.Buffered())
 	_, _ = io.Copy(io.Discard, reader)
 	return ok, zot.Wait()

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Drives `zot rpc` from Node: sends a prompt and prints the text as it streams. Needs nothing but Node 20.
+// Drives `zot rpc` from Node: sends a prompt and prints the text as it streams. Needs only Node 20.
 //
 //   ./client.mjs "what does this project do?" [FLAGS OF zot rpc...]
 //
-// Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+// Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -16,7 +16,7 @@ if (message === undefined) {
 
 const zot = spawn(process.env.ZOT ?? "zot", ["rpc", ...flags], {
   stdio: ["pipe", "pipe", "inherit"],
-  // Ctrl-C then reaches us alone, and we say what it means.
+  // So that Ctrl-C reaches only us and we can send `abort`.
   detached: true,
 });
 const ended = once(zot, "close");
@@ -42,7 +42,7 @@ for await (const text of createInterface({ input: zot.stdout, crlfDelay: Infinit
 }
 process.stdout.write("\n");
 zot.stdin.end();
-// What it may still say must be read, or it would wait for us.
+// Keep reading, or zot would wait for us.
 zot.stdout.resume();
 const [code] = await ended;
 process.exit(code !== 0 || failed ? 1 : 0);

@@ -22,7 +22,7 @@ class Zot:
             [program, "rpc", *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C then reaches us alone, and we say what it means.
+            # So that Ctrl-C reaches only us and we can send `abort`.
             start_new_session=True,
         )
 
@@ -36,7 +36,7 @@ class Zot:
 
     def close(self):
         self.process.stdin.close()
-        # What it may still say is read, so that it need not wait for us.
+        # Keep reading, so that zot does not wait for us.
         self.process.stdout.read()
         return self.process.wait()
 

@@ -3,7 +3,7 @@
 #
 #   ./client.sh "what does this project do?" [FLAGS OF zot rpc...]
 #
-# Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+# Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 set -uo pipefail
 
 message=${1:?usage: client.sh MESSAGE [FLAGS...]}
@@ -14,9 +14,9 @@ if ! command -v jq >/dev/null; then
   exit 2
 fi
 
-# In a session of its own Ctrl-C does not reach zot: it reaches us, and we say what it means.
+# zot runs in its own session, so that Ctrl-C reaches only us and we can send `abort`.
 coproc agent { exec setsid "$zot" rpc "$@"; }
-# A copy to read from: the shell closes its own as soon as zot has ended, whether or not all is read.
+# Read from a copy: the shell closes its own descriptor when zot exits, even if output is unread.
 exec {from}<&"${agent[0]}"
 to=${agent[1]} pid=$agent_PID
 
@@ -25,10 +25,10 @@ send() { printf '%s\n' "$1" >&"$to"; }
 trap 'send "{\"type\":\"abort\"}"' INT
 
 send "$(jq -cn --arg message "$message" '{id: "1", type: "prompt", message: $message}')"
-# There is nothing more to say but perhaps `abort`, so our end stays open until `done`.
+# We may still send `abort`, so keep stdin open until `done`.
 failed=0 part=
 while true; do
-  # A second at the most: a signal that comes just before it waits is not heard until it has.
+  # Wait at most a second: a signal that arrives just before the wait is handled only after it.
   if IFS= read -r -t 1 line <&"$from"; then
     line=$part$line part=
   elif [ $? -gt 128 ]; then
@@ -57,7 +57,7 @@ while true; do
   esac
 done
 echo
-# That was all we have to say; what it may still say is read, so that it need not wait for us.
+# Nothing more to send. Keep reading, so that zot does not wait for us.
 exec {to}>&-
 cat <&"$from" >/dev/null
 wait "$pid" || failed=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The least there is: a prompt goes in, everything about it comes out, one JSON object per line.
+# Minimal client: sends a prompt and prints the events, one JSON object per line.
 #
 #   ./quick-start.sh --provider demo
 set -euo pipefail

@@ -1,4 +1,4 @@
-// Notes that outlive a session: the model writes and reads them with two tools, the user with /pad.
+// Persistent notes: the model writes and reads them with two tools, the user with /pad.
 
 import { createInterface } from "node:readline";
 
@@ -23,7 +23,7 @@ function call(name: string, args: Record<string, unknown>): string {
     case "pad_read":
       return open().read(title);
     default:
-      throw new Error(`there is no tool ${name}`);
+      throw new Error(`unknown tool ${name}`);
   }
 }
 

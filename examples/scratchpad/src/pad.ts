@@ -1,4 +1,4 @@
-// The notes, by title, in one file.
+// The notes, keyed by title, in one file.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export class Pad {
   write(title: string, text: string): string {
     if (text === "") this.#notes.delete(title);
     else this.#notes.set(title, text);
-    // Whole or not at all.
+    // Write atomically.
     writeFileSync(`${this.#file}.new`, JSON.stringify(Object.fromEntries(this.#notes), null, 2));
     renameSync(`${this.#file}.new`, this.#file);
     return text === "" ? `removed: ${title}` : `written: ${title}`;

@@ -1,4 +1,4 @@
-// The frames that this extension speaks, and the one writer.
+// The frames that this extension uses, and the function that writes them.
 
 export type Content = { type: "text"; text: string };
 
@@ -18,7 +18,7 @@ export type FromExtension =
   | { type: "tool_result"; id: string; content: Content[]; is_error?: boolean }
   | { type: "shutdown_ack" };
 
-// stdout belongs to the protocol.
+// stdout is reserved for the protocol.
 console.log = console.error;
 
 export function say(frame: FromExtension): void {

@@ -1,16 +1,16 @@
-//! The list itself, and its file.
+//! The list and its file.
 
 use std::{fmt, fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-/// What is to be done, in the order in which it was added.
+/// The items, in the order they were added.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct List {
     pub(crate) items: Vec<Item>,
 }
 
-/// One thing to do.
+/// A to-do item.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Item {
     pub(crate) text: String,
@@ -18,7 +18,7 @@ pub(crate) struct Item {
 }
 
 impl List {
-    /// An empty list where there is no file yet.
+    /// Reads the list. Returns an empty one if the file does not exist.
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         match fs::read(file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -28,7 +28,7 @@ impl List {
         }
     }
 
-    /// Whole or not at all: a full disk does not lose the list.
+    /// Saves the list atomically, so that a full disk does not destroy it.
     pub(crate) fn write(&self, file: &Path) -> Result<(), String> {
         let bytes = serde_json::to_vec_pretty(self).map_err(|error| error.to_string())?;
         let new = file.with_extension("new");
@@ -46,7 +46,7 @@ impl List {
         Ok(())
     }
 
-    /// By its number, counted from 1.
+    /// Finds an item by its number, counted from 1.
     pub(crate) fn item(&mut self, number: usize) -> Result<&mut Item, String> {
         let count = self.items.len();
         let item = number.checked_sub(1).and_then(|at| self.items.get_mut(at));

@@ -1,4 +1,5 @@
-//! A to-do list that the user edits in a panel and the model through a tool. It is kept in the extension's data directory.
+//! A to-do list that the user edits in a panel and the model through a tool. It is stored in the
+//! extension's data directory.
 
 mod list;
 mod view;
@@ -38,7 +39,7 @@ struct Change {
     number: usize,
 }
 
-/// The list and what is seen of it.
+/// The list and its view.
 #[derive(Default)]
 struct Todo {
     file: Option<PathBuf>,
@@ -46,7 +47,7 @@ struct Todo {
     view: View,
 }
 
-/// The list, read from its file when it is first needed.
+/// Returns the list, reading its file on first use.
 fn open<'t>(todo: &'t Mutex<Todo>, ctx: &Context) -> Result<MutexGuard<'t, Todo>, String> {
     let mut todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
     if todo.file.is_none() {
@@ -102,7 +103,7 @@ fn extension() -> Extension {
             move |change: Change, ctx| {
                 let mut todo = open(&by_tool, &ctx)?;
                 let answer = todo.change(&change)?;
-                // Where the panel is open, the user sees the change at once.
+                // If the panel is open, the user sees the change at once.
                 ctx.render(&todo.view.panel(&todo.list));
                 Ok::<_, String>(answer)
             },

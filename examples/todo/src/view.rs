@@ -1,4 +1,4 @@
-//! The panel: a cursor, and a line that is being typed.
+//! The panel: a cursor and an input line.
 
 use zot_sdk::{Key, Panel, PanelEvent};
 
@@ -7,21 +7,21 @@ use crate::list::List;
 /// The panel's id.
 pub(crate) const ID: &str = "todo";
 
-/// What the user sees of the list.
+/// The view of the list.
 #[derive(Default)]
 pub(crate) struct View {
     cursor: usize,
-    /// The new item, while one is typed.
+    /// The new item being typed, if any.
     typing: Option<String>,
 }
 
 impl View {
-    /// Whether an item is being typed.
+    /// Reports whether an item is being typed.
     pub(crate) fn is_typing(&self) -> bool {
         self.typing.is_some()
     }
 
-    /// Handles an event; says whether the list has changed.
+    /// Handles an event. Returns whether the list has changed.
     pub(crate) fn handle(&mut self, event: PanelEvent, list: &mut List) -> bool {
         let changed = match self.typing.take() {
             Some(text) => self.type_on(text, event, list),
@@ -84,7 +84,7 @@ impl View {
             panel.lines.push(format!("+ {text}▏"));
             panel.footer = Some("enter add · esc give up".into());
         }
-        // Esc gives up what is typed; `main` closes the panel otherwise.
+        // Esc discards the input. Without input, `main` closes the panel.
         panel.capture_esc = true;
         panel
     }

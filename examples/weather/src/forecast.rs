@@ -1,10 +1,11 @@
-//! Asks open-meteo.com, which needs no key. `curl` does the talking: it is everywhere, and knows TLS and proxies.
+//! Queries open-meteo.com, which needs no key. Uses `curl`, which is widely available and supports
+//! TLS and proxies.
 
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-/// Where places and forecasts come from.
+/// The servers for places and forecasts.
 pub(crate) struct Service {
     places: String,
     forecast: String,
@@ -38,7 +39,7 @@ struct Current {
 }
 
 impl Service {
-    /// The public service, or another one that the environment names.
+    /// Returns the public service, or the one set in the environment.
     pub(crate) fn from_env() -> Self {
         let or = |name: &str, url: &str| std::env::var(name).unwrap_or_else(|_| url.to_owned());
         Self {
@@ -53,7 +54,7 @@ impl Service {
         }
     }
 
-    /// The weather in a city, in one line.
+    /// Returns the weather in a city, in one line.
     pub(crate) fn now(&self, city: &str) -> Result<String, String> {
         let places: Places = get(&self.places, &[("name", city), ("count", "1")])?;
         let Some(place) = places.results.first() else {
@@ -104,7 +105,7 @@ fn get<T: DeserializeOwned>(url: &str, query: &[(&str, &str)]) -> Result<T, Stri
         .map_err(|error| format!("the weather service answers something else: {error}"))
 }
 
-/// The codes of the World Meteorological Organization, in a word or two.
+/// Describes a weather code of the World Meteorological Organization.
 fn sky(code: u8) -> &'static str {
     match code {
         0 => "clear sky",

@@ -1,4 +1,4 @@
-//! The weather anywhere: a tool for the model, and a slash command that has it used.
+//! Weather for any city: a tool for the model, and a slash command that asks the model to use it.
 
 mod forecast;
 
@@ -10,7 +10,7 @@ use zot_sdk::{Extension, Reply, ToolContext};
 
 use forecast::Service;
 
-/// Which weather is asked for.
+/// The arguments of the tool.
 #[derive(Deserialize, JsonSchema)]
 struct Where {
     /// The city, such as `Berlin` or `Springfield, Illinois`.
@@ -57,9 +57,6 @@ mod tests {
         );
         assert!(host.command("weather", "").error.is_some());
         let wrong = host.tool("weather", r#"{"town": "Berlin"}"#);
-        assert_eq!(
-            wrong.text(),
-            "the arguments do not fit: missing field `city`"
-        );
+        assert_eq!(wrong.text(), "invalid arguments: missing field `city`");
     }
 }

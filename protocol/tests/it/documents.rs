@@ -183,7 +183,7 @@ fn the_limits_are_the_constants() {
     };
     for (row, figures) in [
         ("a frame", vec![mib(limits::FRAME_BYTES)]),
-        ("the text of an event", vec![kib(limits::EVENT_TEXT_BYTES)]),
+        ("text of an event", vec![kib(limits::EVENT_TEXT_BYTES)]),
         (
             "`hello`",
             vec![
@@ -196,7 +196,7 @@ fn the_limits_are_the_constants() {
             "no `ready`",
             vec![format!("{} ms", limits::AUTO_READY.as_millis())],
         ),
-        ("the start of all", vec![seconds(limits::STARTUP)]),
+        ("startup of all extensions", vec![seconds(limits::STARTUP)]),
         (
             "an interceptor",
             vec![seconds(limits::INTERCEPT), range(limits::INTERCEPT_MS)],
@@ -233,17 +233,17 @@ fn the_limits_are_the_constants() {
                 format!("{} levels", limits::TOOL_SCHEMA_DEPTH),
             ],
         ),
-        ("a line of progress", vec![kib(limits::PROGRESS_BYTES)]),
+        ("a progress line", vec![kib(limits::PROGRESS_BYTES)]),
         (
-            "frames that wait for you",
+            "frames queued for you",
             vec![limits::QUEUE_FRAMES.to_string(), mib(limits::QUEUE_BYTES)],
         ),
         (
-            "a frame that you do not read",
+            "a frame you do not read",
             vec![seconds(limits::WRITE_STALL)],
         ),
         (
-            "lines that are no JSON",
+            "lines that are not JSON",
             vec![limits::GARBAGE_LINES.to_string()],
         ),
         (

@@ -1,4 +1,4 @@
-//! Side by side, and in order.
+//! Concurrent requests and ordered events.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::driver::{Driven, ack, text};
 
 #[test]
-fn a_hundred_calls_run_side_by_side_and_each_has_its_own_answer() {
+fn a_hundred_calls_run_concurrently_and_each_gets_its_own_answer() {
     let mut probe = Driven::probe();
     let start = Instant::now();
     for number in 0..100 {
@@ -19,7 +19,7 @@ fn a_hundred_calls_run_side_by_side_and_each_has_its_own_answer() {
         let result = probe.reply("tool_result", &number.to_string());
         assert_eq!(text(&result), format!("number {number}"));
     }
-    // One after the other they would take thirty seconds.
+    // Sequentially they would take thirty seconds.
     assert!(
         start.elapsed() < Duration::from_secs(10),
         "{:?}",
@@ -70,7 +70,7 @@ fn a_guard_answers_while_tools_hang() {
 }
 
 #[test]
-fn a_cancelled_tool_hears_of_it() {
+fn a_cancelled_tool_is_notified() {
     let mut probe = Driven::probe();
     probe.call("1", "patient", &json!({}));
     probe.send(&json!({"type": "tool_cancel", "id": "1"}));
@@ -79,7 +79,7 @@ fn a_cancelled_tool_hears_of_it() {
 }
 
 #[test]
-fn a_call_of_another_tool_names_its_parent_and_has_its_answer() {
+fn call_tool_sends_its_parent_id_and_receives_the_result() {
     let mut probe = Driven::probe();
     probe.call("7", "call", &json!({}));
     let call = probe.hear(|it| it["type"] == "call_tool");

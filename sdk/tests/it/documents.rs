@@ -1,8 +1,8 @@
-//! What is public is shown.
+//! Every public item appears in an example.
 
 use std::{fs, path::Path};
 
-/// The Rust files below a folder.
+/// Collects the Rust files below a folder.
 fn sources(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("a folder").path();
@@ -19,7 +19,7 @@ fn names(source: &str) -> impl Iterator<Item = String> {
         .lines()
         .filter_map(|line| {
             let line = line.trim_start();
-            // The interceptors are declared in a table.
+            // The interceptors are declared by a macro.
             line.strip_prefix("pub fn ")
                 .or_else(|| line.starts_with("intercept_").then_some(line))
                 .or_else(|| line.strip_prefix("pub const "))
@@ -33,7 +33,7 @@ fn names(source: &str) -> impl Iterator<Item = String> {
 
 /// Every public function is called in a documentation example, or in one of the examples.
 #[test]
-fn the_whole_interface_is_used() {
+fn every_public_function_appears_in_an_example() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut own = Vec::new();
     sources(&here.join("src"), &mut own);

@@ -1,4 +1,4 @@
-//! An extension as a process, and a test that talks with it.
+//! Runs an extension as a process and exchanges frames with it.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -12,10 +12,10 @@ use std::{
 use serde_json::{Value, json};
 use zot_protocol::{FromExtension, validate};
 
-/// Longer than anything here takes; only a hang reaches it.
+/// Timeout for everything. Only a hang reaches it.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
-/// The extension that misbehaves, built with the tests.
+/// The path of the misbehaving extension, built with the tests.
 pub(crate) fn probe() -> PathBuf {
     let mut path = std::env::current_exe().expect("a test is a file");
     path.pop();
@@ -25,18 +25,18 @@ pub(crate) fn probe() -> PathBuf {
     path
 }
 
-/// A process, its stdin, and every line that it says.
+/// A process, its stdin, and every line it writes.
 pub(crate) struct Driven {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Option<thread::JoinHandle<String>>,
-    /// What was heard and not asked for yet.
+    /// Frames received but not yet consumed.
     heard: Vec<Value>,
 }
 
 impl Driven {
-    /// The probe, ready.
+    /// Starts the probe and waits until it is ready.
     pub(crate) fn probe() -> Self {
         let mut driven = Self::start(Command::new(probe()));
         driven.send(&json!({
@@ -96,13 +96,13 @@ impl Driven {
         self.send(&json!({"type": "tool_call", "id": id, "name": name, "args": args}));
     }
 
-    /// Calls a tool without arguments; its result.
+    /// Calls a tool without arguments and returns its result.
     pub(crate) fn result(&mut self, name: &str) -> Value {
         self.call(name, name, &json!({}));
         self.reply("tool_result", name)
     }
 
-    /// Asks about a tool call; the decision.
+    /// Sends a tool call to the interceptor and returns its decision.
     pub(crate) fn ask(&mut self, tool: &str) -> Value {
         let id = format!("ask-{tool}");
         self.send(&json!({
@@ -111,7 +111,7 @@ impl Driven {
         self.reply("event_intercept_response", &id)
     }
 
-    /// Runs a command; its response.
+    /// Runs a command and returns its response.
     pub(crate) fn command(&mut self, name: &str) -> Value {
         let id = format!("command-{name}-{}", self.heard.len());
         self.send(&json!({"type": "command_invoked", "id": id, "name": name, "args": ""}));
@@ -122,7 +122,7 @@ impl Driven {
         self.hear(|frame| frame["type"] == kind && frame["id"] == id)
     }
 
-    /// The first frame that is the one, which is then forgotten.
+    /// Removes and returns the first matching frame.
     pub(crate) fn hear(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         let start = Instant::now();
         loop {
@@ -142,7 +142,8 @@ impl Driven {
         self.stdin = None;
     }
 
-    /// Waits for its end: what it said that nobody asked for, its status, its stderr, and how long it took.
+    /// Waits until it exits. Returns its unconsumed frames, its status, its stderr, and the time it
+    /// took.
     pub(crate) fn end(mut self) -> Ended {
         let start = Instant::now();
         let status = loop {
@@ -170,7 +171,7 @@ impl Driven {
         }
     }
 
-    /// Asks it to end, and waits for it.
+    /// Shuts it down and waits until it exits.
     pub(crate) fn shutdown(mut self) -> Ended {
         self.send(&json!({"type": "shutdown"}));
         self.close();
@@ -180,13 +181,13 @@ impl Driven {
 
 impl Drop for Driven {
     fn drop(&mut self) {
-        // A test that fails leaves none behind.
+        // A failing test must not leave a process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// How a process has ended.
+/// How a process exited.
 pub(crate) struct Ended {
     pub(crate) rest: Vec<Value>,
     pub(crate) status: ExitStatus,
@@ -195,7 +196,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// In time, with a status of success, and nothing said that nobody asked for but this.
+    /// Asserts that it exited in time, successfully, with only these unconsumed frames.
     pub(crate) fn well(&self, rest: &[Value]) {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
         assert!(self.took < Duration::from_secs(2), "{:?}", self.took);
@@ -203,7 +204,7 @@ impl Ended {
     }
 }
 
-/// A line of its stdout, which is a frame or nothing may be there.
+/// Parses a line of stdout, which must be a frame.
 fn checked(line: &str) -> Value {
     let frame = validate::frame::<FromExtension>(line.as_bytes());
     let frame = frame.unwrap_or_else(|refusal| panic!("{refusal}: {line}"));
@@ -215,7 +216,7 @@ pub(crate) fn ack() -> Value {
     json!({"type": "shutdown_ack"})
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().expect("a text")
 }

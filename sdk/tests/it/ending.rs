@@ -1,4 +1,4 @@
-//! Ends in time, whatever its handlers do.
+//! Shutdown within the deadline, whatever the handlers do.
 
 use std::{
     os::unix::process::ExitStatusExt,
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::driver::{Driven, ack, probe, text};
 
 #[test]
-fn shutdown_answers_what_is_open_and_then_acknowledges() {
+fn shutdown_answers_open_requests_before_acknowledging() {
     let mut probe = Driven::probe();
     probe.call("1", "hang", &json!({}));
     probe.call("2", "patient", &json!({}));
@@ -29,14 +29,14 @@ fn shutdown_answers_what_is_open_and_then_acknowledges() {
         assert!(replies.next().is_none(), "one reply");
         text(reply).to_owned()
     };
-    assert_eq!(said("1"), "the extension has ended");
+    assert_eq!(said("1"), "the extension is shutting down");
     assert_eq!(said("2"), "cancelled");
     assert_eq!(said("3"), "just in time");
     assert_eq!((ended.rest.len(), ended.rest.last()), (4, Some(&ack())));
 }
 
 #[test]
-fn the_end_of_input_is_an_end() {
+fn end_of_input_shuts_the_extension_down() {
     let mut probe = Driven::probe();
     probe.call("1", "echo", &json!({"text": "still said", "ms": 100}));
     probe.close();
@@ -51,7 +51,7 @@ fn the_end_of_input_is_an_end() {
 }
 
 #[test]
-fn a_call_of_another_tool_fails_at_the_end() {
+fn pending_call_tool_fails_at_shutdown() {
     let mut probe = Driven::probe();
     probe.call("1", "call", &json!({}));
     probe.hear(|it| it["type"] == "call_tool");
@@ -64,7 +64,7 @@ fn a_call_of_another_tool_fails_at_the_end() {
 }
 
 #[test]
-fn a_signal_ends_it_at_once() {
+fn a_signal_terminates_it_at_once() {
     let mut probe = Driven::probe();
     probe.call("1", "hang", &json!({}));
     kill_process(probe.pid(), Signal::TERM).expect("it lives");
@@ -74,7 +74,7 @@ fn a_signal_ends_it_at_once() {
 }
 
 #[test]
-fn a_host_that_does_not_read_cannot_keep_it() {
+fn a_host_that_does_not_read_cannot_delay_shutdown() {
     let mut child = Command::new(probe())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -89,7 +89,7 @@ fn a_host_that_does_not_read_cannot_keep_it() {
             json!({"type": "tool_call", "id": number.to_string(), "name": "echo", "args": args});
         std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes()).expect("it reads");
     }
-    // Its last word would wait behind all the others.
+    // Its last frame would wait behind all the others.
     std::io::Write::write_all(&mut stdin, b"{\"type\":\"shutdown\"}\n").expect("it reads");
     drop(stdin);
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Every example under the real host, held to the permissions that its manifest declares.
+//! Runs every example under the real host, with the permissions of its manifest enforced.
 
 use std::{
     fs,
@@ -76,7 +76,7 @@ async fn weather() {
     });
     let stage = Stage::changed("weather", |folder| {
         install("weather", folder);
-        // The same program, told by its environment whom to ask.
+        // The same program, with the server set in its environment.
         change_manifest(folder, |manifest| {
             manifest["exec"] = "/usr/bin/env".into();
             manifest["args"] = json!([
@@ -100,7 +100,7 @@ async fn weather() {
     stage.end().await;
 }
 
-/// What its manifest asks for is not more than it needs.
+/// The manifest requests no more than the extension needs.
 #[tokio::test]
 async fn weather_without_the_network() {
     let stage = Stage::changed("weather", |folder| {
@@ -115,9 +115,9 @@ async fn weather_without_the_network() {
     stage.end().await;
 }
 
-/// The pipes of the user's own instructions for looking at an extension without a host.
+/// The README's pipelines for running an extension without a host.
 #[test]
-fn weather_by_hand() {
+fn weather_without_a_host() {
     let script = r#"{
       printf '%s\n' '{"type":"hello_ack","protocol_version":1,"zot_version":"x","provider":"a","model":"o","cwd":"/tmp"}'
       sleep 0.2
@@ -220,7 +220,7 @@ async fn todo() {
         "{result:?}"
     );
 
-    // What was kept is there after a reload.
+    // Saved data survives a reload.
     stage.load().await;
     assert_eq!(
         stage.shown("todo", "rest").await,
@@ -286,7 +286,7 @@ async fn clock() {
     assert_eq!(stage.shown("timer", "1s tea").await, "in 1s: tea");
     stage.told("Success: tea").await;
     assert!(stage.command("timer", "soon").await.error.is_some());
-    // One that is still running does not keep it.
+    // A running timer does not delay shutdown.
     stage.shown("timer", "1h later").await;
     stage.end().await;
 }
@@ -347,7 +347,7 @@ async fn scratchpad() {
 }
 
 #[test]
-fn a_lockfile_names_no_host() {
+fn the_lockfile_contains_no_registry_host() {
     let lockfile = include_str!("../../../examples/scratchpad/package-lock.json");
     assert!(!lockfile.contains("\"resolved\""));
 }
@@ -359,7 +359,7 @@ fn change_manifest(folder: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(file, manifest.to_string()).expect("a file");
 }
 
-/// A web server on loopback that answers JSON by path; its address.
+/// Starts a web server on loopback that returns JSON by path. Returns its address.
 fn serve(answer: impl Fn(&str) -> Value + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");

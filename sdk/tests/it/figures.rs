@@ -1,4 +1,4 @@
-//! What an extension costs its author, measured outside of the workspace:
+//! Measures build time, size and startup of a small extension, built outside the workspace:
 //!
 //! ```sh
 //! cargo test -p zot-sdk --test it -- --ignored --nocapture figures
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What an author writes.
+/// The source of the extension.
 const MAIN: &str = r#"
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,7 +46,7 @@ fn project(folder: &Path) {
     fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
     fs::create_dir(folder.join("src")).expect("a folder");
     fs::write(folder.join("src/main.rs"), MAIN).expect("a file");
-    // The versions that are tested here.
+    // The dependency versions of this workspace.
     let lockfile = Path::new(sdk).join("../Cargo.lock");
     fs::copy(lockfile, folder.join("Cargo.lock")).expect("a file");
 }
@@ -61,7 +61,7 @@ fn cargo(folder: &Path, args: &[&str]) {
     assert!(status.expect("cargo").success(), "cargo {args:?}");
 }
 
-/// From before its start to its last registration.
+/// Measures the time from before its start to its last registration.
 fn start(program: &Path) -> Duration {
     let start = Instant::now();
     let mut child = Command::new(program)
@@ -80,10 +80,10 @@ fn start(program: &Path) -> Duration {
     took
 }
 
-/// Processor time of all children that have ended, which does not depend on who else is busy.
+/// Returns the CPU time of all exited children, which does not depend on other load.
 fn processor_seconds() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
-    // After the name, which may hold anything: from the third field on.
+    // Skip the name, which can contain anything, and read from the third field on.
     let fields = stat.rsplit(')').next().expect("a name").split_whitespace();
     let ticks = fields
         .skip(13)

@@ -1,4 +1,4 @@
-//! What is said first, and to whom.
+//! The handshake.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::driver::{Driven, ack, probe};
 
 #[test]
-fn all_is_registered_before_the_host_has_said_a_word() {
+fn registrations_are_sent_before_hello_ack() {
     let mut driven = Driven::start(Command::new(probe()));
     driven.hear(|frame| frame["type"] == "ready");
     let ended = driven.shutdown();
@@ -30,7 +30,7 @@ fn all_is_registered_before_the_host_has_said_a_word() {
 }
 
 #[test]
-fn an_older_host_runs_no_tools_for_it() {
+fn call_tool_fails_on_an_older_host() {
     let mut driven = Driven::start(Command::new(probe()));
     driven.send(&json!({
         "type": "hello_ack", "protocol_version": 1, "zot_version": "0", "provider": "p", "model": "m", "cwd": "/",
@@ -38,6 +38,6 @@ fn an_older_host_runs_no_tools_for_it() {
     let result = driven.result("call");
     assert_eq!(
         result["content"][0]["text"],
-        "this host does not run tools for extensions"
+        "this host does not support `call_tool`"
     );
 }

@@ -1,4 +1,4 @@
-//! Extensions made with the SDK as real processes: driven by hand, and under the real host.
+//! Runs SDK extensions as real processes, driven by the test or by the real host.
 
 mod concurrency;
 mod documents;

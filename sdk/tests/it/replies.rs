@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use crate::driver::{Driven, ack, text};
 
 #[test]
-fn a_tool_that_panics_or_fails_is_an_error_result() {
+fn a_tool_that_panics_or_fails_returns_an_error() {
     let mut probe = Driven::probe();
     for (tool, words) in [
         ("panic", "`panic` panicked: 2 of 3"),
         ("panic_later", "`panic_later` panicked: an oddity"),
         ("fail", "No such file or directory"),
-        ("huge", "the answer could not be sent: 5242"),
-        ("unheard_of", "there is no tool `unheard_of`"),
+        ("huge", "failed to send the answer: frame too large: 5242"),
+        ("unheard_of", "unknown tool `unheard_of`"),
     ] {
         let result = probe.result(tool);
         assert_eq!(result["is_error"], true, "{result}");
@@ -24,25 +24,25 @@ fn a_tool_that_panics_or_fails_is_an_error_result() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_an_error_result() {
+fn invalid_arguments_return_an_error() {
     let mut probe = Driven::probe();
     probe.call("1", "echo", &json!({"text": "hi", "ms": "soon"}));
     assert_eq!(
         text(&probe.reply("tool_result", "1")),
-        "the arguments do not fit: `ms`: invalid type: string \"soon\", expected u64"
+        "invalid arguments: `ms`: invalid type: string \"soon\", expected u64"
     );
     probe.shutdown().well(&[ack()]);
 }
 
 #[test]
-fn a_command_that_panics_or_fails_is_an_error() {
+fn a_command_that_panics_or_fails_returns_an_error() {
     let mut probe = Driven::probe();
     assert_eq!(
         probe.command("panic")["error"],
         "`/panic` panicked: at the disco"
     );
     assert_eq!(probe.command("fail")["error"], "no luck");
-    assert_eq!(probe.command("nope")["error"], "there is no command `nope`");
+    assert_eq!(probe.command("nope")["error"], "unknown command `nope`");
     assert_eq!(probe.command("print")["action"], "noop");
     probe.shutdown().well(&[ack()]);
 }
@@ -51,7 +51,7 @@ fn a_command_that_panics_or_fails_is_an_error() {
 fn a_guard_that_panics_or_fails_blocks() {
     let mut probe = Driven::probe();
     let verdict = |answer: Value| (answer["block"] == true, answer["reason"].clone());
-    let panicked = "the guard of `tool_call` panicked: the guard is gone";
+    let panicked = "the interceptor of `tool_call` panicked: the guard is gone";
     assert_eq!(verdict(probe.ask("panic")), (true, panicked.into()));
     assert_eq!(
         verdict(probe.ask("fail")),
@@ -63,7 +63,7 @@ fn a_guard_that_panics_or_fails_blocks() {
 }
 
 #[test]
-fn a_request_that_cannot_be_read_is_answered_too() {
+fn an_invalid_request_is_answered_with_an_error() {
     let mut probe = Driven::probe();
     probe.send_line("not JSON");
     probe.send_line("");
@@ -71,7 +71,7 @@ fn a_request_that_cannot_be_read_is_answered_too() {
     probe.send_line(r#"{"type":"tool_call","id":"1","name":"echo","args":[]}"#);
     probe.send_line(r#"{"type":"event_intercept","id":"2","event":"tool_call","tool_args":[]}"#);
     probe.send_line(r#"{"type":"command_invoked","id":"3","name":7}"#);
-    // Nobody has asked to be asked about this one.
+    // This event is not intercepted.
     probe.send_line(r#"{"type":"event_intercept","id":"4","event":"user_message","text":"hi"}"#);
     assert_eq!(probe.reply("tool_result", "1")["is_error"], true);
     assert_eq!(probe.reply("event_intercept_response", "2")["block"], true);
@@ -84,7 +84,7 @@ fn a_request_that_cannot_be_read_is_answered_too() {
 }
 
 #[test]
-fn a_handler_of_events_that_fails_harms_no_other() {
+fn a_failing_event_handler_does_not_affect_others() {
     let mut probe = Driven::probe();
     for step in [1, 13, 2] {
         probe.send(&json!({"type": "event", "event": "turn_start", "step": step}));

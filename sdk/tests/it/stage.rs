@@ -1,4 +1,4 @@
-//! The real host, with an example as it would be installed.
+//! Runs an installed example under the real host.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use zot_protocol::{
 
 use crate::driver::HANG;
 
-/// Says that a test did not run. On CI nothing that the project needs itself may be missing.
+/// Reports that a test was skipped. On CI, nothing the project itself needs may be missing.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     assert!(
@@ -36,7 +36,7 @@ pub(crate) fn skipped(why: &str) {
     );
 }
 
-/// Whether a program is there; said aloud when it is not.
+/// Reports whether a program is installed, and prints `skipped` if it is not.
 pub(crate) fn has(program: &str) -> bool {
     let asked = Command::new("sh")
         .args(["-c", "command -v \"$0\"", program])
@@ -54,7 +54,7 @@ fn workspace() -> &'static Path {
         .expect("the SDK is in the workspace")
 }
 
-/// The program of an example in Rust; all of them are built when the first is asked for.
+/// Returns the program of a Rust example. The first call builds all of them.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -76,7 +76,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// What the host was told.
+/// What the host received.
 #[derive(Default)]
 pub(crate) struct Told(Mutex<Vec<String>>);
 
@@ -104,7 +104,7 @@ impl Hooks for Told {
     }
 }
 
-/// A host with one example, in a folder of its own.
+/// A host with one example, in its own folder.
 pub(crate) struct Stage {
     pub(crate) host: Host,
     pub(crate) told: Arc<Told>,
@@ -113,17 +113,17 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// An example as it is in its folder.
+    /// Starts an example unchanged.
     pub(crate) async fn of(name: &str) -> Self {
         Self::changed(name, |_| {}).await
     }
 
-    /// An example in Rust, with its program where its manifest looks for it.
+    /// Starts a Rust example, with its program where the manifest expects it.
     pub(crate) async fn rust(name: &str) -> Self {
         Self::changed(name, |folder| install(name, folder)).await
     }
 
-    /// An example whose copy is changed before it starts.
+    /// Starts a modified copy of an example.
     pub(crate) async fn changed(name: &str, change: impl FnOnce(&Path)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let copy = folder.path().join(name);
@@ -140,7 +140,7 @@ impl Stage {
         stage
     }
 
-    /// Starts it, again where it runs already: as a reload does.
+    /// Starts or restarts it, as a reload does.
     pub(crate) async fn load(&self) {
         let home = Home::at(self.folder.path().join("home"));
         let search = Search {
@@ -175,7 +175,7 @@ impl Stage {
         fs::read_to_string(self.folder.path().join(log)).unwrap_or_default()
     }
 
-    /// The host has nothing to say of it but that it has ended when it was told to.
+    /// Asserts that the log contains nothing but the requested exit.
     fn is_content(&self) {
         let log = self.log();
         let mut complaints = log.lines().filter(|line| line.starts_with("[zot]"));
@@ -185,7 +185,7 @@ impl Stage {
         );
     }
 
-    /// A file in its data directory.
+    /// Reads a file in its data directory.
     pub(crate) fn data(&self, file: &str) -> PathBuf {
         let folder = self.folder.path().join("home/extension-data");
         folder.join(&self.name).join(file)
@@ -196,7 +196,7 @@ impl Stage {
         response.unwrap_or_else(|error| panic!("{error}: {}", self.log()))
     }
 
-    /// What a command shows.
+    /// Runs a command and returns the displayed text.
     pub(crate) async fn shown(&self, name: &str, args: &str) -> String {
         let response = self.command(name, args).await;
         assert_eq!(response.error, None);
@@ -212,7 +212,7 @@ impl Stage {
         self.host.intercept(event.into()).await
     }
 
-    /// Waits until the host was told something that has these words.
+    /// Waits until the host has received something that contains these words.
     pub(crate) async fn told(&self, words: &str) {
         let waiting = async {
             while !self.told.all().iter().any(|it| it.contains(words)) {
@@ -228,7 +228,7 @@ impl Stage {
         );
     }
 
-    /// Ends it; it has not been complained of.
+    /// Shuts it down and asserts that nothing was reported about it.
     pub(crate) async fn end(self) {
         let start = std::time::Instant::now();
         self.host.shutdown().await;
@@ -240,7 +240,7 @@ impl Stage {
 fn host(told: &Arc<Told>) -> Host {
     let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/home/you/project");
     let mut config = HostConfig::new(ack);
-    // A busy machine may take its time.
+    // A busy machine may be slow.
     config.limits = Limits {
         startup: HANG,
         auto_ready: HANG,
@@ -250,7 +250,7 @@ fn host(told: &Arc<Told>) -> Host {
     Host::new(config).expect("a host")
 }
 
-/// Puts the program of an example where its manifest looks for it.
+/// Copies an example's program to where its manifest expects it.
 pub(crate) fn install(name: &str, folder: &Path) {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -262,7 +262,7 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("an example") {
         let entry = entry.expect("a folder");
         let name = entry.file_name();
-        // What a developer has built there is not what is tested.
+        // Do not test what a developer has built there.
         if ["node_modules", "dist", "bin"].iter().any(|it| name == *it) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! stdout belongs to the protocol, whoever prints.
+//! stdout is reserved for the protocol.
 
 use std::process::Command;
 
@@ -18,15 +18,15 @@ fn a_handler_that_prints_does_not_break_the_connection() {
 }
 
 #[test]
-fn a_child_that_prints_and_reads_does_not_either() {
+fn a_child_that_prints_and_reads_does_not_break_the_connection() {
     let mut probe = Driven::probe();
-    // It ends although its stdin was never closed by anybody: it has one of its own, and that is empty.
+    // The child exits although nobody closed its stdin, because it has its own empty stdin.
     assert_eq!(text(&probe.result("child")), "exit status: 0");
-    // What it would have read is still there for the extension.
+    // The extension still receives its own input.
     assert_eq!(probe.ask("bash")["block"], true);
     let ended = probe.shutdown();
     ended.well(&[ack()]);
-    // It has as many descriptors as a child of this test: none leads to the host.
+    // It has no more descriptors than a child of this test, so none is connected to the host.
     let counted = Command::new("sh")
         .args(["-c", "ls /proc/self/fd | wc -l"])
         .output()

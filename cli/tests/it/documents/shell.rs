@@ -34,6 +34,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "needs a key",
     ),
     ("docs/CONTRIBUTING.md", ".ci/run", "set-up"),
+    ("docs/benchmarks.md", ".ci/bench", "takes long"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),
     // Run by `rpc::documents`, which builds it.
     (

@@ -1,10 +1,11 @@
-//! Drives `zot rpc` from Rust, with the protocol's own types: sends a prompt and prints the text as it streams.
+//! Drives `zot rpc` from Rust with the types of `zot-protocol`: sends a prompt and prints the text
+//! as it streams.
 //!
 //! ```sh
 //! cargo run -p zot-example-rpc -- "what does this project do?" [FLAGS OF zot rpc...]
 //! ```
 //!
-//! Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+//! Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 
 use std::{
     env,
@@ -33,7 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Ctrl-C then reaches us alone, and we say what it means.
+        // So that Ctrl-C reaches only us and we can send `abort`.
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
@@ -50,7 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
     send(&to, &Prompt::new(Some("1".into()), message).into())?;
     let failed = follow(&mut from)?;
     println!();
-    // There is nothing more to say. What it may still say is read: it would end at once if nobody did.
+    // Nothing more to send. Read the rest of the output: zot exits at once if nobody does.
     to.lock().unwrap_or_else(PoisonError::into_inner).take();
     io::copy(&mut from, &mut io::sink())?;
     let ended = zot.wait()?;
@@ -69,7 +70,7 @@ fn send(to: &Mutex<Option<ChildStdin>>, command: &rpc::Command) -> anyhow::Resul
     Ok(stdin.flush()?)
 }
 
-/// Prints what comes until the prompt is done, and gives whether something failed.
+/// Prints events until the prompt is done. Returns whether something failed.
 fn follow(from: impl BufRead) -> anyhow::Result<bool> {
     let mut failed = false;
     let mut fail = |why: &str| {
