@@ -246,7 +246,7 @@ impl Runtime {
             match caught(|| handler(id, event, context)) {
                 Ok(decision) => request.reply(decision.unwrap_or(allow)),
                 Err(panic) => {
-                    request.fail(format!("the interceptor of `{name}` panicked: {panic}"))
+                    request.fail(format!("the interceptor of `{name}` panicked: {panic}"));
                 }
             }
         });

@@ -152,7 +152,7 @@ fn a_lock_file_that_is_a_device_or_a_fifo_is_not_read() {
     let lock = world.work().join(".zot/extensions.lock");
     symlink("/dev/zero", &lock).expect("failed to create symlink");
     let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &["ext", "list"]);
-    assert!(ran.err.contains("it is a symlink"), "{ran:#?}");
+    assert!(ran.err.contains("is a symlink"), "{ran:#?}");
     assert!(peak < MEMORY, "{peak}");
     fs::remove_file(&lock).expect("failed to remove");
     let made = world.command("mkfifo").arg(&lock).status();
@@ -249,7 +249,7 @@ fn project_extensions_beyond_the_limit_are_ignored() {
     let said = "has more than 64 extensions; 6 are not looked at";
     assert!(ran.err.contains(said), "{ran:#?}");
     assert!(
-        ran.err.contains("x63 of this project") && !ran.err.contains("x64 of"),
+        ran.err.contains("extension x63:") && !ran.err.contains("extension x64:"),
         "{ran:#?}"
     );
 }

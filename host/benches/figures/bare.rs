@@ -5,7 +5,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use super::{cores::Cores, this};
+use super::this;
 
 pub(crate) struct Bare {
     child: Child,
@@ -15,10 +15,9 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    pub(crate) fn start(cores: Cores) -> Self {
+    pub(crate) fn start() -> Self {
         let mut child = Command::new(this())
             .arg("--echo")
-            .args(cores.args())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -34,8 +33,8 @@ impl Bare {
     }
 
     /// Starts `count` extensions and waits until all are ready.
-    pub(crate) fn ready(count: usize, cores: Cores) -> Vec<Self> {
-        let mut bare: Vec<Self> = (0..count).map(|_| Self::start(cores)).collect();
+    pub(crate) fn ready(count: usize) -> Vec<Self> {
+        let mut bare: Vec<Self> = (0..count).map(|_| Self::start()).collect();
         bare.iter_mut().for_each(Self::until_ready);
         bare
     }

@@ -7,7 +7,6 @@
 //! A word selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
-mod cores;
 mod extension;
 mod flood;
 mod round_trips;
@@ -19,11 +18,10 @@ use std::{
     process::Command,
 };
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use zot_host::{Host, HostConfig, extension::Launch, home::Home};
 use zot_protocol::{HelloAck, Manifest};
 
-use cores::Cores;
 use table::{Goal, Row, Table};
 
 /// State shared by all rows.
@@ -37,9 +35,6 @@ struct Bench {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    if let Some(flag) = args.iter().position(|arg| arg == cores::FLAG) {
-        cores::stay_on(&args[flag + 1]);
-    }
     if has("--echo") {
         return extension::echo(has("--flood"));
     }
@@ -48,8 +43,8 @@ fn main() {
     }
     // `cargo test --all-targets` runs benches too; a single round is enough to show that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
-    // The default runtime, with one worker per core.
-    let runtime = Runtime::new().unwrap();
+    // The runtime of `zot rpc` and `zot -p`.
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let bench = Bench {
         runtime,
         home: tempfile::tempdir().unwrap(),
@@ -73,43 +68,18 @@ fn main() {
 }
 
 fn rows(pinned: bool) -> impl Iterator<Item = Row> {
-    let round_trip = Goal::Ratio(if pinned { 1.6 } else { 1.15 });
     let rows = [
         Row {
             what: "a tool call, against the same pipe without a host",
-            goal: round_trip,
+            goal: Goal::Ratio(if pinned { 1.6 } else { 1.4 }),
             measure: round_trips::calls,
             pinned_too: true,
         },
         Row {
-            what: "the same, to a core that sleeps",
-            goal: round_trip,
-            measure: round_trips::calls_apart,
-            pinned_too: false,
-        },
-        Row {
-            what: "the same, after a pause, on whatever cores",
-            goal: round_trip,
-            measure: round_trips::calls_after_a_pause,
-            pinned_too: false,
-        },
-        Row {
             what: "a chain of ten rewriting, against ten bare round trips",
-            goal: round_trip,
+            goal: Goal::Ratio(if pinned { 1.6 } else { 1.3 }),
             measure: round_trips::chains,
             pinned_too: true,
-        },
-        Row {
-            what: "the same chain, to a core that sleeps",
-            goal: round_trip,
-            measure: round_trips::chains_apart,
-            pinned_too: false,
-        },
-        Row {
-            what: "the same chain, after a pause, on whatever cores",
-            goal: round_trip,
-            measure: round_trips::chains_after_a_pause,
-            pinned_too: false,
         },
         Row {
             what: "50 extensions to all ready, against spawning 50 bare",
@@ -142,19 +112,16 @@ impl Bench {
     }
 
     /// Returns a host with `count` echo extensions, all ready.
-    fn loaded(&self, count: usize, cores: Cores) -> Host {
+    fn loaded(&self, count: usize) -> Host {
         let host = self.host();
-        let stats = self
-            .runtime
-            .block_on(host.load(self.launches(count, cores)));
+        let stats = self.runtime.block_on(host.load(self.launches(count)));
         assert_eq!(stats.ready, count as u64, "{stats:?}");
         host
     }
 
-    fn launches(&self, count: usize, cores: Cores) -> Vec<Launch> {
-        let args = [&["--echo"], cores.args()].concat();
+    fn launches(&self, count: usize) -> Vec<Launch> {
         (0..count)
-            .map(|index| self.launch(&format!("echo{index}"), &args))
+            .map(|index| self.launch(&format!("echo{index}"), &["--echo"]))
             .collect()
     }
 
@@ -163,15 +130,6 @@ impl Bench {
         let mut manifest = Manifest::new(name, this().display().to_string());
         manifest.args = args.iter().map(ToString::to_string).collect();
         Launch::new(manifest, home, &Home::at(home))
-    }
-
-    /// Runs `work` in a task, as an agent would. Running it directly in `block_on` would add the
-    /// cost of waking the blocked thread.
-    fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
-        self.runtime.block_on(async {
-            let task = tokio::spawn(work);
-            task.await.unwrap()
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use zot_protocol::Permissions;
 
-use super::{Bench, bare::Bare, cores::Cores, table::Round};
+use super::{Bench, bare::Bare, table::Round};
 
 const EXTENSIONS: u32 = 50;
 
@@ -12,7 +12,7 @@ const EXTENSIONS: u32 = 50;
 pub(crate) fn fifty(bench: &Bench) -> Vec<Round> {
     let round = |_| {
         let start = Instant::now();
-        let bare = Bare::ready(EXTENSIONS as usize, Cores::Any);
+        let bare = Bare::ready(EXTENSIONS as usize);
         let floor = start.elapsed().as_secs_f64();
         bare.into_iter().for_each(Bare::end);
         (hosted(bench, None), floor)
@@ -30,7 +30,7 @@ pub(crate) fn confined(bench: &Bench) -> Vec<Round> {
 
 fn hosted(bench: &Bench, permissions: Option<&Permissions>) -> f64 {
     let host = bench.host();
-    let mut launches = bench.launches(EXTENSIONS as usize, Cores::Any);
+    let mut launches = bench.launches(EXTENSIONS as usize);
     for launch in &mut launches {
         launch.manifest.permissions = permissions.cloned();
     }

@@ -142,7 +142,7 @@ fn file_names_that_differ_only_in_case_are_refused() {
         fs::create_dir(dir.join("Lib")).unwrap();
         fs::write(dir.join("Lib/other"), "").unwrap();
     });
-    refused_with("is not a name for a file", true, |dir| {
+    refused_with("is not a valid file name", true, |dir| {
         fs::write(dir.join("a\u{1b}[31mb"), "").unwrap();
     });
 }
