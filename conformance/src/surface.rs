@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_protocol::{
     EventName, FromExtension, InterceptName, Object, RegisterTool,
-    validate::{SchemaFault, ToolSchema},
+    validate::{SchemaError, ToolSchema},
 };
 
 use crate::{
@@ -46,9 +46,9 @@ pub(crate) struct Tool {
     /// Whether a host sees to it that arguments fit.
     pub strict: bool,
     /// What makes arguments for it; an error where its schema is none.
-    pub arguments: Result<Arguments, SchemaFault>,
+    pub arguments: Result<Arguments, SchemaError>,
     /// What its structured content is to be, if it says so.
-    pub output: Option<Result<ToolSchema, SchemaFault>>,
+    pub output: Option<Result<ToolSchema, SchemaError>>,
 }
 
 impl Tool {
@@ -82,7 +82,7 @@ impl Tool {
 pub(crate) enum Unreachable {
     /// Its schema is none.
     #[error("{0}")]
-    Schema(SchemaFault),
+    Schema(SchemaError),
     /// Nothing fits its schema, as far as could be found.
     #[error("{0}")]
     Unsatisfied(Unsatisfied),

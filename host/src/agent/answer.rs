@@ -148,7 +148,7 @@ fn read_args(text: &str) -> Result<Object, String> {
     }
     if validate::weight(text.as_bytes()) > limits::FRAME_VALUES {
         return Err(format!(
-            "the arguments have more than {} values and keys, where an object or a list counts as 8",
+            "the arguments have more than {} values and keys, counting an object or a list as 8",
             limits::FRAME_VALUES
         ));
     }

@@ -173,19 +173,19 @@ impl Response {
                     "type": { "description": "Always `response`.", "type": "string", "const": "response" },
                     "id": { "description": "The command's `id`. Absent: it had none.", "type": ["string", "null"] },
                     "command": { "description": "The command's `type`.", "type": "string", "const": command },
-                    "success": { "description": "Whether it succeeded.", "type": "boolean", "const": success },
+                    "success": { "description": "Whether the command succeeded.", "type": "boolean", "const": success },
                 },
                 "required": ["type", "command", "success"],
             })
         };
         let mut succeeded = envelope(true);
         if let Some(mut data) = Data::schema_of(command, generator) {
-            data.insert("description".into(), "What the command answers.".into());
+            data.insert("description".into(), "The data for this command.".into());
             add_required(&mut succeeded, "data", data);
         }
         let mut failed = envelope(false);
         let error =
-            json_schema!({ "description": "Why it failed, in one line.", "type": "string" });
+            json_schema!({ "description": "The error message, in one line.", "type": "string" });
         add_required(&mut failed, "error", error);
         json_schema!({ "oneOf": [succeeded, failed] })
     }
@@ -198,12 +198,12 @@ impl Response {
                 "type": { "description": "Always `response`.", "type": "string", "const": "response" },
                 "id": { "description": "The line's `id`. Absent: it had none, or it could not be read.", "type": ["string", "null"] },
                 "command": {
-                    "description": "The line's `type`; `\"\"` where it could not be read.",
+                    "description": "The line's `type`; `\"\"` if it could not be read.",
                     "type": "string",
                     "not": { "enum": Data::COMMANDS },
                 },
                 "success": { "description": "Always false.", "type": "boolean", "const": false },
-                "error": { "description": "Why the line was refused, in one line.", "type": "string" },
+                "error": { "description": "Why the line was rejected, in one line.", "type": "string" },
             },
             "required": ["type", "command", "success", "error"],
         })

@@ -143,12 +143,12 @@ fn what_cannot_be_filled_is_said_with_its_line() {
     let error = fill(page, nothing).expect_err("no such schema");
     assert_eq!(
         error.to_string(),
-        "line 4: there is no `schema from-host/dance`"
+        "line 4: not found: `schema from-host/dance`"
     );
     let error = fill("<!-- file gone.py -->\n<!-- end -->\n", nothing).expect_err("no such file");
-    assert_eq!(error.to_string(), "line 1: there is no `file gone.py`");
+    assert_eq!(error.to_string(), "line 1: not found: `file gone.py`");
     let error = fill("\n<!-- schema from-host/shutdown -->\n", nothing).expect_err("no end");
-    assert_eq!(error, PageError::Endless { line: 2 });
+    assert_eq!(error, PageError::Unterminated { line: 2 });
     let module = "//! Words.\n//!\n//! # One\n//!\n//! Two\nuse three;\n//! # Four\n";
     let filled = fill("<!-- chapters a.rs -->\n<!-- end -->\n", |_| {
         Some(module.to_owned())

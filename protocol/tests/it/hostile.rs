@@ -112,7 +112,7 @@ fn many_keys_and_a_key_twice_at_the_end() {
     }
     assert!(read(format!("{line}}}").as_bytes()).is_ok());
     let refusal = read(format!(r#"{line},"k7":1}}"#).as_bytes()).expect_err("refused");
-    assert_eq!(refusal.to_string(), "submit: /k7: key appears twice");
+    assert_eq!(refusal.to_string(), "submit: /k7: duplicate key");
 }
 
 /// A list of many wrong items has as many errors; one is enough.
@@ -140,7 +140,7 @@ fn a_frame_of_too_many_values_is_refused_unparsed_and_still_answers() {
         let refusal = read(around(unit, 4_000_000).as_bytes()).expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "event_intercept_response: more than 100000 values and keys, where an object or a list counts as 8"
+            "event_intercept_response: more than 100000 values and keys, counting an object or a list as 8"
         );
         assert_eq!(refusal.id.as_ref().map(zot_protocol::Id::as_str), Some("7"));
         assert!(refusal.says_block, "a guard that blocks still blocks");

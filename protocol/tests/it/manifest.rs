@@ -88,7 +88,7 @@ fn a_path_that_leads_upwards_is_refused() {
         assert!(refused.is_err(), "{path}");
         let read = serde_json::from_value::<zot_protocol::Manifest>(manifest);
         let error = read.expect_err(path).to_string();
-        assert!(error.starts_with("`..` in the path "), "{error}");
+        assert!(error.starts_with("path contains `..`: "), "{error}");
     }
 }
 

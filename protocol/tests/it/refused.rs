@@ -181,11 +181,11 @@ fn lines_that_are_not_json() {
         ),
         (
             b"{\"type\":\"submit\",\"text\":\"a\",\"text\":\"b\"}",
-            "submit: /text: key appears twice",
+            "submit: /text: duplicate key",
         ),
         (
             b"{\"type\":\"tool_result\",\"id\":\"1\",\"content\":[{},{\"a/b\":{\"x\":1,\"x\":2}}]}",
-            "tool_result: /content/1/a~1b/x: key appears twice",
+            "tool_result: /content/1/a~1b/x: duplicate key",
         ),
         (b"[]", "a list is not an object"),
         (b"null", "null is not an object"),

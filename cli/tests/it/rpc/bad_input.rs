@@ -61,7 +61,7 @@ fn a_bad_line_is_answered_with_what_is_wrong() {
             r#"{"type":"ping","id":"a","id":"b"}"#,
             "ping",
             None,
-            "/id: key appears twice",
+            "/id: duplicate key",
         ),
     ] {
         zot.raw(format!("{line}\n").as_bytes());
