@@ -81,10 +81,10 @@ pub struct FsPermissions {
 /// Deserializes paths in normalised form.
 fn granted_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let paths: Vec<String> = or_default(deserializer)?;
-    let plain = paths.iter().map(|path| {
+    let paths = paths.iter().map(|path| {
         normalise(path).ok_or_else(|| de::Error::custom(format!("path contains `..`: {path:?}")))
     });
-    plain.collect()
+    paths.collect()
 }
 
 /// Removes empty parts, `.` parts and trailing slashes. Returns `None` if the path contains `..`.
@@ -153,9 +153,7 @@ impl<'de> Deserialize<'de> for Net {
                 let ports: Result<_, _> = ports.into_iter().map(integer).collect();
                 ports.map(Self::Ports).map_err(de::Error::custom)
             }
-            _ => Err(de::Error::custom(
-                "must be true, false or a list of ports",
-            )),
+            _ => Err(de::Error::custom("must be true, false or a list of ports")),
         }
     }
 }

@@ -214,7 +214,9 @@ fn table(schema: &Value, known: &[&str], text: &mut String) {
 
 fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
     let required = if required { "required " } else { "" };
-    let meaning = description(field).replace('|', "\\|").replace("\n- ", "<br>");
+    let meaning = description(field)
+        .replace('|', "\\|")
+        .replace("\n- ", "<br>");
     line(
         rows,
         &format!(

@@ -126,7 +126,10 @@ impl Tables<'_> {
 
 fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
     let values: Vec<String> = values.as_array().into_iter().flatten().map(each).collect();
-    assert!(!values.is_empty(), "an empty list in a table would accept everything");
+    assert!(
+        !values.is_empty(),
+        "an empty list in a table would accept everything"
+    );
     values.join(", ")
 }
 
@@ -136,7 +139,10 @@ fn exact(table: String) -> String {
     let counts = ["INTEGER", "NUMBER"]
         .iter()
         .any(|word| table.contains(word));
-    assert!(!counts, "tables do not support numbers in `oneOf` or `if`: {table}");
+    assert!(
+        !counts,
+        "tables do not support numbers in `oneOf` or `if`: {table}"
+    );
     table
 }
 

@@ -86,7 +86,11 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
         ErrorKind::Maximum { limit } => format!("{} is more than {limit}", shown()),
         ErrorKind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", shown()),
         ErrorKind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", shown()),
-        other => format!("{} does not match its schema ({})", shown(), other.keyword()),
+        other => format!(
+            "{} does not match its schema ({})",
+            shown(),
+            other.keyword()
+        ),
     };
     (pointer, reason)
 }
@@ -189,7 +193,11 @@ fn listed(options: &Value) -> String {
         .flatten()
         .filter(|option| !option.is_null())
         .collect();
-    let mut list: Vec<String> = names.iter().take(MAX_LISTED).map(|name| shown(name)).collect();
+    let mut list: Vec<String> = names
+        .iter()
+        .take(MAX_LISTED)
+        .map(|name| shown(name))
+        .collect();
     if names.len() > MAX_LISTED {
         list.push(format!("… ({} in total)", names.len()));
     }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_without_an_engine_are_the_patterns() {
+    fn pattern_functions_match_the_regexes() {
         use crate::pattern::*;
         let texts = [
             "",

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn top_level_keys_only() {
+    fn only_top_level_keys_are_read() {
         let line = r#"{"a":{"id":"no","block":true},"type":"x","l":["id","y"],"id":"7","t":"\"id\":\"8\"","#;
         let scan = scan(line.as_bytes());
         assert_eq!(
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_looks_like_a_key() {
+    fn a_value_is_not_mistaken_for_a_key() {
         assert_eq!(
             id(r#"{"a":"id","b":"type","id" : "1", oops"#).as_deref(),
             Some("1")
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_could_be_another_is_none() {
+    fn an_ambiguous_id_is_ignored() {
         for line in [
             r#"{"id":"1","id":"2"}"#,
             r#"{"id":5,"id":"B","#,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_outside_of_strings_and_containers_count_eight() {
+    fn weight_ignores_strings_and_counts_containers_as_eight() {
         for (json, expected) in [
             ("1", 1),
             ("[]", 8),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_type_is_the_one() {
+    fn the_first_type_counts() {
         let line = br#"{"a":[{"type":"no"}],"type":"yes","type":"late"}"#;
         assert_eq!(frame_type(line, "type").as_deref(), Some("yes"));
         for line in [
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn block_counts_wherever_the_object_says_it() {
+    fn block_is_found_anywhere_in_the_top_level_object() {
         assert!(says_block(r#"{"block":true,"block":false"#));
         assert!(says_block(
             r#"{"id":"A","modified_args":{"x":[1,2},"block":true}"#

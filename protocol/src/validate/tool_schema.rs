@@ -49,7 +49,9 @@ pub enum SchemaError {
     #[error("the schema's type is {0}, not \"object\"")]
     NotAnObject(String),
     /// A reference is external, or its target does not exist.
-    #[error("the schema refers to `{0}`; only references within the schema are supported, such as `#/$defs/x`")]
+    #[error(
+        "the schema refers to `{0}`; only references within the schema are supported, such as `#/$defs/x`"
+    )]
     Reference(String),
     /// The schema uses a keyword whose cost cannot be predicted.
     #[error("the schema uses `{0}`, which is not supported here")]

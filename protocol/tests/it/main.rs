@@ -1,4 +1,4 @@
-//! The protocol crate through its public door.
+//! Tests of the crate's public API.
 
 mod config;
 mod documents;

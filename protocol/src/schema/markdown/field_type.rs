@@ -9,7 +9,10 @@ pub(super) fn field_type(field: &Value) -> String {
     }
     // Every optional field can be `null`. The page mentions that once.
     if let Some(branches) = field["anyOf"].as_array() {
-        let types = branches.iter().filter(|it| it["type"] != "null").map(field_type);
+        let types = branches
+            .iter()
+            .filter(|it| it["type"] != "null")
+            .map(field_type);
         return types.collect::<Vec<_>>().join(" or ");
     }
     if let Some(only) = field.get("const") {

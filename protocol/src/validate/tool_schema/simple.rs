@@ -20,7 +20,9 @@ pub(super) fn is_simple(schema: &Value) -> bool {
         .all(|(keyword, value)| match keyword.as_str() {
             "type" => match value {
                 Value::Array(several) => {
-                    !several.is_empty() && are_distinct_strings(several) && several.iter().all(is_type)
+                    !several.is_empty()
+                        && are_distinct_strings(several)
+                        && several.iter().all(is_type)
                 }
                 one => is_type(one),
             },
@@ -32,9 +34,9 @@ pub(super) fn is_simple(schema: &Value) -> bool {
             "properties" => value
                 .as_object()
                 .is_some_and(|fields| fields.values().all(is_simple)),
-            "required" => value
-                .as_array()
-                .is_some_and(|names| names.iter().all(Value::is_string) && are_distinct_strings(names)),
+            "required" => value.as_array().is_some_and(|names| {
+                names.iter().all(Value::is_string) && are_distinct_strings(names)
+            }),
             "items" | "additionalProperties" => is_simple(value),
             "minimum" | "maximum" => value.is_number(),
             "minLength" | "maxLength" | "minItems" | "maxItems" => {

@@ -262,7 +262,9 @@ impl<'s> Graph<'s> {
             .unwrap_or(0);
         node.all_children
             .iter()
-            .fold(distinct_children, |sum, below| sum.saturating_add(above[*below]))
+            .fold(distinct_children, |sum, below| {
+                sum.saturating_add(above[*below])
+            })
     }
 
     /// Adds up the schemas applied to the same location. A schema that refers back to itself at the
