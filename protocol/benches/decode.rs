@@ -71,7 +71,7 @@ fn main() {
         false,
         "x",
     );
-    seen(
+    print_only(
         "the same, against serde_json into the bare struct",
         median(over_bare),
         "x",
@@ -105,7 +105,7 @@ fn main() {
         rounds,
     );
     let worst = throughput(&text(r#"\n\""#), rounds);
-    seen("1 MiB of nothing but escapes", worst, " MB/s");
+    print_only("1 MiB of nothing but escapes", worst, " MB/s");
 }
 
 fn large(what: &str, goal: &str, block: &str, least: f64, rounds: usize) {
@@ -128,7 +128,7 @@ fn throughput(block: &str, rounds: usize) -> f64 {
 fn seconds(calls: u32, mut call: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
     for _ in 0..calls {
-        assert!(black_box(call()), "the benchmark's own frame is refused");
+        assert!(black_box(call()), "the benchmark's own frame is invalid");
     }
     start.elapsed().as_secs_f64() / f64::from(calls)
 }
@@ -154,7 +154,7 @@ fn row(what: &str, goal: &str, measured: f64, bound: f64, at_least: bool, unit: 
 }
 
 /// Prints a measurement that has no goal.
-fn seen(what: &str, measured: f64, unit: &str) {
+fn print_only(what: &str, measured: f64, unit: &str) {
     print(what, "-", measured, unit, "-");
 }
 

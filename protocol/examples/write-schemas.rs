@@ -17,6 +17,6 @@ fn main() -> io::Result<()> {
     }
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/rules/generated.rs");
     fs::write(rules, zot_protocol::schema::rules::source())?;
-    println!("wrote {} schemas, and their tables", documents.len());
+    println!("wrote {} schemas and their tables", documents.len());
     Ok(())
 }

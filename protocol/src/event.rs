@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Subscribes to events and interceptions. It can be sent more than once; subscriptions add up.
-/// Unknown names are ignored one by one.
+/// Unknown names are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [
     {"type": "subscribe", "events": ["session_start", "turn_end"], "intercept": ["tool_call"]}

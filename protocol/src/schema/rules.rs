@@ -1,4 +1,4 @@
-//! The schemas as the source of the tables that the validator accepts frames by, `validate/rules/generated.rs`.
+//! Generates `validate/rules/generated.rs`, the schemas as tables for the validator.
 
 use serde_json::Value;
 

@@ -257,7 +257,7 @@ fn documented_limits_match_the_constants() {
         let line = table.lines().find(|line| line.starts_with(&start));
         let line = line.unwrap_or_else(|| panic!("no row `{row}`"));
         for figure in figures {
-            assert!(line.contains(&figure), "{figure} is not in: {line}");
+            assert!(line.contains(&figure), "{figure} is missing in: {line}");
         }
     }
 }

@@ -26,7 +26,7 @@ fn round_trip<F: Validated + std::fmt::Debug + PartialEq>() {
                 .unwrap_or_else(|refusal| panic!("{line}: {refusal}"));
             assert_eq!(frame.name(), *name);
             let back = serde_json::to_value(&frame).expect("serialises");
-            assert_eq!(back, example, "{name} came back otherwise");
+            assert_eq!(back, example, "{name} did not round-trip");
             assert!(
                 serde_json::to_string(&frame)
                     .expect("serialises")
@@ -82,8 +82,8 @@ fn the_host_writes_compact_lines_with_the_type_first() {
 #[test]
 fn an_unknown_frame_keeps_its_name_and_fields() {
     let line = r#"{"type":"dance","style":"tango","steps":[1,2],"id":"4"}"#;
-    let frame =
-        validate::frame::<FromExtension>(line.as_bytes()).expect("not an error of the stream");
+    let frame = validate::frame::<FromExtension>(line.as_bytes())
+        .expect("an unknown frame is not an error");
     assert_eq!(frame.name(), "dance");
     assert!(
         matches!(&frame, FromExtension::Unknown(unknown) if unknown.fields["style"] == "tango")
@@ -111,7 +111,7 @@ fn unknown_fields_are_ignored_everywhere() {
 #[test]
 fn open_sets_keep_unknown_names() {
     let line = r#"{"type":"event","event":"turn_end","stop":"end"}"#;
-    let frame: FromHost = validate::frame(line.as_bytes()).expect("Go says `end`");
+    let frame: FromHost = validate::frame(line.as_bytes()).expect("Go sends `end`");
     let FromHost::Event(zot_protocol::Event::TurnEnd(end)) = &frame else {
         panic!("{frame:?}")
     };
@@ -120,7 +120,7 @@ fn open_sets_keep_unknown_names() {
 
     let line = r#"{"type":"subscribe","events":["turn_start","tea_time"]}"#;
     let frame: FromExtension =
-        validate::frame(line.as_bytes()).expect("an unknown event is ignored by itself");
+        validate::frame(line.as_bytes()).expect("only the unknown event is ignored");
     assert_eq!(serde_json::to_string(&frame).expect("serialises"), line);
 }
 

@@ -87,7 +87,10 @@ fn strings_of_four_mebibytes_are_accepted() {
 
     let line = format!(r#"{{"type":"notify","level":"{text}","message":"m"}}"#);
     let refusal = read(line.as_bytes()).expect_err("refused");
-    assert!(refusal.to_string().len() < 300, "a message stays a line");
+    assert!(
+        refusal.to_string().len() < 300,
+        "the message must be one line"
+    );
 
     let line = format!(r#"{{"type":"{text}"}}"#);
     assert!(
@@ -143,7 +146,7 @@ fn a_frame_with_too_many_values_is_rejected_but_its_id_and_block_are_read() {
             "event_intercept_response: more than 100000 values and keys, counting an object or a list as 8"
         );
         assert_eq!(refusal.id.as_ref().map(zot_protocol::Id::as_str), Some("7"));
-        assert!(refusal.says_block, "a guard that blocks still blocks");
+        assert!(refusal.says_block, "block must survive a refusal");
         assert!(read(around(unit, 20_000).as_bytes()).is_ok(), "{unit}");
     }
     let line = around("1", 190_000);

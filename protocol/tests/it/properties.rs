@@ -1,9 +1,9 @@
 //! The types and the schemas agree: the schema accepts everything that the types serialise, and
 //! everything that the schema accepts decodes.
 
+mod formatting;
 mod from_schema;
 mod invent;
-mod spelled;
 mod tables;
 
 use proptest::{prelude::*, test_runner::TestRunner};

@@ -37,7 +37,7 @@ fn every_invalid_frame_has_the_expected_error_message() {
         {
             eprintln!("table: {was}\nnow:   {is}\n");
         }
-        panic!("protocol/tests/data/refused.ndjson does not say what is said now");
+        panic!("protocol/tests/data/refused.ndjson is out of date");
     }
     assert!(lines(TABLE).count() >= 40);
     assert!(
@@ -55,7 +55,7 @@ fn a_refusal_contains_the_type_and_id() {
     assert_eq!(refusal.pointer, "/content/0/type");
     let frame =
         serde_json::to_value(zot_protocol::FromHost::from(refusal.to_frame())).expect("serialises");
-    validate::value::<FromHost>(&frame).expect("the frame that tells of it is valid");
+    validate::value::<FromHost>(&frame).expect("the `error` frame is valid");
     assert_eq!(
         frame["message"],
         r#"tool_result: /content/0/type: "txt" is not one of "text", "image""#

@@ -55,7 +55,7 @@ fn external_references_are_rejected() {
     )
     .expect("inside");
     compile(&json!({"default": {"$ref": "x.json"}, "enum": [{"$ref": "y"}]}))
-        .expect("data is no reference");
+        .expect("`$ref` in data is not a reference");
 }
 
 #[test]

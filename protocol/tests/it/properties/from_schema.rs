@@ -27,7 +27,7 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
         let target = root
             .document
             .pointer(&target[1..])
-            .expect("a reference within the document");
+            .expect("references point into the document");
         return values(
             target,
             &Root {
@@ -102,7 +102,7 @@ fn of_type(name: &str, schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> 
                 .boxed()
         }
         "object" => object(schema, root).prop_map(Value::Object).boxed(),
-        other => panic!("a schema of ours says type {other}"),
+        other => panic!("unsupported type in a schema: {other}"),
     }
 }
 

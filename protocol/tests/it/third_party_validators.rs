@@ -22,7 +22,8 @@ fn accepted() -> String {
                 .rsplit_once('/')
                 .map_or(&*document.name, |(set, _)| set);
             let set = if set == "rpc" { &*document.name } else { set };
-            writeln!(rows, "{}", json!({"set": set, "frame": example})).expect("a string grows");
+            writeln!(rows, "{}", json!({"set": set, "frame": example}))
+                .expect("writing to a string cannot fail");
         }
     }
     if let Some(folder) = shared("recordings") {
@@ -35,7 +36,7 @@ fn accepted() -> String {
                     "from-host"
                 };
                 writeln!(rows, "{}", json!({"set": set, "frame": line["frame"]}))
-                    .expect("a string grows");
+                    .expect("writing to a string cannot fail");
             }
         }
     }

@@ -18,19 +18,19 @@ use super::{
 };
 
 /// Writes a JSON text and makes a random choice at every step.
-struct Speller {
+struct Formatter {
     line: String,
     choices: u64,
     /// Whether the text has a duplicate or reserved key and must be rejected.
-    is_wrong: bool,
+    is_invalid: bool,
 }
 
-impl Speller {
-    fn spell(value: &Value, seed: u64) -> Self {
+impl Formatter {
+    fn format(value: &Value, seed: u64) -> Self {
         let mut speller = Self {
             line: String::new(),
             choices: seed | 1,
-            is_wrong: false,
+            is_invalid: false,
         };
         speller.value(value);
         speller
@@ -89,14 +89,14 @@ impl Speller {
             if self.once_in(80) {
                 self.line.push(',');
                 self.field(key, value);
-                self.is_wrong = true;
+                self.is_invalid = true;
             }
         }
         if self.once_in(60) {
             self.line.push_str(comma);
             self.field("$serde_json::private::RawValue", &json!("1"));
             comma = ",";
-            self.is_wrong = true;
+            self.is_invalid = true;
         }
         // Sometimes add many unknown fields.
         for number in 0..if self.once_in(8) { 20 } else { 0 } {
@@ -132,9 +132,9 @@ impl Speller {
 }
 
 /// Returns the expected frame, using only the type's own decoder.
-fn expected<F: Validated>(spelled: &Speller) -> Option<F> {
-    let mut value: Value = serde_json::from_str(&spelled.line).ok()?;
-    if spelled.is_wrong || validate::value::<F>(&value).is_err() {
+fn expected<F: Validated>(formatted: &Formatter) -> Option<F> {
+    let mut value: Value = serde_json::from_str(&formatted.line).ok()?;
+    if formatted.is_invalid || validate::value::<F>(&value).is_err() {
         return None;
     }
     let name = value.get(F::TAG)?.as_str()?.to_owned();
@@ -157,10 +157,10 @@ fn read_as_expected<F: Validated + Debug + PartialEq>() {
                 let mut at = 1 + index.index(places(&value));
                 change(&mut value, &mut at, into.as_ref());
             }
-            let spelled = Speller::spell(&value, seed);
-            let line = spelled.line.as_bytes();
+            let formatted = Formatter::format(&value, seed);
+            let line = formatted.line.as_bytes();
             let frame = validate::frame::<F>(line).ok();
-            prop_assert_eq!(frame, expected(&spelled), "{}", spelled.line);
+            prop_assert_eq!(frame, expected(&formatted), "{}", formatted.line);
             Ok(())
         });
         run.unwrap_or_else(|failure| panic!("{name}: {failure}"));
