@@ -1,4 +1,4 @@
-//! Extensions: found, started, read from, asked.
+//! Discovers, starts and talks to extensions.
 
 mod call_chain;
 pub(crate) mod calls;

@@ -19,7 +19,7 @@ use crate::{
 
 /// How many lines of progress may wait; further ones are dropped.
 const PROGRESS: usize = 16;
-/// The session file keeps no larger arguments of an extension's call.
+/// Larger arguments of an extension's call are not stored in the session file.
 const KEPT_ARGS: usize = 4 * 1024;
 
 /// A tool call in a message.

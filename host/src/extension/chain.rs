@@ -1,4 +1,4 @@
-//! Asks the subscribers of an event one after the other, within the chain's time.
+//! Asks the interceptors of an event one after the other, within a time limit.
 
 use std::time::Duration;
 
@@ -7,40 +7,40 @@ use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 
 use super::fold::{Answer, Block, Failure, Fold, Rights, Verdict};
 
-/// Something that can be asked about an event: an extension, or what a test puts in its place.
+/// An interceptor of an event: an extension, or a stand-in in a test.
 pub trait Ask {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// What its failure means for `event`.
+    /// What to do with `event` if it fails.
     fn on_failure(&self, event: &InterceptName) -> OnFailure;
 
-    /// Whether it may rewrite `event`. By default, it may.
+    /// Whether it may rewrite `event`. Default: yes.
     fn may_rewrite(&self, event: &InterceptName) -> bool {
         let _ = event;
         true
     }
 
-    /// Whether it has the last word on `event`: it is asked again when later links have changed what it left behind. By
-    /// default, it has not.
+    /// Whether it is a final interceptor of `event`: asked again if later interceptors have changed
+    /// the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
         let _ = event;
         false
     }
 
-    /// How long it may take, the write included.
+    /// How long it may take, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks it, until a time: no answer by then is a [`Failure::Timeout`].
+    /// Asks it about an event. Without an answer by `until`, this is a [`Failure::Timeout`].
     fn ask(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send;
 
-    /// Asks it for its last word on an event that it has been asked about before. By default, just as before.
+    /// Asks a final interceptor again. Default: as before.
     fn ask_last(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send {
         self.ask(event, until)
     }
 }
 
-/// What one link of a chain did, for whoever shows it.
+/// What one interceptor did to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Link {
@@ -48,19 +48,19 @@ pub struct Link {
     pub extension: String,
     /// What it did to the event.
     pub verdict: Verdict,
-    /// How long it took; nothing for one that was not asked.
+    /// How long it took; zero if it was not asked.
     pub latency: Duration,
-    /// What it said without blocking, for the log.
+    /// A remark for the log: a reason without a block.
     pub note: Option<String>,
 }
 
-/// What became of an event, and how.
+/// The result of a chain.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The event as the links left it, or who refused it.
+    /// The event as the interceptors left it, or which of them blocked it.
     pub result: Result<Intercept, Block>,
-    /// Every link that the chain reached, in order.
+    /// What each interceptor that the chain reached did, in order.
     pub links: Vec<Link>,
 }
 
@@ -76,7 +76,7 @@ impl Link {
 }
 
 impl Outcome {
-    /// Of an event that the host itself refuses.
+    /// An event that the host itself blocks.
     pub(crate) fn refused(reason: &str) -> Self {
         let block = Block {
             by: "zot".to_owned(),
@@ -88,7 +88,7 @@ impl Outcome {
         }
     }
 
-    /// Of an event that nobody is asked about.
+    /// An event that no interceptor is asked about.
     pub(crate) fn unasked(event: Intercept) -> Self {
         Self {
             result: Ok(event),
@@ -97,8 +97,8 @@ impl Outcome {
     }
 }
 
-/// Runs `event` through `links` in their order, then past those that have the last word. After `budget` the links that
-/// are left have failed, each under its own policy.
+/// Runs `event` through the interceptors in order, then past the final ones. After `budget`, the
+/// remaining ones have failed, each with its own policy.
 pub async fn run<A: Ask>(
     links: impl IntoIterator<Item = A>,
     event: Intercept,
@@ -111,7 +111,7 @@ pub async fn run<A: Ask>(
     };
     let mut fold = Fold::new(event);
     let mut records = Vec::new();
-    // Those with the last word, and what each left behind.
+    // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
     for link in links {
         let asked = |until| link.ask(fold.event(), until);
@@ -149,14 +149,15 @@ pub async fn run<A: Ask>(
     }
 }
 
-/// The time of one chain.
+/// The time limit of a chain.
 struct Budget {
     end: Instant,
     budget: Duration,
 }
 
 impl Budget {
-    /// Asks a link within its own deadline and what is left for the chain. Returns its answer and how long that took.
+    /// Asks an interceptor within its own deadline and the rest of the chain's. Returns its answer
+    /// and the latency.
     async fn spend<A: Future<Output = Answer>>(
         &self,
         deadline: Duration,
@@ -169,7 +170,7 @@ impl Budget {
         let own = start.checked_add(deadline);
         let until = own.map_or(self.end, |own| own.min(self.end));
         let answer = ask(until).await;
-        // The time it had, not what was left of it when its own clock began.
+        // Report the time it was given, not what was left when the request was made.
         let answer = answer.map_err(|failure| match failure {
             Failure::Timeout(_) => Failure::Timeout(until - start),
             other => other,

@@ -1,4 +1,5 @@
-//! One extension's stream: validates, decodes, correlates. The only place that knows ids.
+//! The connection to one extension: validates and decodes frames, and matches replies to requests.
+//! The only module that knows ids.
 
 mod alarm;
 mod incoming;
@@ -24,11 +25,11 @@ use super::{
 };
 pub(crate) use reader::Output;
 
-/// What a connection tells its owner, in the order in which it happened. None of these may block.
+/// Receives what happens on a connection, in order. No method may block.
 pub trait Listener: Send + Sync {
-    /// Something that is neither a reply nor a registration: a note, a panel, a call.
+    /// A frame that is neither a reply nor a registration, such as a note, a panel or a call.
     fn frame(&self, frame: FromExtension);
-    /// It has become ready, or has changed its registrations since.
+    /// The extension became ready, changed its registrations or exited.
     fn changed(&self);
     /// A line for the extension's log.
     fn log(&self, line: &str);
@@ -36,29 +37,29 @@ pub trait Listener: Send + Sync {
     fn note(&self, level: NoteLevel, line: &str);
 }
 
-/// Sees every line of both directions as it passes, in the order in which they are read and written. It is called where
-/// nothing else goes on meanwhile, so it must not block, and must not call the host.
+/// Sees every line in both directions, in order. Called from the read and write paths, so it must
+/// not block or call the host.
 pub trait Tap: Send + Sync {
-    /// A line from the extension, as it came.
+    /// A line from the extension, unmodified.
     fn heard(&self, extension: &str, line: &[u8]);
     /// A line to the extension.
     fn said(&self, extension: &str, line: &[u8]);
 }
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// It has not said `hello`.
+    /// The extension has not sent `hello`.
     Starting,
-    /// It has said `hello` and may register things.
+    /// It has sent `hello` and registers its commands and tools.
     Registering,
-    /// It can be asked.
+    /// It accepts requests.
     Ready,
-    /// It is over; why, in words that follow its name.
+    /// It has ended. The reason reads as a sentence after the extension's name.
     Ended(Arc<str>),
 }
 
-/// The host's end of one extension.
+/// The host's end of the connection to one extension.
 pub struct Connection {
     name: Arc<str>,
     limits: Limits,
@@ -67,9 +68,9 @@ pub struct Connection {
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
-    /// The host has asked it to go: its end is no failure.
+    /// The host has asked it to shut down, so that its exit is not a failure.
     leaving: AtomicBool,
-    /// Tells the reading side to look again: when something is due, and whether to stop.
+    /// Wakes the reader to check its deadlines and whether to stop.
     look: Notify,
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
@@ -107,37 +108,37 @@ impl Connection {
         }
     }
 
-    /// Its name, which is its manifest's.
+    /// Its name in the manifest.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is in its life, now and as it goes on.
+    /// Returns a receiver for its state.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
 
-    /// Whether it can be asked.
+    /// Reports whether it accepts requests.
     pub fn is_ready(&self) -> bool {
         *self.stage.borrow() == Stage::Ready
     }
 
-    /// Whether it is over.
+    /// Reports whether it has ended.
     pub fn has_ended(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Ended(_))
     }
 
-    /// What it has registered so far.
+    /// Its current registrations.
     pub fn registered(&self) -> Arc<Registered> {
         Arc::clone(&lock(&self.registered))
     }
 
-    /// The tool call `id` of the host, while it waits for its result.
+    /// Returns the call chain of the pending tool call `id`.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
         self.pending.running(id)
     }
 
-    /// Says `shutdown` and closes its input once that is written. Before it is ready, the end of its input says it all.
+    /// Sends `shutdown`, then closes its input. Before it is ready, it only closes its input.
     pub(crate) fn shut_down(&self) {
         self.leaving.store(true, Ordering::SeqCst);
         if self.is_ready() {
@@ -146,12 +147,12 @@ impl Connection {
         self.outbox.finish();
     }
 
-    /// Waits until it has taken what it was sent, or is gone.
+    /// Waits until everything sent has been written, or the connection has ended.
     pub(crate) async fn caught_up(&self) {
         self.outbox.drained().await;
     }
 
-    /// Whether the host has asked it to go.
+    /// Reports whether the host has asked it to shut down.
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::SeqCst)
     }
@@ -179,7 +180,7 @@ impl Connection {
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 
-    /// Fails everything that waits, and says why.
+    /// Fails everything pending with the reason.
     fn end(&self, why: &str) {
         let why = if self.is_leaving() {
             "was shut down"
@@ -206,12 +207,12 @@ impl Connection {
         }
     }
 
-    /// Sends a frame. One that does not fit into the queue ends the connection: nothing is dropped in silence.
+    /// Sends a frame. A full queue ends the connection, so that no frame is silently dropped.
     pub(crate) fn send(&self, frame: &FromHost) -> Result<(), RequestError> {
         self.send_as(frame, None)
     }
 
-    /// Sends a frame that can be withdrawn by the number of its request, until it is being written.
+    /// Sends a frame that can be withdrawn by its request number until its first byte is written.
     fn send_as(&self, frame: &FromHost, request: Option<u64>) -> Result<(), RequestError> {
         let mut line = serde_json::to_vec(frame).expect("frames serialise");
         if line.len() > self.limits.frame_bytes {
@@ -238,7 +239,7 @@ impl Connection {
     fn closed_reason(&self) -> String {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
-            // It was the host that closed it.
+            // The host closed it.
             _ if self.is_leaving() => "was shut down".to_owned(),
             _ => "has closed its standard input".to_owned(),
         }
@@ -267,7 +268,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// Nothing in the crate panics while it holds a lock.
+/// Ignores poisoning: no code in this crate panics while it holds a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

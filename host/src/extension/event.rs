@@ -1,11 +1,11 @@
-//! Events to one extension; one that is too large for a frame is cut.
+//! Sends events to an extension, truncated if they are too large for a frame.
 
 use zot_protocol::{Content, Event, Object, limits::Limits};
 
 use super::connection::Connection;
 use crate::extension::RequestError;
 
-/// Sends an event. Whatever cannot be sent has ended the connection, which is told elsewhere.
+/// Sends an event. Other errors have closed the connection, which is reported elsewhere.
 pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     let sent = connection.send(&event.clone().into());
     if let Err(RequestError::TooLarge { .. }) = sent {
@@ -13,7 +13,7 @@ pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     }
 }
 
-/// The event with its texts and contents cut to `bytes` in all, and marked so.
+/// Truncates the texts and contents of an event to `bytes` in total and marks it as truncated.
 fn cut(mut event: Event, bytes: usize) -> Event {
     match &mut event {
         Event::UserMessage(message) => {
@@ -48,7 +48,8 @@ fn cut(mut event: Event, bytes: usize) -> Event {
     event
 }
 
-/// Cuts a text to at most `bytes` in its encoded form, between two characters; how many of them it then has.
+/// Truncates a text to at most `bytes` in JSON, at a character boundary. Returns its encoded
+/// length.
 pub(crate) fn cut_text(text: &mut String, bytes: usize) -> usize {
     let mut used = 0;
     for (at, char) in text.char_indices() {
@@ -66,10 +67,11 @@ pub(crate) fn cut_text(text: &mut String, bytes: usize) -> usize {
     used
 }
 
-/// What a block has around its text or its image.
+/// The JSON around the text or image of a block.
 const BLOCK_BYTES: usize = 64;
 
-/// Cuts a list of blocks to about `bytes` in all, and says whether anything was. Texts are cut, images go whole.
+/// Truncates a list of blocks to about `bytes` in total. Texts are truncated, images dropped.
+/// Returns whether anything was removed.
 pub(crate) fn cut_content(content: &mut Vec<Content>, bytes: usize) -> bool {
     let mut left = bytes;
     let mut cut = false;

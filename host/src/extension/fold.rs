@@ -1,37 +1,39 @@
-//! What a chain of answers makes of an event: a pure function, without time and without processes.
+//! Applies the answers of interceptors to an event. A pure function, independent of time and
+//! processes.
 //!
-//! The subscribers answer one after the other; each sees what the one before it left; the first block ends the chain.
+//! Each interceptor sees the event as the previous one left it, and the first one that blocks ends
+//! the chain.
 
 use zot_protocol::{
     EventInterceptResponse, Intercept, InterceptName, OnFailure, Tagged, validate::Refusal,
 };
 
-/// Why an interceptor has given no answer that counts.
+/// Why an interceptor gave no valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
     /// It did not answer within its deadline.
     #[error("no answer within {0:?}")]
     Timeout(std::time::Duration),
-    /// The chain had used up its time before it was asked.
+    /// The chain ran out of time before it was asked.
     #[error("not asked: the chain had used up its {0:?}")]
     ChainTimeout(std::time::Duration),
-    /// It has ended, or was never there.
+    /// It has exited or never started.
     #[error("{0}")]
     Gone(String),
     /// It is not ready yet.
     #[error("not ready yet")]
     NotReady,
-    /// Its answer does not validate.
+    /// Its answer is invalid.
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// Its queue is full.
     #[error("it does not read what it is sent")]
     QueueFull,
-    /// It rewrote an event that its permissions do not let it rewrite.
+    /// It rewrote an event without the permission to do so.
     #[error("it may not rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
     NotGranted(InterceptName),
-    /// The request does not fit into a frame.
+    /// The request is too large for a frame.
     #[error("the request has {bytes} bytes, more than a frame may have")]
     TooLarge {
         /// The size of the request.
@@ -39,40 +41,40 @@ pub enum Failure {
     },
 }
 
-/// One link's answer.
+/// The answer of one interceptor.
 pub type Answer = Result<EventInterceptResponse, Failure>;
 
-/// What one link did to the event.
+/// What one interceptor did to the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It went on unchanged.
+    /// It left the event unchanged.
     Allowed,
-    /// It went on changed.
+    /// It changed the event.
     Rewritten,
-    /// It was refused.
+    /// It blocked the event.
     Blocked,
-    /// There was no answer that counts, and it went on unchanged.
+    /// It failed, and the event passed unchanged.
     FailedOpen(Failure),
-    /// There was no answer that counts, and it was refused.
+    /// It failed, and the event was blocked.
     FailedClosed(Failure),
 }
 
-/// What a link's answer may do, and what its failure means.
+/// What an interceptor may do, and what its failure means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
-    /// What its failure means.
+    /// What to do with the event if it fails.
     pub on_failure: OnFailure,
     /// Whether it may rewrite the event.
     pub rewrite: bool,
 }
 
-/// Who refused an event, and why.
+/// Which extension blocked an event, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// The extension.
     pub by: String,
-    /// Its reason, or ours where it failed; never empty.
+    /// Its reason, or the host's if it failed. Never empty.
     pub reason: String,
 }
 
@@ -84,22 +86,22 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The event as it happened.
+    /// Starts with the original event.
     pub fn new(event: Intercept) -> Self {
         Self { event, block: None }
     }
 
-    /// What the next link is asked about.
+    /// The event for the next interceptor.
     pub fn event(&self) -> &Intercept {
         &self.event
     }
 
-    /// Whether a link has ended the chain.
+    /// Reports whether an interceptor has blocked the event.
     pub fn is_blocked(&self) -> bool {
         self.block.is_some()
     }
 
-    /// What has become of it: the event as the links left it, or who refused it.
+    /// Returns the event as the interceptors left it, or which of them blocked it.
     pub fn finish(self) -> Result<Intercept, Block> {
         match self.block {
             Some(block) => Err(block),
@@ -107,7 +109,7 @@ impl Fold {
         }
     }
 
-    /// Takes in the answer of the link called `who`.
+    /// Applies the answer of the interceptor `who`.
     pub fn answer(&mut self, who: &str, rights: Rights, answer: Answer) -> Verdict {
         let response = match answer {
             Ok(response) => response,
@@ -127,8 +129,8 @@ impl Fold {
         }
     }
 
-    /// Takes in the answer of a link that is asked about the event as the whole chain left it. It can refuse any event
-    /// now, and change none.
+    /// Applies the answer of a final interceptor about the event as the whole chain left it. It can
+    /// block any event, but change none.
     pub fn last_word(&mut self, who: &str, on_failure: OnFailure, answer: Answer) -> Verdict {
         match answer {
             Ok(response) if response.block => self.block(who, response.reason),
@@ -137,7 +139,8 @@ impl Fold {
         }
     }
 
-    /// Puts the rewrite for this event in place. `false` if there is none, or it changes nothing.
+    /// Applies the rewrite for this type of event. Returns false if there is none, or it changes
+    /// nothing.
     fn rewrite(
         &mut self,
         response: EventInterceptResponse,
@@ -169,14 +172,14 @@ impl Fold {
     }
 
     fn failure(&mut self, who: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
-        // A malformed answer that says `block: true` blocks, whatever else it holds.
+        // A malformed answer with `block: true` blocks, whatever else is wrong with it.
         if let Failure::Refused(refusal) = &failure
             && refusal.says_block
             && self.can_be_blocked()
         {
             return self.block(who, None);
         }
-        // Size must not be a way past a guard.
+        // Otherwise a large event could bypass a guard.
         let too_large = matches!(failure, Failure::TooLarge { .. });
         if on_failure == OnFailure::Block || too_large {
             let what = match &failure {
@@ -202,13 +205,13 @@ impl Fold {
         Verdict::Blocked
     }
 
-    /// A session cannot be refused its system prompt, only be given another.
+    /// The system prompt can be replaced, but not blocked.
     fn can_be_blocked(&self) -> bool {
         !matches!(self.event, Intercept::BeforeAgentStart(_))
     }
 }
 
-/// Whether `rewrite` would change `place`; where that is granted, it does.
+/// Reports whether `rewrite` differs from `place`, and replaces it if that is granted.
 fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bool {
     let Some(rewrite) = rewrite.filter(|rewrite| rewrite != place) else {
         return false;
@@ -219,7 +222,7 @@ fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bo
     true
 }
 
-/// For texts, `""` is no rewrite.
+/// An empty text is not a rewrite.
 fn not_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }

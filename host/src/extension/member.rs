@@ -1,4 +1,4 @@
-//! One extension of a host: its process, its connection, and what is known of it.
+//! One extension of a host: its process, its connection and its state.
 
 mod ear;
 
@@ -42,56 +42,57 @@ use super::{
 };
 use crate::hooks::Hooks;
 
-/// How long the end of an extension's standard error is waited for once it has exited.
+/// How long to wait for the end of an extension's stderr after it has exited.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long what it last offered may take to reach the disk.
+/// How long to wait at shutdown until its registrations are saved.
 const KEEPING: Duration = Duration::from_millis(100);
 
-/// The host, as its members see it.
+/// The host, from the point of view of its members.
 pub(crate) trait Owner: Send + Sync {
-    /// A member has become ready, has changed or has ended.
+    /// A member became ready, changed its registrations or exited.
     fn changed(&self);
-    /// A member wants a tool to be run.
+    /// A member called a tool.
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool);
 }
 
-/// The causes of failure that the user has been told of.
+/// The causes of failure that the user has been warned about.
 #[derive(Debug, Default)]
 pub(crate) struct Warned(Mutex<HashSet<Discriminant<Failure>>>);
 
 impl Warned {
-    /// Whether this is the first failure of its cause.
+    /// Records a failure. Returns true for the first one with this cause.
     pub(crate) fn first(&self, failure: &Failure) -> bool {
         lock(&self.0).insert(discriminant(failure))
     }
 }
 
-/// What all members of a host share.
+/// State shared by all members of a host.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
-    /// What waits to be written to them.
+    /// The limit on all queued output together.
     pub(crate) queues: Arc<Budget>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) tap: Option<Arc<dyn Tap>>,
-    /// Variables that an extension gets only where it lists them.
+    /// Environment variables that an extension gets only if its manifest lists them.
     pub(crate) secrets: Vec<String>,
-    /// What the kernel is taken to enforce.
+    /// What the kernel can enforce.
     pub(crate) support: Support,
     pub(crate) strict_permissions: bool,
-    /// What extensions are told about the host, from the next start on.
+    /// What `hello_ack` says about the host, for extensions started from now on.
     pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
     pub(crate) interactive: bool,
-    /// The user's, by extension.
+    /// The user's settings for each extension.
     pub(crate) settings: Mutex<BTreeMap<String, ExtensionConfig>>,
-    /// Whether a session is on: whoever becomes ready during one is told of it first.
+    /// Whether a session is active. An extension that becomes ready during one gets `session_start`
+    /// first.
     pub(crate) in_session: AtomicBool,
 }
 
 impl Shared {
-    /// Why an extension with these permissions is not started.
+    /// Returns why an extension with these permissions must not be started, if so.
     fn refusal_of(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
         (self.strict_permissions && permissions.falls_short()).then(|| {
@@ -103,33 +104,33 @@ impl Shared {
     }
 }
 
-/// One extension of a host.
+/// An extension of a host.
 pub(crate) struct Member {
     pub(crate) launch: Launch,
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
     pub(crate) warned: Warned,
     pub(crate) permissions: PermissionReport,
-    /// The tools that it is having run.
+    /// The tool calls that it is making.
     pub(crate) calls: Calls,
-    /// Where it was started, which is where its calls run, whoever has heard of them.
+    /// The runtime it was started on, which also runs its tool calls.
     pub(crate) runtime: Handle,
     process: Process,
     log: LogFile,
-    /// Whether its standard error has been read to the end.
+    /// Becomes true when stderr has been read to the end.
     pumped: watch::Receiver<bool>,
     limits: Limits,
     told_of_session: Mutex<bool>,
-    /// Whether the user knows that a `submit` of it was refused.
+    /// Whether the user has been warned that a `submit` was refused.
     told_of_submit: AtomicBool,
     reading: Mutex<Option<JoinHandle<()>>>,
-    /// Told when it offers something else.
+    /// Notified when its registrations change.
     offers: Arc<Notify>,
     keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Member {
-    /// Starts the process and begins to read from it. It becomes ready by itself.
+    /// Starts the process and a task that reads from it. Does not wait until it is ready.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
         let limits = limits_of(&launch.manifest, &shared.limits);
         let log = log_of(&launch, &limits);
@@ -205,7 +206,7 @@ impl Member {
         let reading = tokio::spawn(async move {
             let exit = async { reader.exit_in_words().await };
             reader.connection.run(Box::new(stdout), ack, exit).await;
-            // Whatever ended the stream, nothing of it stays behind.
+            // However the stream ended, kill what is left of the process tree.
             reader.process.end(reader.limits.term_grace).await;
         });
         *lock(&member.reading) = Some(reading);
@@ -224,7 +225,7 @@ impl Member {
         self.connection.name()
     }
 
-    /// A line for its log.
+    /// Writes a line to its log.
     pub(crate) fn log(&self, line: &str) {
         self.log.note(line);
     }
@@ -233,13 +234,14 @@ impl Member {
         self.connection.is_ready()
     }
 
-    /// How it exited; before its `hello`, with the end of what it said on standard error.
+    /// Waits for the process and describes how it exited. Before `hello`, this includes the last
+    /// line of its stderr.
     async fn exit_in_words(&self) -> String {
         let exit = self.process.wait().await;
         if *self.connection.stage().borrow() != Stage::Starting {
             return exit.to_string();
         }
-        // Its last words may still be in the pipe, which a descendant may hold open.
+        // The end of stderr may still be in the pipe, which a descendant may hold open.
         let mut pumped = self.pumped.clone();
         let _ = tokio::time::timeout(LAST_WORDS, pumped.wait_for(|done| *done)).await;
         match self.log.tail() {
@@ -251,7 +253,8 @@ impl Member {
         }
     }
 
-    /// Sends an event, after `session_start` where it has not been told yet.
+    /// Sends an event to the extension if it has subscribed, preceded by `session_start` if it has
+    /// not had that yet.
     pub(crate) fn tell(&self, event: &Event, shared: &Shared) {
         if !self.connection.is_ready() {
             return;
@@ -267,7 +270,7 @@ impl Member {
         self.send_event(event);
     }
 
-    /// Who becomes ready, or subscribes, in the middle of a session hears of its start first.
+    /// Sends `session_start` to an extension that became ready, or subscribed, during a session.
     fn catch_up(&self, shared: &Shared) {
         if self.connection.is_ready() {
             self.tell_of_session(&mut lock(&self.told_of_session), shared);
@@ -280,7 +283,7 @@ impl Member {
         }
     }
 
-    /// Whether it has subscribed to it.
+    /// Sends an event if the extension has subscribed to it. Returns whether it has.
     fn send_event(&self, event: &Event) -> bool {
         let registered = self.connection.registered();
         let subscribed = registered.events.contains(&EventName::from(event.name()));
@@ -290,7 +293,7 @@ impl Member {
         subscribed
     }
 
-    /// A prompt that it wants to have submitted.
+    /// Handles a prompt that the extension submits.
     fn submit(&self, text: &str, shared: &Shared) {
         if !shared.interactive || text.trim().is_empty() {
             return;
@@ -308,7 +311,7 @@ impl Member {
         }
     }
 
-    /// Whether it may submit prompts, or why not.
+    /// Checks that it may submit prompts.
     pub(crate) fn may_submit(&self) -> Result<(), String> {
         let permissions = self.launch.manifest.permissions.as_ref();
         if permissions.is_none_or(|granted| granted.submit) {
@@ -317,7 +320,7 @@ impl Member {
         Err(not_granted("submit prompts", "\"submit\": true"))
     }
 
-    /// Whether it may call `tool`, or why not.
+    /// Checks that it may call `tool`.
     pub(crate) fn may_call(&self, tool: &str) -> Result<(), String> {
         let permissions = self.launch.manifest.permissions.as_ref();
         if permissions.is_none_or(|granted| granted.tools.iter().any(|it| it == tool)) {
@@ -327,7 +330,8 @@ impl Member {
         Err(not_granted(&format!("call `{tool}`"), &line))
     }
 
-    /// Whether it is to be asked about `event`: it has subscribed, or its manifest says that nothing passes without it.
+    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
+    /// blocks the event on failure.
     pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
         let ready = self.connection.is_ready();
         (ready && self.connection.registered().intercepts.contains(event)) || self.guards(event)
@@ -341,12 +345,13 @@ impl Member {
         lock(&self.stats).record(link);
     }
 
-    /// How long a tool of it may take.
+    /// The deadline for each of its tool calls.
     pub(crate) fn tool_deadline(&self) -> Duration {
         self.limits.tool
     }
 
-    /// Has it killed, with all it has started, by the runtime this is called on. A runtime that is gone has done so.
+    /// Kills its process tree in the background on the current runtime. Without a runtime there is
+    /// nothing to do: dropping the runtime has killed it.
     pub(crate) fn abandon(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let member = Arc::clone(self);
@@ -355,12 +360,12 @@ impl Member {
         self.connection.disconnect("was let go: its host is gone");
     }
 
-    /// Cancels what it is having done, and does nothing for it from now on.
+    /// Cancels its tool calls and accepts no more.
     pub(crate) fn retire(&self) {
         self.calls.close();
     }
 
-    /// `shutdown`, then SIGTERM, then SIGKILL, each after its grace.
+    /// Sends `shutdown`, then SIGTERM, then SIGKILL, each after a grace period.
     pub(crate) async fn shut_down(&self) {
         self.retire();
         self.connection.shut_down();
@@ -368,25 +373,25 @@ impl Member {
         self.process.end(self.limits.term_grace).await;
         let reading = lock(&self.reading).take();
         if let Some(reading) = reading {
-            // A descendant in another session may hold its output open; the connection need not wait for that.
+            // A descendant in another session may hold the output open. Do not wait for it.
             self.connection.disconnect("was shut down");
             let _ = reading.await;
         }
         let keeping = lock(&self.keeping).take();
         if let Some(keeping) = keeping {
-            // A disk that hangs is not waited for.
+            // Do not wait for a disk that hangs.
             let _ = tokio::time::timeout(KEEPING, keeping).await;
         }
         self.log.finish();
     }
 }
 
-/// Why something is refused that the manifest could grant, and the line that grants it.
+/// Describes a missing permission and the manifest line that grants it.
 fn not_granted(what: &str, line: &str) -> String {
     format!("it may not {what}: add {line} to \"permissions\" in its extension.json")
 }
 
-/// Starts the process, if its permissions can be held as they must be.
+/// Starts the process, unless strict permissions forbid it.
 async fn spawn(
     launch: &Launch,
     permissions: &PermissionReport,
@@ -408,14 +413,14 @@ async fn spawn(
     spawned.map_err(|error| permission::explain(&error))
 }
 
-/// The log of an extension, whether it can be started or not.
+/// Opens the log of an extension, whether or not it can be started.
 pub(crate) fn log_of(launch: &Launch, limits: &Limits) -> LogFile {
     let mut log_limits = LogLimits::default();
     log_limits.file = limits.log_bytes;
     LogFile::new(launch.home.log_of(launch.name()), &log_limits)
 }
 
-/// The manifest may move deadlines within their bounds, which its schema has checked.
+/// Applies the deadlines of the manifest. Its schema has checked their bounds.
 fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     let mut limits = limits.clone();
     if let Some(timeouts) = manifest.timeouts {
@@ -462,7 +467,7 @@ impl Ask for Arc<Member> {
     }
 }
 
-/// Nothing in here panics while it holds a lock.
+/// Ignores poisoning: no code in this crate panics while it holds a lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
-//! Frames on their way to an extension: one bounded queue, one pipe, the order kept.
+//! Frames to an extension: a bounded queue in front of one pipe.
 //!
-//! Whoever sends a frame also tries to write it at once; only what the pipe does not take waits for the task that
-//! drives the outbox. So a frame to an idle extension costs no task switch, and a sender never waits.
+//! A sender tries to write its frame immediately. What the pipe does not accept stays in the queue
+//! for the task that drives the outbox. So sending to an idle extension needs no task switch, and a
+//! sender never waits.
 
 use std::{
     collections::VecDeque,
@@ -21,25 +22,25 @@ pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
 /// Sees each frame just before its first byte is written.
 type Witness = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Why a frame was not taken.
+/// Why a frame was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotSent {
-    /// The queue holds as much as it may.
+    /// The queue is full.
     Full,
     /// The pipe is closed.
     Closed,
 }
 
-/// How a frame that was taken left the queue.
+/// The effect of an accepted frame on the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The pipe takes less than it is given, from now on.
+    /// The pipe stopped accepting everything; the queue was empty before.
     BacklogBegins,
-    /// As it was: empty, or waiting for the pipe.
+    /// No change: the queue is still empty, or still waits for the pipe.
     AsBefore,
 }
 
-/// The queue and the pipe behind it.
+/// The queue and its pipe.
 pub(crate) struct Outbox {
     queue: Arc<Queue>,
     budget: Arc<Budget>,
@@ -47,7 +48,7 @@ pub(crate) struct Outbox {
     max_bytes: usize,
 }
 
-/// What the queues of all extensions of a host may hold together.
+/// The limit on the queues of all extensions of a host together.
 pub(crate) struct Budget {
     max_bytes: usize,
     queues: Mutex<Vec<Weak<Queue>>>,
@@ -61,8 +62,8 @@ impl Budget {
         })
     }
 
-    /// Closes the largest queue, and the next, until all of them hold no more than they may: the fault is with the
-    /// extension that does not read, not with the one that is sent something now.
+    /// Closes the largest queues until the total is within the limit. The fault lies with the
+    /// extension that does not read, not with the receiver of the current frame.
     fn enforce(&self) {
         let mut queues = self.lock();
         queues.retain(|queue| queue.strong_count() > 0);
@@ -86,17 +87,17 @@ impl Budget {
 
 struct Queue {
     state: Mutex<State>,
-    /// Notified when nothing waits any more.
+    /// Notified when the queue is empty or closed.
     drained: Notify,
 }
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half-way through a change.
+        // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the pipe and what waits for it.
+    /// Closes the pipe and drops the queue.
     fn close(&self) {
         self.lock().close();
         self.drained.notify_waiters();
@@ -107,22 +108,22 @@ struct State {
     /// `None` once it is closed.
     pipe: Option<Pipe>,
     queue: VecDeque<Frame>,
-    /// How much of the first frame has been written; `None` before the first attempt.
+    /// How many bytes of the first frame have been written; `None` before the first attempt.
     written: Option<usize>,
     witness: Option<Witness>,
     bytes: usize,
-    /// Closes the pipe when the queue is empty.
+    /// Close the pipe once the queue is empty.
     finishing: bool,
-    /// It was closed because too much waited in it.
+    /// Whether it was closed because it was too full.
     overflowed: bool,
-    /// The driving task, which a pipe that fills up must wake.
+    /// Wakes the driving task when the pipe accepts data again.
     driver: Waker,
-    /// When the pipe last took something; only known while something waits.
+    /// When the pipe last accepted something. Only valid while the queue is not empty.
     progress: Instant,
 }
 
 struct Frame {
-    /// The request that it makes, which may be withdrawn.
+    /// The request that it belongs to, by which it can be withdrawn.
     request: Option<u64>,
     line: Vec<u8>,
 }
@@ -153,7 +154,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until nothing waits for the pipe, or the pipe is closed.
+    /// Waits until the queue is empty or the pipe is closed.
     pub(crate) async fn drained(&self) {
         loop {
             let notified = self.queue.drained.notified();
@@ -169,8 +170,8 @@ impl Outbox {
         self.lock().witness = Some(witness);
     }
 
-    /// Queues a line, newline included, and writes as much of the queue as the pipe takes at once. Returns how that left
-    /// the queue. A line that makes a `request` can be withdrawn until the pipe takes its first byte.
+    /// Queues a line, including its newline, and writes as much of the queue as the pipe accepts
+    /// now. A line with a `request` can be withdrawn until its first byte is written.
     pub(crate) fn send(&self, line: Vec<u8>, request: Option<u64>) -> Result<Sent, NotSent> {
         let mut state = self.lock();
         if state.overflowed {
@@ -202,14 +203,15 @@ impl Outbox {
         }
         match written {
             Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
-            // It is the driver's to report.
+            // The driving task reports the error.
             Poll::Ready(Err(_)) => driver.wake(),
             Poll::Ready(Ok(())) | Poll::Pending => {}
         }
         Ok(Sent::AsBefore)
     }
 
-    /// Removes a request that nobody waits for any more. `false` if the pipe has begun to take it, or never will.
+    /// Removes a cancelled request from the queue. Returns false if it is not in the queue or has
+    /// been partly written.
     pub(crate) fn withdraw(&self, request: u64) -> bool {
         let mut state = self.lock();
         let begun = usize::from(state.written.is_some());
@@ -226,7 +228,7 @@ impl Outbox {
         true
     }
 
-    /// Takes no more; closes the pipe once all is written.
+    /// Accepts no more frames, and closes the pipe once the queue is empty.
     pub(crate) fn finish(&self) {
         let mut state = self.lock();
         state.finishing = true;
@@ -235,23 +237,25 @@ impl Outbox {
         driver.wake();
     }
 
-    /// Drops the pipe and what waits for it.
+    /// Closes the pipe and drops the queue.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 
-    /// Whether it was closed because too much waited in all queues together, and most of it here.
+    /// Reports whether it was closed as the largest queue when all queues together were too full.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.lock().overflowed
     }
 
-    /// Since when the pipe takes nothing although something waits; `None` while all is well.
+    /// Since when the pipe has accepted nothing although the queue is not empty; `None` if it is
+    /// not stalled.
     pub(crate) fn stalled_since(&self) -> Option<Instant> {
         let state = self.lock();
         (state.pipe.is_some() && !state.queue.is_empty()).then_some(state.progress)
     }
 
-    /// Writes until the outbox is finished and empty, or the pipe breaks. One task awaits this.
+    /// Writes until the outbox is finished and empty, or the pipe breaks. Only one task may await
+    /// this.
     pub(crate) async fn drive(&self) -> io::Result<()> {
         poll_fn(|context| {
             let mut state = self.lock();
@@ -284,7 +288,7 @@ impl Outbox {
 }
 
 impl State {
-    /// Ready when the queue is empty.
+    /// Writes as much as the pipe accepts. Ready when the queue is empty.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(pipe) = &mut self.pipe else {
             return Poll::Ready(Ok(()));
@@ -362,8 +366,8 @@ mod tests {
         assert!(hoarder.has_overflowed(), "the largest");
         assert!(!innocent.has_overflowed() && !third.has_overflowed());
         assert_eq!(send(&hoarder, 1), Err(NotSent::Full));
-        assert!(hoarder.drive().await.is_ok(), "its task hears of it");
-        assert_eq!(hoarder.lock().bytes, 0, "and its memory is free");
+        assert!(hoarder.drive().await.is_ok(), "its driver ends");
+        assert_eq!(hoarder.lock().bytes, 0, "its memory is freed");
         assert_eq!(send(&third, 8_000), Ok(Sent::AsBefore), "room again");
         drop(innocent);
         assert_eq!(send(&third, 500), Ok(Sent::AsBefore));
@@ -385,8 +389,8 @@ mod tests {
             outbox.send(line.into(), Some(request as u64)).unwrap();
         }
         assert!(outbox.withdraw(1));
-        assert!(!outbox.withdraw(1), "it is gone");
-        assert!(!outbox.withdraw(0), "its first byte is written");
+        assert!(!outbox.withdraw(1), "already withdrawn");
+        assert!(!outbox.withdraw(0), "partly written");
         outbox.finish();
         let mut read = String::new();
         let (driven, _) = tokio::join!(outbox.drive(), theirs.read_to_string(&mut read));

@@ -1,7 +1,8 @@
-//! Requests that wait for their replies, by id, each with its clock. An id is a number here, and its digits on the wire.
+//! Pending requests by id, each with its deadline. An id is a number here and decimal digits on the
+//! wire.
 //!
-//! There is one timer for all of them, which the connection keeps: a request that is answered in time, as nearly all
-//! are, sets none.
+//! The connection has one timer for all of them, so that a request that is answered in time, as
+//! nearly all are, sets none.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,39 +20,39 @@ use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, vali
 
 use super::call_chain::CallChain;
 
-/// How many lines of progress may wait to be shown.
+/// How many unread lines of progress to keep.
 const PROGRESS_LINES: usize = 64;
 
-/// Why a request has no reply.
+/// Why a request got no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// No reply within the deadline.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// The extension is gone, or was never there.
+    /// The extension has exited or never started.
     #[error("{0}")]
     Closed(String),
-    /// The reply does not validate.
+    /// The reply is invalid.
     #[error("its answer was refused: {0}")]
     Refused(Box<Refusal>),
-    /// The extension sent a line over the limit, which may have been the reply.
+    /// The extension sent a line over the size limit, which may have been the reply.
     #[error("it sent a line of more than {0} bytes")]
     LineTooLong(usize),
-    /// As much waits to be written to the extension as may.
+    /// The extension's queue is full.
     #[error("it does not read what it is sent")]
     QueueFull,
-    /// The request does not fit into a frame.
+    /// The request is too large for a frame.
     #[error("the request has {bytes} bytes, more than the {limit} of a frame")]
     TooLarge {
         /// The size of the request.
         bytes: usize,
-        /// The size of a frame.
+        /// The size limit of a frame.
         limit: usize,
     },
 }
 
-/// A reply, by what it answers.
+/// A reply to a request.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Command(CommandResponse),
@@ -59,17 +60,17 @@ pub(crate) enum Reply {
     Intercept(EventInterceptResponse),
 }
 
-/// What a request waits for.
+/// The type of a request, which its reply must match.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Command,
-    /// With its place among other calls.
+    /// With the chain of calls that it belongs to.
     Tool(CallChain),
     Intercept,
 }
 
 impl Reply {
-    /// The request that it says it answers.
+    /// The id of the request that it answers.
     pub(crate) fn id(&self) -> &Id {
         match self {
             Self::Command(response) => &response.id,
@@ -92,23 +93,23 @@ impl Kind {
 
 pub(crate) type Outcome = Result<Reply, RequestError>;
 
-/// What comes of a request while it is waited for.
+/// What happens to a pending request.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "it lives on the stack for a moment, and nearly always is the large one"
+    reason = "short-lived on the stack, and nearly always the large variant"
 )]
 pub(crate) enum News {
-    /// A line about a tool call that goes on.
+    /// A line of progress of a running tool call.
     Progress(String),
-    /// The end.
+    /// The result. Nothing follows.
     Outcome(Outcome),
 }
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    /// From the request, and again from each progress.
+    /// The time limit from the start, and again after each line of progress.
     each: Duration,
     total: Duration,
     start: Instant,
@@ -116,7 +117,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// It has `each` from now on, and starts again with each progress until `total` is over.
+    /// A limit of `each` that restarts with each line of progress, until `total` has passed.
     pub(crate) fn new(each: Duration, total: Duration) -> Self {
         let start = Instant::now();
         let clock = Self {
@@ -128,7 +129,7 @@ impl Clock {
         clock.again(start)
     }
 
-    /// It has all the time.
+    /// No limit.
     pub(crate) fn none() -> Self {
         Self {
             each: Duration::MAX,
@@ -139,7 +140,7 @@ impl Clock {
     }
 
     fn again(self, now: Instant) -> Self {
-        // A sum that overflows is further away than anybody waits.
+        // A sum that overflows is too far in the future to matter.
         let until = [
             now.checked_add(self.each),
             self.start.checked_add(self.total),
@@ -150,7 +151,7 @@ impl Clock {
         }
     }
 
-    /// The time that was over, where it is.
+    /// Returns the limit that has been exceeded, if any.
     fn over(&self, now: Instant) -> Option<Duration> {
         let until = self.until.filter(|&until| until <= now)?;
         let in_all = self.start.checked_add(self.total) == Some(until);
@@ -167,23 +168,23 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Has an outcome. Whoever waits is to be woken, once the lock is free again.
+    /// Sets the outcome. Returns the waker of the caller, to be woken after the lock is released.
     fn settle(&mut self, outcome: Outcome) -> Waker {
         self.outcome = Some(outcome);
         std::mem::replace(&mut self.waker, Waker::noop().clone())
     }
 }
 
-/// The requests of one connection. Ids are never used twice.
+/// The pending requests of one connection. Ids are never reused.
 pub(crate) struct Pending {
     state: Mutex<State>,
 }
 
 struct State {
     waiting: HashMap<u64, Waiting>,
-    /// When to look at the clocks. It may be too early, and then is set anew, but never too late.
+    /// When to check the deadlines. May be too early, and is then set again, but never too late.
     alarm: Option<Instant>,
-    /// When a request was last given up or had its outcome.
+    /// When a request was last dropped or settled.
     settled_at: Instant,
 }
 
@@ -201,7 +202,8 @@ impl Default for Pending {
 }
 
 impl Pending {
-    /// Waits for the reply to the request `number`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
+    /// Adds a pending request, which stays until the returned ticket is dropped. Returns true if
+    /// the next check is now earlier than before.
     pub(crate) fn wait(&self, number: u64, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
         let waiting = Waiting {
             kind,
@@ -225,12 +227,12 @@ impl Pending {
         (ticket, sooner)
     }
 
-    /// When [`expire`](Self::expire) is to be called.
+    /// When [`expire`](Self::expire) should be called next.
     pub(crate) fn alarm(&self) -> Option<Instant> {
         self.lock().alarm
     }
 
-    /// Fails what is over time, and sets the alarm for the rest.
+    /// Fails the requests whose deadline has passed, and schedules the next check.
     pub(crate) fn expire(&self, now: Instant) {
         let mut state = self.lock();
         let late: Vec<Waker> = state
@@ -245,10 +247,10 @@ impl Pending {
         late.into_iter().for_each(Waker::wake);
     }
 
-    /// Delivers a reply, or gives it back when nobody waits for it.
+    /// Delivers a reply, or returns it if no request is waiting for it.
     #[expect(
         clippy::result_large_err,
-        reason = "it is moved, and nearly never given back"
+        reason = "moved, and rarely returned"
     )]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.lock();
@@ -262,7 +264,8 @@ impl Pending {
         Ok(())
     }
 
-    /// Delivers a line of progress; `false` when nobody waits for it. Where too many wait to be shown, the oldest goes.
+    /// Delivers a line of progress. Returns false if no tool call is waiting for it. If too many
+    /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.lock();
         let Some(waiting) = state.open_one(id) else {
@@ -282,7 +285,7 @@ impl Pending {
         true
     }
 
-    /// The tool call `id`, while it is waited for.
+    /// Returns the call chain of the tool call `id` if it is pending.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
         match &self.lock().open_one(id)?.kind {
             Kind::Tool(chain) => Some(chain.clone()),
@@ -290,7 +293,7 @@ impl Pending {
         }
     }
 
-    /// Fails the request `id`; `false` when nobody waits for it.
+    /// Fails the request `id`. Returns false if it is not pending.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
         let mut state = self.lock();
         let waiting = state.open_one(id);
@@ -310,7 +313,7 @@ impl Pending {
         all.into_iter().for_each(Waker::wake);
     }
 
-    /// When a request was last given up or had its outcome.
+    /// When a request was last dropped or settled.
     pub(crate) fn settled_at(&self) -> Instant {
         self.lock().settled_at
     }
@@ -320,13 +323,13 @@ impl Pending {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half-way through a change.
+        // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Those that have no outcome yet.
+    /// The requests without an outcome.
     fn open(&mut self) -> impl Iterator<Item = &mut Waiting> {
         let all = self.waiting.values_mut();
         all.filter(|waiting| waiting.outcome.is_none())
@@ -338,7 +341,7 @@ impl State {
     }
 }
 
-/// One request's place. Dropping it gives up waiting; a later reply is then nobody's.
+/// A pending request. Dropping it cancels the request; a later reply is ignored.
 pub(crate) struct Ticket<'p> {
     pending: &'p Pending,
     number: u64,
@@ -353,12 +356,12 @@ impl Ticket<'_> {
         self.number
     }
 
-    /// What comes next. May be cancelled and awaited again, but not after the outcome.
+    /// Waits for progress or the outcome. Cancel safe. Must not be called again after the outcome.
     pub(crate) async fn news(&mut self) -> News {
         poll_fn(|context| self.poll_news(context)).await
     }
 
-    /// The outcome, of a request without progress.
+    /// Waits for the outcome of a request that has no progress.
     pub(crate) async fn outcome(&mut self) -> Outcome {
         loop {
             if let News::Outcome(outcome) = self.news().await {
@@ -391,7 +394,8 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Where ids come from: one for all connections, so that an id of another connection is never taken for one's own.
+/// Generates ids. All connections share it, so that an id is never mistaken for one of another
+/// connection.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(AtomicU64);
 
@@ -401,7 +405,7 @@ impl Ids {
     }
 }
 
-/// The number that [`Ticket::id`] spells so; an id in any other spelling is none of ours.
+/// Parses an id. Accepts only the form that [`Ticket::id`] writes.
 fn number(id: &Id) -> Option<u64> {
     let digits = id.as_str();
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');

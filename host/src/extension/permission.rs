@@ -1,4 +1,4 @@
-//! What an extension may touch: its manifest's declaration, made into a confinement and an environment.
+//! Turns the permissions in a manifest into a confinement and an environment.
 
 use std::{
     ffi::OsStr,
@@ -11,7 +11,7 @@ use zot_protocol::{Manifest, Net, Permissions};
 
 use super::launch::Launch;
 
-/// The variables that a program needs to run, besides `LC_*`. None of them is a secret.
+/// The variables that every extension gets, besides `LC_*`. None of them is a secret.
 const BASE: [&str; 18] = [
     "PATH",
     "HOME",
@@ -33,23 +33,24 @@ const BASE: [&str; 18] = [
     "SYSTEMROOT",
 ];
 
-/// What a driver proves itself with. No extension gets it, whatever it declares.
+/// The variable with the token that authenticates a driver. No extension gets it, whatever its
+/// manifest declares.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// What an extension has declared, and what of it the kernel enforces. It reads as one line.
+/// What an extension declares, and what of it the kernel enforces. Displayed as one line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionReport {
-    /// The declaration of its manifest; `None`: it has the user's full rights.
+    /// The permissions in its manifest; `None` for the user's full rights.
     pub declared: Option<Permissions>,
-    /// What of it is enforced; `None` without a declaration.
+    /// What of them is enforced; `None` without a declaration.
     pub enforced: Option<Enforced>,
-    /// Granted paths at which nothing was found when it was started; they are denied.
+    /// Granted paths that did not exist when it was started. Access to them is denied.
     pub missing: Vec<PathBuf>,
 }
 
 impl PermissionReport {
-    /// What an extension with this manifest would have where the kernel enforces `support`.
+    /// Describes an extension with this manifest on a kernel with this `support`.
     pub fn of(manifest: &Manifest, support: Support) -> Self {
         let declared = manifest.permissions.clone();
         let enforced = declared
@@ -62,7 +63,7 @@ impl PermissionReport {
         }
     }
 
-    /// Whether it declares something that is not enforced.
+    /// Reports whether part of the declaration is not enforced.
     pub fn falls_short(&self) -> bool {
         self.enforced.is_some_and(|enforced| !enforced.is_full())
     }
@@ -98,7 +99,7 @@ impl fmt::Display for PermissionReport {
     }
 }
 
-/// What an extension may have done with the user's rights, in words, one phrase each.
+/// Describes what an extension may do with the user's rights, one phrase each.
 pub fn acts(permissions: &Permissions) -> Vec<String> {
     let mut acts: Vec<String> = Vec::new();
     for tool in &permissions.tools {
@@ -117,8 +118,8 @@ pub fn acts(permissions: &Permissions) -> Vec<String> {
     acts
 }
 
-/// The command of an extension with the environment it may have, confined where its manifest declares something.
-/// `cwd` is where the user works.
+/// Sets the environment of an extension, and confines it if its manifest declares permissions.
+/// `cwd` is the user's working directory.
 pub(crate) fn apply(
     spec: Spec,
     launch: &Launch,
@@ -139,7 +140,7 @@ pub(crate) fn apply(
         let place = places.find(granted);
         place.is_some_and(|it| temporary.starts_with(it.path()))
     }) {
-        // What cannot be written to is of no use for temporary files.
+        // The extension cannot write to the default directory for temporary files.
         for name in ["TMPDIR", "TMP", "TEMP"] {
             spec = spec.env(name, launch.data_dir());
         }
@@ -147,7 +148,7 @@ pub(crate) fn apply(
     spec.confine(confinement(permissions, launch, &places, support))
 }
 
-/// Why it could not be started, with the line that its manifest lacks if that is the reason.
+/// Describes a failed start, with a hint if the manifest lacks a permission.
 pub(crate) fn explain(error: &SpawnError) -> String {
     match error {
         SpawnError::Undeclared { needed, .. } => format!(
@@ -158,7 +159,7 @@ pub(crate) fn explain(error: &SpawnError) -> String {
     }
 }
 
-/// What the first word of a granted path stands for.
+/// The directories that a granted path can start with.
 struct Places<'l> {
     home: Option<PathBuf>,
     cwd: &'l Path,
@@ -176,7 +177,8 @@ impl<'l> Places<'l> {
         }
     }
 
-    /// Where a granted path is. The manifest's schema has seen to its form; a path with `..` is nowhere.
+    /// Resolves a granted path. The manifest's schema has checked its form. Returns `None` for a
+    /// path with `..`.
     fn find(&self, granted: &str) -> Option<Place<'_>> {
         if granted.split('/').any(|part| part == "..") {
             return None;
@@ -185,7 +187,8 @@ impl<'l> Places<'l> {
         let rest = rest.trim_start_matches('/');
         let within = |folder| Some(Place::Within(folder, rest.into()));
         match start {
-            // The project and what the extension brought are others' work: a link in there leads nowhere else.
+            // The project and the extension's own files are untrusted: links out of them are not
+            // followed.
             "$cwd" => within(self.cwd),
             "$data" => within(&self.data),
             "." => within(self.own),
@@ -195,11 +198,11 @@ impl<'l> Places<'l> {
     }
 }
 
-/// Where a granted path is.
+/// A resolved path.
 #[derive(Debug, PartialEq)]
 enum Place<'l> {
     At(PathBuf),
-    /// In a folder, and not where a link leads out of it.
+    /// A path in a folder. Links out of the folder are not followed.
     Within(&'l Path, PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! What one extension has registered so far.
+//! The registrations of one extension.
 
 mod room;
 
@@ -11,10 +11,10 @@ use zot_protocol::{
 
 use room::{Room, Size, command_size, tool_size};
 
-/// Everything that an extension offers and wants to hear of.
+/// The commands, tools and subscriptions of an extension.
 #[derive(Debug, Clone, Default)]
 pub struct Registered {
-    /// What it has said it can do.
+    /// The capabilities it listed in `hello`.
     pub capabilities: BTreeSet<Capability>,
     /// Its slash commands, in the order of registration.
     pub commands: Vec<Command>,
@@ -31,39 +31,39 @@ pub struct Registered {
 pub struct Command {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does, in one line; `""` where nothing was said.
+    /// What it does, in one line; `""` if not given.
     pub description: String,
 }
 
 /// A tool.
 #[derive(Debug)]
 pub struct Tool {
-    /// As it was registered, with `type: "object"` in its schema.
+    /// The registration, with `type: "object"` added to its schema if missing.
     pub frame: RegisterTool,
-    /// Checks arguments; used where the registration says `strict`.
+    /// Validates arguments, if the registration sets `strict`.
     pub arguments: ToolSchema,
-    /// Checks structured results, where the registration says what they look like.
+    /// Validates structured results, if the registration has an output schema.
     pub output: Option<ToolSchema>,
     size: Size,
 }
 
-/// What became of a registration.
+/// The effect of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It says something new.
+    /// It changed something.
     New,
-    /// It says what was known.
+    /// It repeats what is registered.
     Known,
-    /// It says something that counts and something that does not.
+    /// Part of it is ignored, for this reason.
     Partly(String),
 }
 
-/// Why a registration does not count.
+/// Why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Refused {
     what: String,
-    /// Where in the frame, as a JSON pointer.
+    /// The invalid field, as a JSON pointer.
     pub(crate) pointer: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Refused {
 }
 
 impl Registered {
-    /// Takes in a registration.
+    /// Adds a registration.
     pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<Taken, Refused> {
         match frame {
             FromExtension::RegisterCommand(frame) => self.take_command(frame, limits),
@@ -112,7 +112,7 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // They may be many, and long.
+            // There may be many, and long ones.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())
@@ -139,7 +139,7 @@ impl Registered {
             let name: String = command.name.chars().take(80).collect();
             Refused::whole(format!("{name}: {full}"))
         })?;
-        // Registered again: the newer one counts.
+        // A repeated name replaces the earlier registration.
         match known {
             Some(at) if self.commands[at] == command => return Ok(Taken::Known),
             Some(at) => self.commands[at] = command,
@@ -179,13 +179,13 @@ impl Registered {
         Ok(Taken::New)
     }
 
-    /// Whether it has said it can do `capability`.
+    /// Reports whether it listed this capability in `hello`.
     pub fn can(&self, capability: &Capability) -> bool {
         self.capabilities.contains(capability)
     }
 }
 
-/// Providers insist on the `type` that the protocol allows to be left out.
+/// Adds the `type` that providers require and the protocol makes optional.
 fn say_object(schema: &mut Object) {
     if schema.get("type").is_none_or(serde_json::Value::is_null) {
         schema.insert("type".into(), "object".into());

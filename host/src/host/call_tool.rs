@@ -1,4 +1,4 @@
-//! `call_tool`: an extension has a tool run, as the model would.
+//! `call_tool`: an extension runs a tool, as the model would.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Host {
-    /// An extension has sent `call_tool`. Whatever becomes of the call, the extension gets one answer, unless it takes
-    /// the call back or ends first.
+    /// Handles `call_tool`. The extension always gets exactly one answer, unless it cancels the
+    /// call or exits first.
     pub(super) fn called(self, caller: &Arc<Member>, call: CallTool) {
         let admitted = self.admit(caller, &call);
         let CallTool { id, name, args, .. } = call;
@@ -25,7 +25,8 @@ impl Host {
         };
         match caller.calls.begin(&id, &chain) {
             Ok(()) => {}
-            // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
+            // Ids must not repeat. An answer to the second call would be mistaken for the first
+            // one's.
             Err(NotBegun::IdInUse) => {
                 let id = id.as_str();
                 return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
@@ -48,7 +49,7 @@ impl Host {
         caller.may_call(&call.name)?;
         if !caller.connection.registered().can(&Capability::CallTool) {
             return Err(
-                "call_tool is off: name `call_tool` among the capabilities of hello".into(),
+                "call_tool is not enabled: list `call_tool` in the capabilities of hello".into(),
             );
         }
         if caller.calls.count() >= limits.call_tools {
@@ -96,7 +97,7 @@ impl Host {
         let cut = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
         let mut result = CallToolResult::new(id, name, content, outcome.is_error);
         result.truncated = cut || outcome.truncated;
-        // Who has gone meanwhile needs no answer.
+        // An extension that has exited needs no answer.
         let _ = caller.connection.send(&result.into());
     }
 }

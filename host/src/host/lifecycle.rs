@@ -1,4 +1,4 @@
-//! Starting, reloading and ending all extensions.
+//! Starts, reloads and stops all extensions.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -19,16 +19,17 @@ use crate::extension::{
 };
 
 impl Host {
-    /// Starts extensions, all at once, and waits until each is ready or has failed, or the start-up time is over; who
-    /// is later joins later. `launches` is in load order. Those that were loaded before are shut down first.
+    /// Starts extensions in parallel and waits until each one is ready or has failed, but no longer
+    /// than the start-up limit; an extension that is slower joins later. `launches` is in load
+    /// order. Extensions loaded before are shut down first.
     ///
-    /// Once begun it goes on to its end, also if the caller stops waiting. After a shutdown it starts nothing.
+    /// Runs to completion even if the caller stops waiting. Starts nothing after a shutdown.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
         self.reload(|| launches).await
     }
 
-    /// As [`load`](Self::load), with what `find` finds once those that were loaded before have ended: none of them can
-    /// meddle with it.
+    /// Like [`load`](Self::load), but calls `find` for the extensions to start, after the old ones
+    /// have exited and cannot interfere.
     pub async fn reload(&self, find: impl FnOnce() -> Vec<Launch> + Send + 'static) -> ReloadStats {
         let host = self.clone();
         let loading = tokio::spawn(async move { host.replace_all(find).await });
@@ -39,7 +40,7 @@ impl Host {
         &self,
         find: impl FnOnce() -> Vec<Launch> + Send + 'static,
     ) -> ReloadStats {
-        // One reload after the other.
+        // Only one reload at a time.
         let _one = self.0.reloading.lock().await;
         let mut stats = ReloadStats::default();
         if *self.0.over.borrow() {
@@ -72,8 +73,8 @@ impl Host {
         stats
     }
 
-    /// Runs `find` on a thread of its own, since it may read many files. `None` when the host is shut down meanwhile, which
-    /// does not wait for it.
+    /// Runs `find` on a blocking thread, because it may read many files. Returns `None` if the host
+    /// is shut down in the meantime, without waiting for `find`.
     async fn look(
         &self,
         find: impl FnOnce() -> Vec<Launch> + Send + 'static,
@@ -87,9 +88,9 @@ impl Host {
         }
     }
 
-    /// Ends all extensions, side by side, and with them this host: nothing is started any more.
+    /// Stops all extensions in parallel. The host starts nothing afterwards.
     pub async fn shutdown(&self) {
-        // A reload that is under way comes to its end at once, and one that waits for its turn starts nothing.
+        // A running reload ends early, and a queued one starts nothing.
         self.0.over.send_replace(true);
         retire_all(&self.0.slots());
         let _one = self.0.reloading.lock().await;
@@ -99,12 +100,13 @@ impl Host {
         shut_down_all(&old).await;
     }
 
-    /// Every extension in load order, and how it fares.
+    /// Lists every extension and its state, in load order.
     pub fn extensions(&self) -> Vec<ExtensionInfo> {
         self.0.slots().iter().map(info).collect()
     }
 
-    /// What each extension has declared of what it touches, and what of that is enforced, in load order.
+    /// Returns what each extension declares in its permissions and what of it is enforced, in load
+    /// order.
     pub fn permissions(&self) -> Vec<(String, PermissionReport)> {
         let slots = self.0.slots();
         let reports = slots.iter().map(|slot| match slot {
@@ -117,7 +119,7 @@ impl Host {
         reports.collect()
     }
 
-    /// Says once that what extensions declare is not enforced.
+    /// Warns the user, once, about permissions that are not fully enforced.
     fn tell_of_support(&self) {
         let slots = self.0.slots();
         let short: Vec<&str> = slots
@@ -129,7 +131,7 @@ impl Host {
             .collect();
         if !short.is_empty() && !self.0.told_of_support.swap(true, Ordering::SeqCst) {
             let line = format!(
-                "the permissions of {} are not held to the full; enforced here: {}",
+                "the permissions of {} are not fully enforced; enforced here: {}",
                 short.join(", "),
                 self.0.shared.support
             );
@@ -161,7 +163,8 @@ impl Host {
     }
 }
 
-/// Nobody is asked while this is there; then whoever is there by then, whatever became of the reload.
+/// Makes requests wait until it is dropped, and then publishes the current extensions, however the
+/// reload went.
 struct Closed<'h>(&'h Inner);
 
 impl<'h> Closed<'h> {
@@ -187,7 +190,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
             let slot = match Member::start(launch.clone(), &shared).await {
                 Ok(member) => Slot::Started(member),
                 Err(why) => {
-                    // A note is one line; the hint has its own elsewhere.
+                    // A note is a single line.
                     let line = why.replace('\n', "; ");
                     shared.hooks.note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
@@ -208,7 +211,8 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     slots.into_iter().flatten().collect()
 }
 
-/// The user may make a failure block where the manifest lets it pass, and not the other way round.
+/// Applies the user's `on_failure` settings. They can make a failure block, but never make a
+/// blocking one pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
     let settings = lock(&shared.settings);
     if let Some(settings) = settings.get(&manifest.name) {
@@ -221,8 +225,8 @@ fn tighten(manifest: &mut Manifest, shared: &Shared) {
     }
 }
 
-/// Cancels what extensions are having done. From here on nothing is done for any of them, so that none acts while another
-/// one, which guards, has gone.
+/// Cancels the tool calls that extensions are making and accepts no more, so that no extension acts
+/// after its guard has gone.
 fn retire_all(slots: &[Slot]) {
     for slot in slots {
         if let Slot::Started(member) = slot {
@@ -231,7 +235,7 @@ fn retire_all(slots: &[Slot]) {
     }
 }
 
-/// How many were running.
+/// Returns how many extensions were running.
 async fn shut_down_all(slots: &[Slot]) -> usize {
     let mut ending = JoinSet::new();
     for slot in slots {

@@ -1,4 +1,4 @@
-//! The places of a host's extensions in load order.
+//! The extensions of a host in load order, including those that failed to start.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,14 @@ use crate::extension::{
     member::{Member, Shared, Warned},
 };
 
-/// One place in load order: an extension that was started, or one that could not be.
+/// An extension in load order, whether or not it could be started.
 #[derive(Clone)]
 pub(super) enum Slot {
     Started(Arc<Member>),
     Failed(Arc<FailedStart>),
 }
 
-/// An extension that could not be started. What its manifest guards is refused all the same.
+/// An extension that could not be started. The events that its manifest guards are still blocked.
 pub(super) struct FailedStart {
     pub(super) manifest: Manifest,
     pub(super) why: String,
@@ -28,7 +28,7 @@ pub(super) struct FailedStart {
 }
 
 impl Slot {
-    /// Its extension, where that can be asked.
+    /// Returns the extension if it is ready for requests.
     pub(super) fn ready(&self) -> Option<&Arc<Member>> {
         match self {
             Self::Started(member) if member.is_ready() => Some(member),
@@ -36,8 +36,9 @@ impl Slot {
         }
     }
 
-    /// Keeps the figures of what a link did, and says where it failed: in the log each time, to the user once for
-    /// each cause, so that a guard which has stopped guarding is seen.
+    /// Updates the statistics with an interceptor's record, and reports a failure: in the log each
+    /// time, to the user once for each cause, so that a guard that stopped working does not go
+    /// unnoticed.
     pub(super) fn record(&self, event: &InterceptName, link: &Link, shared: &Shared) {
         let warned = match self {
             Self::Started(member) => {
@@ -50,8 +51,8 @@ impl Slot {
             Self::Failed(failed) => &failed.warned,
         };
         let (failure, done, done_without) = match &link.verdict {
-            Verdict::FailedOpen(failure) => (failure, "passed unasked", "passed unchanged"),
-            Verdict::FailedClosed(failure) => (failure, "refused", "was refused"),
+            Verdict::FailedOpen(failure) => (failure, "allowed", "left unchanged"),
+            Verdict::FailedClosed(failure) => (failure, "blocked", "blocked"),
             _ => return,
         };
         let said = match failure {
@@ -62,7 +63,7 @@ impl Slot {
             Self::Failed(failed) => failed.log.note(&said),
             Self::Started(member) => {
                 member.log(&said);
-                // A reload has caught the chain half-way; nothing is wrong with it.
+                // A reload interrupted the chain; that is not a fault of the extension.
                 if member.connection.is_leaving() {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! What becomes of a line from the extension.
+//! Handles each line from the extension.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::extension::{
     wire::Line,
 };
 
-/// Garbage after this many lines in a row is counted, not logged.
+/// How many consecutive lines that are not JSON are logged; further ones are counted.
 const GARBAGE_LOGGED: usize = 10;
-/// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
+/// How many unknown frame types are named in the log. Limits the memory that made-up types can use.
 const UNKNOWN_TYPES_NAMED: usize = 64;
 
 impl Connection {
-    /// Handles one line. `Err` ends the connection, and says why.
+    /// Handles one line. An error ends the connection.
     pub(super) fn line(&self, line: Line<'_>, state: &mut ReadState) -> Result<(), String> {
         let Line::Bytes(line) = line else {
             let limit = self.limits.frame_bytes;
@@ -83,7 +83,7 @@ impl Connection {
                 }
             }
             FromExtension::ShutdownAck(_) => {}
-            // Its type is spelled with escapes, or it would not have been parsed.
+            // Only reached if the type is spelled with escapes; `unknown_type` finds all others.
             FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, state),
             other => self.listener.frame(other),
         }
@@ -104,7 +104,7 @@ impl Connection {
             .extend(capabilities.cloned());
     }
 
-    /// Every frame before `ready` begins the wait for it anew.
+    /// Restarts the wait for `ready`, if it has not been sent yet.
     fn expect_ready(&self, state: &mut ReadState) {
         if *self.stage.borrow() == Stage::Registering {
             state.patience = Some(tokio::time::Instant::now() + self.limits.auto_ready);
@@ -134,21 +134,21 @@ impl Connection {
         }
     }
 
-    /// Tells it that a frame of this type was refused, and why.
+    /// Notifies the extension that a frame of this type was refused.
     pub(crate) fn refuse(&self, frame_type: &str, why: &str) {
         let mut error = FrameError::new(why.to_owned());
         error.frame_type = Some(frame_type.to_owned());
         self.tell_error(error);
     }
 
-    /// Tells an extension that wants to know what was refused.
+    /// Sends an error frame if the extension supports that.
     fn tell_error(&self, error: FrameError) {
         if self.registered().can(&Capability::Errors) {
             let _ = self.send(&error.into());
         }
     }
 
-    /// A run of lines that are not JSON is over; those that were not logged are counted.
+    /// Ends a run of lines that are not JSON, and logs how many were not logged.
     fn garbage_ends(&self, state: &mut ReadState) {
         let run = std::mem::take(&mut state.garbage);
         if run > GARBAGE_LOGGED {
@@ -206,7 +206,7 @@ impl Connection {
             return Err(format!("was ended: its first frame was refused: {refusal}"));
         }
         self.tell_error(refusal.to_frame());
-        // In these the id is of the extension's own choice, and none of ours.
+        // In these frames the extension chose the id, so it does not belong to a pending request.
         let own = ["call_tool", "call_tool_cancel"];
         let own = refusal
             .frame_type

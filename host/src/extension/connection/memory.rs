@@ -1,4 +1,5 @@
-//! A connection without a process, for tests on paused time: a clock that is paused and a real child go their own ways.
+//! A connection without a process, for tests with paused time, which does not work with a real
+//! child process.
 
 use std::sync::Arc;
 
@@ -11,21 +12,22 @@ use crate::extension::{
     pending::Ids,
 };
 
-/// As much as a pipe holds on Linux.
+/// The capacity of a pipe on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// The extension's ends of the pipes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Peer {
-    /// What the host says.
+    /// Reads what the host sends.
     pub stdin: DuplexStream,
-    /// What the host hears. Dropped, it is the end of the extension.
+    /// Writes to the host. Dropping it ends the connection.
     pub stdout: DuplexStream,
 }
 
 impl Connection {
-    /// A connection whose other end is in this program. It is read from until its end by a task of its own.
+    /// Creates a connection whose other end is in this program, and a task that reads it to the
+    /// end.
     pub fn memory(
         name: &str,
         limits: Limits,

@@ -1,4 +1,4 @@
-//! What the host asks an extension, each with its deadline, the write included.
+//! Requests to an extension. A deadline includes the time to write the request.
 
 use std::time::Duration;
 
@@ -21,16 +21,17 @@ impl Connection {
         let frame = |id: Id| CommandInvoked::new(id, name, args.trim()).into();
         match self.ask(Kind::Command, frame, self.limits.command).await? {
             Reply::Command(response) => Ok(response),
-            _ => unreachable!("only a reply of the kind that is waited for is delivered"),
+            _ => unreachable!("replies are matched to requests of their kind"),
         }
     }
 
-    /// Asks about an event, until a time.
+    /// Asks the extension about an event. Fails after `until`.
     pub async fn intercept(&self, event: &Intercept, until: Instant) -> Answer {
         self.ask_about(event, false, until).await
     }
 
-    /// Asks about an event that later interceptors have changed, for a last word, until a time.
+    /// Asks a final interceptor about an event that later interceptors have changed. Fails after
+    /// `until`.
     pub async fn intercept_last(&self, event: &Intercept, until: Instant) -> Answer {
         self.ask_about(event, true, until).await
     }
@@ -65,7 +66,7 @@ impl Connection {
         };
         match self.ask(Kind::Intercept, frame, deadline).await? {
             Reply::Intercept(response) => Ok(response),
-            _ => unreachable!("only a reply of the kind that is waited for is delivered"),
+            _ => unreachable!("replies are matched to requests of their kind"),
         }
     }
 
@@ -83,9 +84,9 @@ impl Connection {
         asked.ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline`
-    /// again, up to the total of the limits; without a deadline the tool has all the time it wants. Whoever drops the
-    /// future gives the call up, and the extension is told where it wants to be.
+    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and restarts
+    /// `deadline`, up to the total in the limits; without a deadline the call may take forever.
+    /// Dropping the future cancels the call, and notifies the extension if it supports that.
     pub async fn tool(
         &self,
         chain: &CallChain,
@@ -119,7 +120,7 @@ impl Connection {
                     return match outcome? {
                         Reply::Tool(result) => Ok(result),
                         _ => {
-                            unreachable!("only a reply of the kind that is waited for is delivered")
+                            unreachable!("replies are matched to requests of their kind")
                         }
                     };
                 }
@@ -136,7 +137,7 @@ impl Connection {
     }
 }
 
-/// A request that waits for its reply; dropped before it is sent, it leaves the queue.
+/// A pending request. Dropping it before it is written removes it from the queue.
 struct Asked<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,
@@ -148,7 +149,7 @@ impl Drop for Asked<'_> {
     }
 }
 
-/// A tool call that has not come to its end; dropped before, it is cancelled.
+/// A pending tool call. Dropping it cancels the call.
 struct Call<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,

@@ -1,8 +1,9 @@
-//! Whether what a project-local extension starts is covered by the digest that the user agreed to.
+//! Checks that a project-local extension only runs what the user has trusted.
 //!
-//! The digest is that of the extension's directory. A program or script elsewhere in the repository could change without
-//! it, so none is started: whatever the manifest names lies in the directory, or is a program on `PATH`, which is the
-//! user's. What the agreed code itself opens later is its own affair, as it is with any program.
+//! Trust applies to the digest of the extension's directory. A program or script elsewhere in the
+//! repository could change without changing the digest, so it is refused. Everything the manifest
+//! names must be in that directory or be a program on `PATH`, which the user controls. Files that
+//! the trusted code opens later are not checked, as with any program.
 
 use std::{
     env,
@@ -16,20 +17,20 @@ use zot_protocol::Manifest;
 use super::exec::{ExecError, resolve_exec};
 use crate::untrusted;
 
-/// Where a system keeps its programs, whatever `PATH` says.
+/// Where the system keeps its programs, whatever `PATH` says.
 const SYSTEM: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
-/// As many links as the kernel follows, and interpreters of interpreters.
+/// The maximum number of links, as in the kernel, and of nested interpreters.
 const HOPS: usize = 40;
 /// More than the kernel reads of a script's first line.
 const FIRST_LINE: usize = 512;
-/// What stands between a path and the rest of an argument: `--config=x`, `-I a:b`, `. ./x; y`.
+/// Separators between a path and the rest of an argument: `--config=x`, `-I a:b`, `. ./x; y`.
 const BETWEEN: &[char] = &[
     '=', ':', ',', ';', '@', '\'', '"', '`', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']',
 ];
 
-/// As [`resolve_exec`], for an extension in `dir` of the project in `project`: refused where the program, its interpreter,
-/// or a file or directory that an argument names is neither in `dir` nor, for programs, on `PATH`. Entries of `PATH` in the
-/// project are passed over.
+/// Like [`resolve_exec`], for the project-local extension in `dir`. Fails if the program, its
+/// interpreter, or a file or directory that an argument names is neither in `dir` nor, for
+/// programs, on `PATH`. Entries of `PATH` inside the project are skipped.
 pub fn resolve_project_exec(
     project: &Path,
     dir: &Path,
@@ -48,11 +49,11 @@ pub fn resolve_project_exec(
 
 struct Cover<'d> {
     dir: &'d Path,
-    /// The same without links.
+    /// `dir` with symlinks resolved.
     real: PathBuf,
-    /// The directories of `PATH` that are not the project's.
+    /// The directories of `PATH` outside the project.
     search: Vec<PathBuf>,
-    /// Those and the system's, without links.
+    /// Those and the system's, with symlinks resolved.
     programs: Vec<PathBuf>,
 }
 
@@ -71,8 +72,8 @@ impl<'d> Cover<'d> {
         }
     }
 
-    /// A program is fine in the directory, and where any name on the way to it is on `PATH`: that may be a link to anywhere,
-    /// and is the user's.
+    /// Accepts a program in the directory, and one that is reached through a name on `PATH`. The
+    /// user controls `PATH`, so a link there may point anywhere.
     fn check_program(&self, named: &str, program: &Path, hops: usize) -> Result<(), ExecError> {
         let mut path = program.to_owned();
         for _ in 0..HOPS {
@@ -96,7 +97,7 @@ impl<'d> Cover<'d> {
         })
     }
 
-    /// The interpreter that the first line of a script names is started as well.
+    /// Checks the interpreter in the first line of a script.
     fn check_script(&self, script: &Path, hops: usize) -> Result<(), ExecError> {
         let Ok(beginning) = untrusted::read(None, script, FIRST_LINE) else {
             return Ok(());
@@ -113,15 +114,15 @@ impl<'d> Cover<'d> {
                 path: script.to_owned(),
             });
         }
-        // A relative one starts at the extension's directory, where it works.
+        // Relative to the extension's directory, which is its working directory.
         self.check_program(interpreter, &self.dir.join(interpreter), hops - 1)?;
         self.check_argument(arg)
     }
 
-    /// Every part of an argument that names something which is there names something in the directory.
+    /// Checks that every existing path in an argument is inside the directory.
     fn check_argument(&self, arg: &str) -> Result<(), ExecError> {
         let parts = arg.split(|it: char| it.is_whitespace() || BETWEEN.contains(&it));
-        // An option's value may follow it without a space: `-r../x.js`.
+        // The value may follow an option without a space: `-r../x.js`.
         let attached = parts
             .clone()
             .filter_map(|part| part.strip_prefix('-')?.get(1..));
@@ -129,7 +130,7 @@ impl<'d> Cover<'d> {
             let Ok(path) = self.dir.join(part).canonicalize() else {
                 continue;
             };
-            // The root is in many arguments, and no program.
+            // `/` occurs in many arguments and is not a program.
             let is_root = path.parent().is_none();
             if !part.is_empty() && !is_root && !path.starts_with(&self.real) {
                 return Err(ExecError::Outside {
@@ -155,7 +156,8 @@ mod tests {
     struct World(tempfile::TempDir);
 
     impl World {
-        /// A project with a script outside of its extension, one within, and a folder for programs of each.
+        /// A project with scripts inside and outside of its extension, and a `bin` directory inside
+        /// and outside of the project.
         fn new() -> Self {
             let world = Self(tempfile::tempdir().expect("a folder"));
             for folder in ["project/scripts", "project/bin", "bin"] {
@@ -212,7 +214,7 @@ mod tests {
                 sh,
                 &["-c", "exec ./run.sh --a / b", "../nothing/there", "-x"],
             ),
-            // What a virtual environment has.
+            // As in a Python virtual environment.
             ("./python", &["-m", "lib", ".", "http://localhost:80/x"]),
         ];
         for (exec, args) in cases {
@@ -260,7 +262,7 @@ mod tests {
                 "{exec} {args:?}: {resolved:?}"
             );
         }
-        // A program that only the project has put on `PATH`.
+        // A program that is only on `PATH` because of the project.
         let resolved = world.resolve("tool", &[]);
         assert!(
             matches!(resolved, Err(ExecError::NotFound { .. })),

@@ -1,4 +1,4 @@
-//! The digest of a directory: what the user's agreement to an extension holds for.
+//! Computes the digest of a directory. The user's trust in an extension applies to this digest.
 
 use std::{
     fs,
@@ -11,15 +11,16 @@ use sha2::{Digest, Sha256};
 use super::shown;
 use crate::untrusted::{Follow, open_regular};
 
-/// The most entries that are digested, at any depth: of one directory, and of all that share a [`DigestBudget`].
+/// The maximum number of entries, at any depth, in one directory or in all that share a
+/// [`DigestBudget`].
 pub const DIGEST_ENTRIES: usize = 20_000;
-/// The most bytes of files that are digested: of one directory, and of all that share a [`DigestBudget`].
+/// The maximum number of bytes in files, in one directory or in all that share a [`DigestBudget`].
 pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
-/// The most directories within each other.
+/// The maximum depth of nested directories.
 pub const DIGEST_LEVELS: usize = 64;
 
-/// What may still be digested. Directories that somebody else made share one, or many of them would take as many times
-/// as long as one may.
+/// What may still be digested. Untrusted directories share a budget, so that many of them do not
+/// take longer than one.
 #[derive(Debug)]
 pub struct DigestBudget {
     entries: usize,
@@ -44,7 +45,7 @@ impl DigestBudget {
     }
 }
 
-/// Why a directory has no digest.
+/// Why a directory could not be digested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
@@ -54,7 +55,7 @@ pub enum DigestError {
     /// More than [`DIGEST_BYTES`].
     #[error("more than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
-    /// More than is left of the [`DigestBudget`] that it shares.
+    /// More than what is left of a shared [`DigestBudget`].
     #[error(
         "the project's extensions together have more than {DIGEST_ENTRIES} files or {} MiB",
         DIGEST_BYTES / (1024 * 1024)
@@ -63,15 +64,15 @@ pub enum DigestError {
     /// More than [`DIGEST_LEVELS`].
     #[error("more than {0} levels of directories")]
     TooDeep(usize),
-    /// Something in it cannot be read.
+    /// A file or directory cannot be read.
     #[error("cannot read `{}`: {source}", shown::path(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It is another file than a moment ago.
+    /// The file was replaced while it was read.
     #[error("`{}` changed while it was read", shown::path(.0))]
     Changed(PathBuf),
 }
@@ -83,17 +84,19 @@ impl DigestError {
     }
 }
 
-/// The digest of everything in `dir`, as `sha256:` and 64 hexadecimal digits: paths, kinds, executable bits, contents.
+/// Computes the digest of everything in `dir`: paths, file types, executable bits and contents.
+/// Returns `sha256:` and 64 hexadecimal digits.
 ///
-/// A symlink counts by what it says, not by what it leads to; `dir` itself may be one. What the extension's program
-/// takes from elsewhere (an interpreter, a library, a file beside the directory) is not covered. Nothing is left out,
-/// neither `.git` nor `__pycache__`: whatever is left out is where changed code would hide.
+/// For a symlink, the digest covers its target path, not what is there; `dir` itself may be a
+/// symlink. Files that the program uses from elsewhere (an interpreter, a library, a file next to
+/// the directory) are not covered. Nothing in the directory is skipped, not even `.git` or
+/// `__pycache__`, because changed code could hide there.
 pub fn digest(dir: &Path) -> Result<String, DigestError> {
     digest_within(dir, &mut DigestBudget::default())
 }
 
-/// As [`digest`], within what is left of a budget. How long the files say they are is added up before any of them is
-/// read: a sparse file costs its author nothing.
+/// Like [`digest`], within what is left of a budget. Adds up the file sizes before it reads any
+/// file, because a huge sparse file is cheap to create.
 pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, DigestError> {
     let shared = std::mem::replace(&mut budget.shared, true);
     let too_large = |limit| {
@@ -124,7 +127,7 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
         return Err(too_large(limit));
     }
     let mut all = Sha256::new();
-    // Every entry is as long as it says, so that no two trees give the same bytes.
+    // Every entry has a length prefix, so that different trees never produce the same bytes.
     all.update(b"zot extension directory 1\0");
     for entry in entries {
         all.update((entry.name().len() as u64).to_be_bytes());
@@ -155,7 +158,7 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     Ok(text)
 }
 
-/// A file's digest and length; of a file that is longer than `most`, one byte more than that is read.
+/// Returns a file's digest and length. Reads at most one byte more than `most`.
 fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
     let file = open_regular(path, Follow::Never)
         .map_err(DigestError::io(path))?
@@ -176,7 +179,7 @@ fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u
 }
 
 struct Entry {
-    /// Relative to the directory that is digested.
+    /// Relative to the digested directory.
     path: PathBuf,
     kind: Kind,
 }
@@ -194,7 +197,7 @@ enum Kind {
     Other,
 }
 
-/// Everything below `root`, in the order of the paths' bytes.
+/// Lists everything below `root`, sorted by the bytes of the paths.
 fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -209,7 +212,7 @@ fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
                 return Err(DigestError::TooMany(most));
             }
             let path = below.join(entry.file_name());
-            // Of the entry itself: a symlink is not followed.
+            // Metadata of the entry itself: symlinks are not followed.
             let metadata = entry.metadata().map_err(DigestError::io(&entry.path()))?;
             let kind = if metadata.is_symlink() {
                 Kind::Symlink
@@ -239,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// Two files, a directory, a symlink.
+    /// A tree with two files, a directory and a symlink.
     fn tree() -> TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("src")).unwrap();
@@ -252,7 +255,7 @@ mod tests {
     #[test]
     fn it_depends_on_nothing_but_what_is_in_the_directory() {
         let (a, b) = (tree(), tempfile::tempdir().unwrap());
-        // In another order, at another time.
+        // The same tree, created in another order.
         symlink("src/main.py", b.path().join("run")).unwrap();
         fs::write(b.path().join("extension.json"), "{}").unwrap();
         fs::create_dir(b.path().join("src")).unwrap();
@@ -262,7 +265,8 @@ mod tests {
         let hex = digest_a.strip_prefix("sha256:").unwrap();
         assert_eq!(hex.len(), 64);
         assert!(hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        // Written into people's configurations: another algorithm asks them all again.
+        // Users' configurations contain digests: after a change of algorithm, all of them would be
+        // asked again.
         assert_eq!(
             digest_a,
             "sha256:00549fa2310746f5e9dc78c8aff78bb5f3c58f46241a0f8aa3c271641b78cb6f"
@@ -331,7 +335,7 @@ mod tests {
         let before = digest(dir.path()).unwrap();
         fs::write(outside.path().join("file"), "").unwrap();
         assert_eq!(digest(dir.path()).unwrap(), before);
-        // But for the directory itself.
+        // Except for the directory itself.
         let link = outside.path().join("link");
         symlink(dir.path(), &link).unwrap();
         assert_eq!(digest(&link).unwrap(), before);

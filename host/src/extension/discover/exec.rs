@@ -1,4 +1,4 @@
-//! From a manifest's `exec` to a program.
+//! Resolves a manifest's `exec` to a program.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use std::{
 
 use super::shown;
 
-/// Why an `exec` is no program.
+/// Why an `exec` could not be resolved to a program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
@@ -18,7 +18,7 @@ pub enum ExecError {
     NotFound {
         /// The manifest's `exec`.
         exec: String,
-        /// The paths where it could have been, in the order they were looked at.
+        /// The paths that were tried, in order.
         looked: Vec<PathBuf>,
     },
     /// It is a directory.
@@ -27,10 +27,11 @@ pub enum ExecError {
     /// It is neither a file nor a directory: a device, a FIFO, a socket.
     #[error("`{}` is not a regular file", shown::path(.0))]
     NotAFile(PathBuf),
-    /// The file is there, and nobody may execute it.
+    /// The file has no executable bit.
     #[error("`{path}` is not executable\nhint: chmod +x {path}", path = shown::path(.0))]
     NotExecutable(PathBuf),
-    /// It is neither in the directory of the project-local extension nor, for a program, on `PATH`.
+    /// A project-local extension uses something that is neither in its directory nor, for a
+    /// program, on `PATH`.
     #[error(
         "`{}` leads to `{}`, which is outside of the extension's directory and can change without your consent\n\
          hint: a project-local extension starts what lies in its own directory or on PATH; move it there",
@@ -38,27 +39,28 @@ pub enum ExecError {
         shown::path(path)
     )]
     Outside {
-        /// As the manifest or the script names it.
+        /// The name in the manifest or script.
         named: String,
-        /// What that is.
+        /// The path that it resolves to.
         path: PathBuf,
     },
-    /// The system does not tell.
+    /// The path cannot be accessed.
     #[error("cannot look at `{}`: {source}", shown::path(path))]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
-/// The program that `exec` means in a manifest in `manifest_dir`, with the `PATH` given.
+/// Resolves the `exec` of a manifest in `manifest_dir` to a program.
 ///
-/// Absolute: as it is. Containing a separator: relative to the manifest's directory. Bare: in each entry of `PATH`, then
-/// in the manifest's directory. Entries of `PATH` that are empty or relative are passed over: they would mean the
-/// directory that zot was started in, and with it a program of somebody's repository. So are files on `PATH` that cannot
-/// be executed, as a shell does.
+/// An absolute path is used as it is. A path with a separator is relative to the manifest's
+/// directory. A bare name is searched in each entry of `PATH`, then in the manifest's directory.
+/// Empty and relative entries of `PATH` are skipped: they would mean the directory that zot was
+/// started in, and could run a program of an untrusted repository. Files on `PATH` that are not
+/// executable are skipped, as in a shell.
 pub fn resolve_exec(
     manifest_dir: &Path,
     exec: &str,
@@ -88,7 +90,7 @@ pub fn resolve_exec(
     }))
 }
 
-/// Whether there is a program at `path`; an error where there is something that is none.
+/// Reports whether there is a program at `path`. Fails if there is something else.
 fn program(path: &Path) -> Result<bool, ExecError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {
@@ -104,7 +106,7 @@ fn program(path: &Path) -> Result<bool, ExecError> {
     }
 }
 
-/// Whether a file has an executable bit; where there are none, every file is taken for one.
+/// Reports whether a file has an executable bit. Elsewhere, every file counts as executable.
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
@@ -115,7 +117,7 @@ pub(super) fn is_executable(_: &fs::Metadata) -> bool {
     true
 }
 
-/// That there is no such file, and where it could have been.
+/// The message for a missing program, with the places where it could have been.
 fn nowhere(exec: &str, looked: &[PathBuf]) -> String {
     if let [path] = looked {
         return format!("`{}` does not exist", shown::path(path));
@@ -135,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// An extension's directory and two directories of a `PATH`: `ext`, `bin`, `sbin`.
+    /// An extension directory `ext` and two `PATH` directories, `bin` and `sbin`.
     struct World(TempDir);
 
     impl World {
@@ -158,7 +160,7 @@ mod tests {
             path
         }
 
-        /// With `bin` and `sbin` on the `PATH`.
+        /// Resolves `exec` with `bin` and `sbin` on `PATH`.
         fn resolve(&self, exec: &str) -> Result<PathBuf, ExecError> {
             let path = env::join_paths([self.path("bin"), self.path("sbin")]).unwrap();
             resolve_exec(&self.path("ext"), exec, Some(&path))
@@ -186,7 +188,7 @@ mod tests {
             fs::canonicalize(world.resolve("../y").unwrap()).unwrap(),
             fs::canonicalize(above).unwrap()
         );
-        // Not on `PATH`, though `bin/x` is there.
+        // `bin/x` on `PATH` is not used.
         fs::remove_file(world.path("ext/x")).unwrap();
         assert!(matches!(
             world.resolve("./x"),
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn empty_and_relative_entries_of_path_are_not_the_working_directory() {
-        // Tests run in the package's directory, where this file is.
+        // Tests run in the package's directory, which contains this file.
         assert!(Path::new("Cargo.toml").is_file());
         let world = World::new();
         let here = env::current_dir().unwrap();
@@ -255,7 +257,7 @@ mod tests {
             world.resolve("/nowhere/x").unwrap_err().to_string(),
             "`/nowhere/x` does not exist"
         );
-        // A file above it, and a symlink to nothing.
+        // A file used as a directory, and a broken symlink.
         let file = world.file("file", 0o755);
         let below = file.join("x");
         let error = world.resolve(below.to_str().unwrap()).unwrap_err();

@@ -1,17 +1,16 @@
-//! Names from somebody's disk, made fit for a line on a terminal.
+//! Escapes file names for display in a terminal.
 
 use std::{
     fmt::{self, Write},
     path::Path,
 };
 
-/// A path as a message shows it: a line break, a control sequence or a change of direction in a directory's name is
-/// escaped, everything else is as it is.
+/// Displays a path with line breaks, control characters and text direction marks escaped.
 pub fn path(path: &Path) -> Shown {
     text(&path.to_string_lossy())
 }
 
-/// A text as a message shows it.
+/// Displays a text with the same characters escaped.
 pub fn text(text: &str) -> Shown {
     Shown(text.to_owned())
 }
@@ -32,7 +31,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Zero width, line and paragraph separators, bidirectional marks and overrides.
+/// Zero-width characters, line and paragraph separators, bidirectional marks and overrides.
 fn is_invisible(char: char) -> bool {
     matches!(
         char,

@@ -1,4 +1,4 @@
-//! Where what one extension says goes.
+//! Handles what one extension sends.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use crate::extension::{
     event::cut_text,
 };
 
-/// What a connection tells goes to the log, the program around the host, and the registry.
+/// Passes frames and changes of a connection to the log, the hooks and the host.
 pub(super) struct Ear {
     pub(super) member: Weak<Member>,
     pub(super) shared: Arc<Shared>,

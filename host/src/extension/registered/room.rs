@@ -1,27 +1,28 @@
-//! How much one extension may register.
+//! Limits on what one extension may register.
 
 use zot_protocol::{RegisterTool, limits::Limits, validate};
 
 use super::{Command, Registered};
 
-/// What there is room for, in place of what is registered under the same name.
+/// What is left of the limits for a registration. One that it replaces does not count.
 pub(super) struct Room<'l> {
     limits: &'l Limits,
     another: bool,
     left: Size,
 }
 
-/// How large something is that is registered.
+/// The size of a registration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// In bytes of JSON.
+    /// Bytes of JSON.
     bytes: usize,
-    /// As [`validate::weight`] counts.
+    /// Number of values, as counted by [`validate::weight`].
     values: usize,
 }
 
 impl<'l> Room<'l> {
-    /// `count` are there of the kind, and `known` is the size of the one that is replaced.
+    /// `count` is the number of commands or tools registered so far, and `known` the size of the
+    /// one that is replaced.
     pub(super) fn of(
         registered: &Registered,
         count: usize,
@@ -80,7 +81,7 @@ pub(super) fn command_size(command: &Command) -> Size {
     }
 }
 
-/// As large as it is when it is written.
+/// The size of the tool as JSON.
 pub(super) fn tool_size(frame: &RegisterTool) -> Size {
     let json = serde_json::to_vec(frame).expect("frames serialise");
     Size {
