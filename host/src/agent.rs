@@ -28,8 +28,8 @@ pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;
 
-/// Settings that stay the same for the lifetime of an agent.
-pub(crate) struct Settings {
+/// AgentSettings that stay the same for the lifetime of an agent.
+pub(crate) struct AgentSettings {
     /// The user's working directory.
     pub(crate) cwd: PathBuf,
     /// Replaces the default system prompt.
@@ -41,12 +41,12 @@ pub(crate) struct Settings {
     /// The maximum number of model calls for one prompt.
     pub(crate) max_steps: Option<u32>,
     /// The tools offered to the model.
-    pub(crate) tools: Offered,
+    pub(crate) tools: ToolSelection,
 }
 
 /// Which tools are offered to the model, including those of extensions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Offered {
+pub enum ToolSelection {
     /// Every tool.
     #[default]
     All,
@@ -56,7 +56,7 @@ pub enum Offered {
     Only(Vec<String>),
 }
 
-impl Offered {
+impl ToolSelection {
     /// Reports whether the tool is offered.
     pub fn has(&self, name: &str) -> bool {
         match self {
@@ -71,7 +71,7 @@ impl Offered {
 pub(crate) struct Agent {
     pub(crate) host: Host,
     pub(crate) toolbox: Toolbox,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AgentSettings,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) state: Mutex<State>,
 }
@@ -83,13 +83,13 @@ impl Agent {
         let written = state.session.append(&message);
         Arc::make_mut(&mut state.transcript).push(message);
         drop(state);
-        self.told(written);
+        self.report_write_error(written);
     }
 
     /// Replaces the transcript with this one message.
     async fn replace_transcript(&self, message: Message) {
         let written = self.state.lock().await.compact(message);
-        self.told(written);
+        self.report_write_error(written);
     }
 
     /// Waits until the session file is on disk, without blocking the runtime.
@@ -103,11 +103,11 @@ impl Agent {
             }
             Err(error) => Err(error),
         };
-        self.told(synced);
+        self.report_write_error(synced);
     }
 
     /// Reports a failed write to the user.
-    pub(crate) fn told(&self, written: Result<Written, SessionError>) {
+    pub(crate) fn report_write_error(&self, written: Result<Written, SessionError>) {
         if let Err(error) = written {
             self.hooks.notice(NoteLevel::Warn, &error.to_string());
         }
@@ -121,7 +121,7 @@ impl Agent {
     }
 
     /// Asks the model something that is not added to the transcript.
-    async fn stream_asking(&self, text: &str) -> Result<Deltas, String> {
+    async fn stream_with_question(&self, text: &str) -> Result<Deltas, String> {
         self.prepare_system_prompt().await?;
         let state = self.state.lock().await;
         if state.transcript.is_empty() {
@@ -168,7 +168,7 @@ impl Agent {
 
     /// Warns the user about requested tools that do not exist.
     pub(crate) fn warn_of_missing_tools(&self) {
-        let Offered::Only(names) = &self.settings.tools else {
+        let ToolSelection::Only(names) = &self.settings.tools else {
             return;
         };
         let registry = self.host.registry();

@@ -25,10 +25,10 @@ use zot_protocol::{
 use crate::{
     extension::{
         Builtins, Registry, RequestError, Shadowed,
-        chain::{self, Ask, Outcome},
+        chain::{self, ChainOutcome, Interceptor},
         connection::Tap,
         member::{Member, Owner, Shared, lock},
-        outbox::Budget,
+        outbox::QueueBudget,
         stats::Stats,
     },
     hooks::{Hooks, NoHooks},
@@ -134,9 +134,9 @@ impl HostError {
 /// All extensions of a program. Cheap to clone. Dropping the last clone kills the extensions
 /// without a grace period, so call [`Host::shutdown`] first.
 #[derive(Clone)]
-pub struct Host(Arc<Inner>);
+pub struct Host(Arc<HostInner>);
 
-struct Inner {
+struct HostInner {
     shared: Arc<Shared>,
     builtins: Builtins,
     /// Every extension in load order, including those that are starting or stopping.
@@ -144,12 +144,12 @@ struct Inner {
     registry: watch::Sender<Arc<Registry>>,
     /// The extensions that requests go to; `None` during a reload, when requests wait. Only changed
     /// under the registry's lock, so that the two always agree.
-    asked: watch::Sender<Option<Arc<Vec<Slot>>>>,
+    active: watch::Sender<Option<Arc<Vec<Slot>>>>,
     reloading: tokio::sync::Mutex<()>,
     /// Whether the host is shutting down or has shut down.
-    over: watch::Sender<bool>,
+    closing: watch::Sender<bool>,
     /// Whether the user has been warned that permissions are not fully enforced.
-    told_of_support: AtomicBool,
+    warned_about_support: AtomicBool,
 }
 
 impl Host {
@@ -157,11 +157,11 @@ impl Host {
     /// runtime.
     pub fn new(config: HostConfig) -> std::io::Result<Self> {
         let spawner = Spawner::new()?;
-        Ok(Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
-            let owner: Weak<dyn Owner> = Weak::<Inner>::clone(inner);
-            Inner {
+        Ok(Self(Arc::new_cyclic(|inner: &Weak<HostInner>| {
+            let owner: Weak<dyn Owner> = Weak::<HostInner>::clone(inner);
+            HostInner {
                 shared: Arc::new(Shared {
-                    queues: Budget::new(&config.limits),
+                    queues: QueueBudget::new(&config.limits),
                     limits: config.limits,
                     spawner,
                     ids: Arc::default(),
@@ -179,10 +179,10 @@ impl Host {
                 builtins: config.builtins,
                 slots: Mutex::default(),
                 registry: watch::Sender::new(Arc::default()),
-                asked: watch::Sender::new(Some(Arc::default())),
+                active: watch::Sender::new(Some(Arc::default())),
                 reloading: tokio::sync::Mutex::new(()),
-                over: watch::Sender::new(false),
-                told_of_support: AtomicBool::new(false),
+                closing: watch::Sender::new(false),
+                warned_about_support: AtomicBool::new(false),
             }
         })))
     }
@@ -220,17 +220,17 @@ impl Host {
     /// that become ready later.
     pub fn start_session(&self) {
         self.0.shared.in_session.store(true, Ordering::SeqCst);
-        self.tell(&SessionStart::default().into());
+        self.send_event(&SessionStart::default().into());
     }
 
     /// Sends an event to its subscribers, in load order.
-    pub fn tell(&self, event: &Event) {
+    pub fn send_event(&self, event: &Event) {
         if matches!(event, Event::SessionEnd(_)) {
             self.0.shared.in_session.store(false, Ordering::SeqCst);
         }
         for slot in self.0.slots().iter() {
             if let Slot::Started(member) = slot {
-                member.tell(event, &self.0.shared);
+                member.send_event(event, &self.0.shared);
             }
         }
     }
@@ -238,29 +238,32 @@ impl Host {
     /// Reports whether an extension intercepts `event`. Returns true during a reload, when this is
     /// not known.
     pub fn intercepts(&self, event: &InterceptName) -> bool {
-        let asked = self.0.asked.borrow().clone();
-        asked.is_none_or(|slots| slots.iter().any(|slot| slot.intercepts(event)))
+        let active = self.0.active.borrow().clone();
+        active.is_none_or(|slots| slots.iter().any(|slot| slot.intercepts(event)))
     }
 
     /// Asks the interceptors of `event` in load order.
-    pub async fn intercept(&self, event: Intercept) -> Outcome {
+    pub async fn intercept(&self, event: Intercept) -> ChainOutcome {
         let slots = self.members().await;
-        if *self.0.over.borrow() {
-            return Outcome::refused("zot is shutting down");
+        if *self.0.closing.borrow() {
+            return ChainOutcome::refused("zot is shutting down");
         }
         let name = InterceptName::from(event.name());
         if matches!(&event, Intercept::AssistantMessage(message) if message.text.is_empty()) {
-            return Outcome::unasked(event);
+            return ChainOutcome::unasked(event);
         }
-        let asked: Vec<Slot> = slots
+        let interceptors: Vec<Slot> = slots
             .iter()
             .filter(|slot| slot.intercepts(&name))
             .cloned()
             .collect();
-        let outcome = chain::run(asked, event, self.0.shared.limits.chain).await;
-        for link in &outcome.links {
-            if let Some(slot) = slots.iter().find(|slot| Ask::name(*slot) == link.extension) {
-                slot.record(&name, link, &self.0.shared);
+        let outcome = chain::run(interceptors, event, self.0.shared.limits.chain).await;
+        for record in &outcome.records {
+            if let Some(slot) = slots
+                .iter()
+                .find(|slot| Interceptor::name(*slot) == record.extension)
+            {
+                slot.record(&name, record, &self.0.shared);
             }
         }
         outcome
@@ -313,18 +316,18 @@ impl Host {
 
     /// Waits until no reload is running, then returns the extensions that requests go to.
     async fn members(&self) -> Arc<Vec<Slot>> {
-        let asked = self.0.asked.borrow().clone();
-        if let Some(slots) = asked {
+        let active = self.0.active.borrow().clone();
+        if let Some(slots) = active {
             return slots;
         }
-        let mut asked = self.0.asked.subscribe();
-        let slots = asked.wait_for(Option::is_some).await;
+        let mut active = self.0.active.subscribe();
+        let slots = active.wait_for(Option::is_some).await;
         let slots = slots.expect("the sender lives as long as the host");
-        slots.clone().expect("waited for")
+        slots.clone().expect("just waited until it is `Some`")
     }
 }
 
-impl Inner {
+impl HostInner {
     fn slots(&self) -> Arc<Vec<Slot>> {
         Arc::clone(&lock(&self.slots))
     }
@@ -332,13 +335,13 @@ impl Inner {
     /// Sends requests to these extensions from now on, and rebuilds the registry.
     fn publish(&self, slots: Arc<Vec<Slot>>) {
         self.registry.send_modify(|registry| {
-            self.offer(registry, &slots);
-            self.asked.send_replace(Some(slots));
+            self.rebuild_registry(registry, &slots);
+            self.active.send_replace(Some(slots));
         });
     }
 
     /// Rebuilds the registry from the extensions that are ready.
-    fn offer(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
+    fn rebuild_registry(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
         let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
         let new = Registry::of(&ready, &self.builtins);
         let known: HashSet<&Shadowed> = registry.shadowed().iter().collect();
@@ -352,7 +355,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for HostInner {
     fn drop(&mut self) {
         for slot in self.slots().iter() {
             if let Slot::Started(member) = slot {
@@ -362,19 +365,19 @@ impl Drop for Inner {
     }
 }
 
-impl Owner for Inner {
+impl Owner for HostInner {
     fn changed(&self) {
         self.registry.send_if_modified(|registry| {
             // During a reload the old registry stays in place, and is replaced once at the end.
-            let asked = self.asked.borrow().clone();
-            if let Some(slots) = &asked {
-                self.offer(registry, slots);
+            let active = self.active.borrow().clone();
+            if let Some(slots) = &active {
+                self.rebuild_registry(registry, slots);
             }
-            asked.is_some()
+            active.is_some()
         });
     }
 
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool) {
-        Host(self).called(caller, call);
+        Host(self).handle_call_tool(caller, call);
     }
 }

@@ -124,7 +124,7 @@ pub mod tool;
 pub mod untrusted;
 
 #[cfg(feature = "agent")]
-pub use agent::{Offered, Prompt};
+pub use agent::{Prompt, ToolSelection};
 pub use hooks::{Confirmed, Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]

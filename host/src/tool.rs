@@ -28,11 +28,12 @@
 //!
 //! In the jail, `read`, `write` and `edit` can only access files below the working directory, even
 //! if symlinks are changed while they run. They can also read what a result may refer to: the
-//! session's scratch folder and the folders of skills. The kernel confines `bash` to writing in
-//! those places and a folder for temporary files, and to reading them, the system and the programs
-//! on `PATH`. `bash` has no network, because a socket is a way out (to Docker, to the session bus).
-//! If the kernel cannot enforce that, `bash` is refused. A hard link in the working directory to a
-//! file outside can be read; writing to it replaces the link and leaves the file alone.
+//! session's scratch folder and the folders of skills. The kernel lets `bash` write only to the
+//! working directory and a folder for temporary files, and read only what the other tools can read,
+//! the system and the programs on `PATH`. `bash` has no network, because a socket is a way out (to
+//! Docker, to the session bus). If the kernel cannot enforce that, `bash` is refused. A hard link in
+//! the working directory to a file outside can be read; writing to it replaces the link and leaves
+//! the file alone.
 
 mod args;
 mod bash;
@@ -361,9 +362,6 @@ mod tests {
         let outcome = toolbox.blocking("read", |_| panic!("oh {}", "no")).await;
         assert!(outcome.is_error);
         let text = format!("{outcome:?}");
-        assert!(
-            text.contains("internal error in `read`: oh no"),
-            "{text}"
-        );
+        assert!(text.contains("internal error in `read`: oh no"), "{text}");
     }
 }

@@ -84,7 +84,7 @@ struct ModelCall<'e> {
 impl Watcher for ModelCall<'_> {
     async fn accepted(&mut self, _: &Object) {
         if let Some(event) = self.event.take() {
-            self.events.tell(event).await;
+            self.events.send(event).await;
         }
     }
 
@@ -125,7 +125,7 @@ impl Agent {
             invocation.announce();
             invocations.push(invocation);
             if !held {
-                events.tell(call.event()).await;
+                events.send(call.event()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
@@ -137,7 +137,7 @@ impl Agent {
                 None => self.run_call(call, invocation, &mut event, events).await,
             };
             if let Some(event) = event {
-                events.tell(event).await;
+                events.send(event).await;
             }
             // Saved before it is shown: whatever the user saw is there after a crash.
             let result = Block::ToolResult {
@@ -153,7 +153,7 @@ impl Agent {
             );
             event.extension = outcome.extension;
             event.status = Some(outcome.status);
-            events.tell(event).await;
+            events.send(event).await;
         }
     }
 
@@ -188,7 +188,7 @@ impl Agent {
                     line
                 };
                 events
-                    .tell(rpc::ToolProgress::new(call.id.clone(), text))
+                    .send(rpc::ToolProgress::new(call.id.clone(), text))
                     .await;
             }
         };
@@ -233,7 +233,7 @@ impl Agent {
             time: clock::now(),
         };
         let written = self.state.lock().await.session.extension_call(&call);
-        self.told(written);
+        self.report_write_error(written);
     }
 }
 

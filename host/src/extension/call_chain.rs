@@ -13,34 +13,34 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     name: Arc<str>,
-    turn: Arc<Mutex<()>>,
+    intercepting: Arc<Mutex<()>>,
 }
 
 impl Caller {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.into(),
-            turn: Arc::default(),
+            intercepting: Arc::default(),
         }
     }
 
     /// Waits until no interceptor is being asked about another call of this extension.
-    pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
-        Arc::clone(&self.turn).lock_owned().await
+    pub(crate) async fn interceptor_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.intercepting).lock_owned().await
     }
 }
 
 /// A tool call and the calls that it is nested in. When a call is cancelled or finished, the calls
 /// nested in it are cancelled.
 #[derive(Debug, Clone)]
-pub struct CallChain(Arc<Link>);
+pub struct CallChain(Arc<CallNode>);
 
 #[derive(Debug)]
-struct Link {
+struct CallNode {
     tool: String,
     /// The extension that makes the call; `None` for the model or the embedding program.
     caller: Option<Caller>,
-    within: Option<CallChain>,
+    parent: Option<CallChain>,
     cancelled: Flag,
     /// Set when the call has its result. Nested calls end with it.
     closed: Flag,
@@ -85,10 +85,10 @@ impl Flag {
 #[non_exhaustive]
 pub enum ChainRefused {
     /// Too many nested calls.
-    #[error("{0} tool calls within each other are the most there may be")]
+    #[error("tool calls cannot be nested more than {0} deep")]
     TooDeep(usize),
     /// The chain already contains a call of this tool.
-    #[error("`{0}` is already being called further up")]
+    #[error("`{0}` is already running further up the call chain")]
     Repeated(String),
 }
 
@@ -126,7 +126,7 @@ impl CallChain {
         if self.tools().any(|above| above == tool) {
             return Err(ChainRefused::Repeated(tool));
         }
-        let Link {
+        let CallNode {
             cancelled, closed, ..
         } = &*self.0;
         let token = closed.token.get_or_init(|| cancelled.token().child_token());
@@ -145,11 +145,11 @@ impl CallChain {
         Ok(call)
     }
 
-    fn with(tool: String, caller: Option<Caller>, within: Option<Self>, cancelled: Flag) -> Self {
-        Self(Arc::new(Link {
+    fn with(tool: String, caller: Option<Caller>, parent: Option<Self>, cancelled: Flag) -> Self {
+        Self(Arc::new(CallNode {
             tool,
             caller,
-            within,
+            parent,
             cancelled,
             closed: Flag::default(),
         }))
@@ -166,16 +166,16 @@ impl CallChain {
     }
 
     /// Waits for the caller's turn to ask interceptors. The model does not wait.
-    pub(crate) async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+    pub(crate) async fn interceptor_turn(&self) -> Option<OwnedMutexGuard<()>> {
         match &self.0.caller {
-            Some(caller) => Some(caller.turn().await),
+            Some(caller) => Some(caller.interceptor_turn().await),
             None => None,
         }
     }
 
     /// The tools of the chain, starting with the innermost call.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        std::iter::successors(Some(self), |chain| chain.0.within.as_ref()).map(Self::tool)
+        std::iter::successors(Some(self), |chain| chain.0.parent.as_ref()).map(Self::tool)
     }
 
     /// Cancels the call and all calls nested in it.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_as_deep_as_it_may_be_and_no_deeper() {
+    fn a_chain_deeper_than_the_limit_is_refused() {
         let mut chain = CallChain::new("a");
         for tool in ["b", "c", "d"] {
             chain = chain.call(&caller(), tool, 4).expect("not too deep");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_in_a_chain_once_and_in_two_chains_twice() {
+    fn a_tool_cannot_be_nested_in_itself() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         assert_eq!(
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_within_a_cancelled_call_is_cancelled_at_any_depth() {
+    async fn cancelling_a_call_cancels_nested_calls_at_any_depth() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         let bottom = below.call(&caller(), "c", 4).expect("another tool");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_within_a_call_ends_with_it() {
+    async fn closing_a_call_cancels_the_calls_nested_in_it() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         let beside = chain.call(&caller(), "c", 4).expect("another tool");

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 
-use super::fold::{Answer, Block, Failure, Fold, Rights, Verdict};
+use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 
 /// An interceptor of an event: an extension, or a stand-in in a test.
-pub trait Ask {
+pub trait Interceptor {
     /// Its name.
     fn name(&self) -> &str;
 
@@ -32,10 +32,18 @@ pub trait Ask {
     fn deadline(&self) -> Duration;
 
     /// Asks it about an event. Without an answer by `until`, this is a [`Failure::Timeout`].
-    fn ask(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send;
+    fn ask(
+        &self,
+        event: &Intercept,
+        until: Instant,
+    ) -> impl Future<Output = InterceptAnswer> + Send;
 
     /// Asks a final interceptor again. Default: as before.
-    fn ask_last(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send {
+    fn ask_final(
+        &self,
+        event: &Intercept,
+        until: Instant,
+    ) -> impl Future<Output = InterceptAnswer> + Send {
         self.ask(event, until)
     }
 }
@@ -43,7 +51,7 @@ pub trait Ask {
 /// What one interceptor did to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Link {
+pub struct InterceptRecord {
     /// The extension.
     pub extension: String,
     /// What it did to the event.
@@ -57,14 +65,14 @@ pub struct Link {
 /// The result of a chain.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct ChainOutcome {
     /// The event as the interceptors left it, or which of them blocked it.
-    pub result: Result<Intercept, Block>,
+    pub result: Result<Intercept, Blocked>,
     /// What each interceptor that the chain reached did, in order.
-    pub links: Vec<Link>,
+    pub records: Vec<InterceptRecord>,
 }
 
-impl Link {
+impl InterceptRecord {
     fn new(extension: &str, verdict: Verdict, latency: Duration, note: Option<String>) -> Self {
         Self {
             extension: extension.to_owned(),
@@ -75,16 +83,16 @@ impl Link {
     }
 }
 
-impl Outcome {
+impl ChainOutcome {
     /// An event that the host itself blocks.
     pub(crate) fn refused(reason: &str) -> Self {
-        let block = Block {
+        let block = Blocked {
             by: "zot".to_owned(),
             reason: reason.to_owned(),
         };
         Self {
             result: Err(block),
-            links: Vec::new(),
+            records: Vec::new(),
         }
     }
 
@@ -92,20 +100,20 @@ impl Outcome {
     pub(crate) fn unasked(event: Intercept) -> Self {
         Self {
             result: Ok(event),
-            links: Vec::new(),
+            records: Vec::new(),
         }
     }
 }
 
 /// Runs `event` through the interceptors in order, then past the final ones. After `budget`, the
 /// remaining ones have failed, each with its own policy.
-pub async fn run<A: Ask>(
-    links: impl IntoIterator<Item = A>,
+pub async fn run<A: Interceptor>(
+    interceptors: impl IntoIterator<Item = A>,
     event: Intercept,
     budget: Duration,
-) -> Outcome {
+) -> ChainOutcome {
     let name = InterceptName::from(event.name());
-    let time = Budget {
+    let time = TimeLimit {
         end: Instant::now() + budget,
         budget,
     };
@@ -113,56 +121,66 @@ pub async fn run<A: Ask>(
     let mut records = Vec::new();
     // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
-    for link in links {
-        let asked = |until| link.ask(fold.event(), until);
-        let (answer, latency) = time.spend(link.deadline(), asked).await;
+    for interceptor in interceptors {
+        let asked = |until| interceptor.ask(fold.event(), until);
+        let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let rights = Rights {
-            on_failure: link.on_failure(&name),
-            rewrite: link.may_rewrite(&name),
+            on_failure: interceptor.on_failure(&name),
+            rewrite: interceptor.may_rewrite(&name),
         };
-        let verdict = fold.answer(link.name(), rights, answer);
-        records.push(Link::new(link.name(), verdict, latency, note));
+        let verdict = fold.answer(interceptor.name(), rights, answer);
+        records.push(InterceptRecord::new(
+            interceptor.name(),
+            verdict,
+            latency,
+            note,
+        ));
         if fold.is_blocked() {
             break;
         }
-        if link.is_final(&name) {
-            finals.push((link, fold.event().clone()));
+        if interceptor.is_final(&name) {
+            finals.push((interceptor, fold.event().clone()));
         }
     }
-    for (link, left) in finals {
+    for (interceptor, left) in finals {
         if fold.is_blocked() {
             break;
         }
         if left == *fold.event() {
             continue;
         }
-        let asked = |until| link.ask_last(fold.event(), until);
-        let (answer, latency) = time.spend(link.deadline(), asked).await;
+        let asked = |until| interceptor.ask_final(fold.event(), until);
+        let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
-        let verdict = fold.last_word(link.name(), link.on_failure(&name), answer);
-        records.push(Link::new(link.name(), verdict, latency, note));
+        let verdict = fold.final_answer(interceptor.name(), interceptor.on_failure(&name), answer);
+        records.push(InterceptRecord::new(
+            interceptor.name(),
+            verdict,
+            latency,
+            note,
+        ));
     }
-    Outcome {
+    ChainOutcome {
         result: fold.finish(),
-        links: records,
+        records,
     }
 }
 
 /// The time limit of a chain.
-struct Budget {
+struct TimeLimit {
     end: Instant,
     budget: Duration,
 }
 
-impl Budget {
+impl TimeLimit {
     /// Asks an interceptor within its own deadline and the rest of the chain's. Returns its answer
     /// and the latency.
-    async fn spend<A: Future<Output = Answer>>(
+    async fn spend<A: Future<Output = InterceptAnswer>>(
         &self,
         deadline: Duration,
         ask: impl FnOnce(Instant) -> A,
-    ) -> (Answer, Duration) {
+    ) -> (InterceptAnswer, Duration) {
         let start = Instant::now();
         if start >= self.end {
             return (Err(Failure::ChainTimeout(self.budget)), Duration::ZERO);
@@ -180,7 +198,7 @@ impl Budget {
 }
 
 /// A reason without a block is a remark for the log.
-fn note_of(answer: &Answer) -> Option<String> {
+fn note_of(answer: &InterceptAnswer) -> Option<String> {
     let response = answer.as_ref().ok()?;
     response.reason.clone().filter(|_| !response.block)
 }

@@ -1,11 +1,11 @@
 //! The connection to one extension: validates and decodes frames, and matches replies to requests.
 //! The only module that knows ids.
 
-mod alarm;
+mod in_memory;
 mod incoming;
-mod memory;
 mod reader;
 mod request;
+mod timer;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,7 +15,7 @@ use std::sync::{
 use tokio::sync::{Notify, watch};
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
-pub use memory::Peer;
+pub use in_memory::Peer;
 
 use super::{
     call_chain::CallChain,
@@ -23,7 +23,7 @@ use super::{
     pending::{Ids, Pending, RequestError},
     registered::Registered,
 };
-pub(crate) use reader::Output;
+pub(crate) use reader::OutputPipe;
 
 /// Receives what happens on a connection, in order. No method may block.
 pub trait Listener: Send + Sync {
@@ -41,9 +41,9 @@ pub trait Listener: Send + Sync {
 /// not block or call the host.
 pub trait Tap: Send + Sync {
     /// A line from the extension, unmodified.
-    fn heard(&self, extension: &str, line: &[u8]);
+    fn received(&self, extension: &str, line: &[u8]);
     /// A line to the extension.
-    fn said(&self, extension: &str, line: &[u8]);
+    fn sent(&self, extension: &str, line: &[u8]);
 }
 
 /// The state of a connection.
@@ -69,9 +69,9 @@ pub struct Connection {
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
     /// The host has asked it to shut down, so that its exit is not a failure.
-    leaving: AtomicBool,
+    shutting_down: AtomicBool,
     /// Wakes the reader to check its deadlines and whether to stop.
-    look: Notify,
+    reader_wakeup: Notify,
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
     tap: Option<Arc<dyn Tap>>,
@@ -88,8 +88,8 @@ impl Connection {
     ) -> Self {
         if let Some(tap) = tap.clone() {
             let name = name.to_owned();
-            outbox.set_witness(Box::new(move |line| {
-                tap.said(&name, line.trim_ascii_end());
+            outbox.set_observer(Box::new(move |line| {
+                tap.sent(&name, line.trim_ascii_end());
             }));
         }
         Self {
@@ -100,8 +100,8 @@ impl Connection {
             pending: Pending::default(),
             registered: Mutex::default(),
             stage: watch::Sender::new(Stage::Starting),
-            leaving: AtomicBool::new(false),
-            look: Notify::new(),
+            shutting_down: AtomicBool::new(false),
+            reader_wakeup: Notify::new(),
             stop_reason: Mutex::new(None),
             listener,
             tap,
@@ -140,7 +140,7 @@ impl Connection {
 
     /// Sends `shutdown`, then closes its input. Before it is ready, it only closes its input.
     pub(crate) fn shut_down(&self) {
-        self.leaving.store(true, Ordering::SeqCst);
+        self.shutting_down.store(true, Ordering::SeqCst);
         if self.is_ready() {
             let _ = self.send(&zot_protocol::Shutdown::default().into());
         }
@@ -148,33 +148,33 @@ impl Connection {
     }
 
     /// Waits until everything sent has been written, or the connection has ended.
-    pub(crate) async fn caught_up(&self) {
+    pub(crate) async fn drained(&self) {
         self.outbox.drained().await;
     }
 
     /// Reports whether the host has asked it to shut down.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.leaving.load(Ordering::SeqCst)
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.load(Ordering::SeqCst)
     }
 
     /// Ends the connection from this side.
     pub(crate) fn disconnect(&self, why: impl Into<String>) {
         lock(&self.stop_reason).get_or_insert(why.into());
-        self.look.notify_one();
+        self.reader_wakeup.notify_one();
     }
 
     /// Reads the extension's output to its end, and answers its `hello` with `ack`. `exit` resolves
     /// when the process has exited.
     pub(crate) async fn run(
         &self,
-        output: Output,
+        output: OutputPipe,
         ack: HelloAck,
         exit: impl Future<Output = String>,
     ) {
         // Pending requests fail even if this task panics.
-        let mut end = End {
+        let mut end = EndGuard {
             connection: self,
-            why: "was let go: its task has failed".to_owned(),
+            why: "was disconnected: its reader task panicked".to_owned(),
         };
         let ended = self.read((output, ack), exit).await;
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
@@ -182,7 +182,7 @@ impl Connection {
 
     /// Fails everything pending with the reason.
     fn end(&self, why: &str) {
-        let why = if self.is_leaving() {
+        let why = if self.is_shutting_down() {
             "was shut down"
         } else {
             why
@@ -223,9 +223,9 @@ impl Connection {
         }
         line.push(b'\n');
         match self.outbox.send(line, request) {
-            Ok(Sent::AsBefore) => Ok(()),
-            Ok(Sent::BacklogBegins) => {
-                self.look.notify_one();
+            Ok(Sent::Unchanged) => Ok(()),
+            Ok(Sent::BacklogStarted) => {
+                self.reader_wakeup.notify_one();
                 Ok(())
             }
             Err(NotSent::Closed) => Err(RequestError::Closed(self.closed_reason())),
@@ -240,19 +240,19 @@ impl Connection {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
             // The host closed it.
-            _ if self.is_leaving() => "was shut down".to_owned(),
+            _ if self.is_shutting_down() => "was shut down".to_owned(),
             _ => "has closed its standard input".to_owned(),
         }
     }
 }
 
 /// Ends the connection when it is dropped.
-struct End<'c> {
+struct EndGuard<'c> {
     connection: &'c Connection,
     why: String,
 }
 
-impl Drop for End<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         self.connection.end(&self.why);
     }

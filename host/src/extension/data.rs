@@ -13,7 +13,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::discover::{MANIFEST, Scope, shown};
+use super::discover::{MANIFEST, Scope, escape};
 use crate::{
     file,
     home::{Home, make_private, short_hash},
@@ -21,9 +21,9 @@ use crate::{
 };
 
 /// The largest owner record that is read.
-const RECORD: usize = 64 << 10;
+const MAX_RECORD_BYTES: usize = 64 << 10;
 /// The largest lock file that is read.
-const LOCK_FILE: usize = 16 << 20;
+const MAX_LOCK_FILE_BYTES: usize = 16 << 20;
 
 /// The source of an extension, which owns its data.
 ///
@@ -54,7 +54,7 @@ impl Eq for DataOwner {}
 /// `https://example.org/guard.git (global)`
 impl std::fmt::Display for DataOwner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} ({})", shown::text(&self.source), self.scope)
+        write!(formatter, "{} ({})", escape::text(&self.source), self.scope)
     }
 }
 
@@ -93,12 +93,12 @@ impl DataOwner {
             // Data older than the records belongs to the installed extension, if there is one.
             Ok(None) => {
                 let installed = home.extensions().join(name);
-                let is_anothers = self.scope != Scope::Global
+                let belongs_to_installed = self.scope != Scope::Global
                     && plain.symlink_metadata().is_ok()
                     && installed.join(MANIFEST).exists();
-                is_anothers.then(|| format!("{} (global)", shown::path(&installed)))
+                belongs_to_installed.then(|| format!("{} (global)", escape::path(&installed)))
             }
-            Err(error) => Some(format!("somebody: {error}")),
+            Err(error) => Some(format!("an unknown owner ({error})")),
         };
         let path = match apart_from {
             None => plain,
@@ -157,7 +157,7 @@ impl DataOwner {
 }
 
 fn record(home: &Home, name: &str) -> io::Result<Option<DataOwner>> {
-    match untrusted::read_whole(None, &home.data_owner(name), RECORD) {
+    match untrusted::read_whole(None, &home.data_owner(name), MAX_RECORD_BYTES) {
         Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -180,7 +180,7 @@ fn installed_from(home: &Home, name: &str) -> Option<String> {
         Path { path: String },
         Git { url: String },
     }
-    let bytes = untrusted::read_whole(None, &home.lock_file(), LOCK_FILE).ok()?;
+    let bytes = untrusted::read_whole(None, &home.lock_file(), MAX_LOCK_FILE_BYTES).ok()?;
     let mut lock: LockFile = serde_json::from_slice(&bytes).ok()?;
     Some(match lock.extensions.remove(name)?.source {
         Source::Path { path } => path,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_a_record_is_the_installed_ones() {
+    fn data_without_a_record_belongs_to_the_installed_extension() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let installed = home.extensions().join("guard");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_is_what_it_was_installed_from_whatever_the_ref() {
+    fn the_owner_is_the_installation_source_without_its_ref() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let dir = home.extensions().join("guard");

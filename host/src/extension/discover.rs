@@ -15,12 +15,12 @@
 //! the user which one that is and what trusting the project would replace. A disabled extension
 //! that shadows nothing needs no trust.
 
-mod covered;
 mod digest;
+mod discovery;
+pub mod escape;
 mod exec;
-mod found;
 mod manifest;
-pub mod shown;
+mod project_exec;
 mod trust;
 
 use std::{
@@ -30,15 +30,15 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-pub use covered::resolve_project_exec;
 pub use digest::{
     DIGEST_BYTES, DIGEST_ENTRIES, DIGEST_LEVELS, DigestBudget, DigestError, digest, digest_within,
 };
+pub use discovery::{Candidate, Decision, Discovery, Found, Place, Refused, Scope};
 pub use exec::{ExecError, resolve_exec};
-pub use found::{Candidate, Discovery, Found, Place, Refused, Scope, Verdict};
 use manifest::read_manifest_in;
 pub use manifest::{FindError, MANIFEST, MANIFEST_BYTES, read_manifest};
-pub use trust::{Distrust, Seen, TrustProject, Untrusted};
+pub use project_exec::resolve_project_exec;
+pub use trust::{TrustProject, TrustSubject, Untrusted, UntrustedReason};
 
 use zot_protocol::Manifest;
 
@@ -88,45 +88,45 @@ pub fn discover(search: &Search) -> Discovery {
         }
         found.extend(scan_global(&global, &mut discovery));
     }
-    discovery.extensions = judge(found, &search.trust);
+    discovery.extensions = decide(found, &search.trust);
     discovery
 }
 
 /// Decides which extensions start. `found` is in load order.
-fn judge(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
-    let mut followers = BTreeMap::<String, usize>::new();
+fn decide(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
+    let mut remaining = BTreeMap::<String, usize>::new();
     for found in &found {
-        *followers.entry(found.name().to_owned()).or_default() += 1;
+        *remaining.entry(found.name().to_owned()).or_default() += 1;
     }
-    let mut holders = BTreeMap::<String, Place>::new();
+    let mut winners = BTreeMap::<String, Place>::new();
     let mut budget = DigestBudget::default();
     let mut candidates = Vec::new();
     for found in found {
         let name = found.name();
         let enabled = found.manifest.is_enabled();
-        let followers = followers.get_mut(name).expect("every name was counted");
-        *followers -= 1;
-        let verdict = if let Some(by) = holders.get(name) {
-            Verdict::Shadowed { by: by.clone() }
+        let remaining = remaining.get_mut(name).expect("every name was counted");
+        *remaining -= 1;
+        let decision = if let Some(by) = winners.get(name) {
+            Decision::Shadowed { by: by.clone() }
         } else if found.scope == Scope::Project
             // A disabled extension that shadows nothing needs no trust.
-            && (enabled || *followers > 0)
-            && let Some(untrusted) = trust.distrust(&found.dir, &mut budget)
+            && (enabled || *remaining > 0)
+            && let Some(untrusted) = trust.untrusted_reason(&found.dir, &mut budget)
         {
-            Verdict::Untrusted(untrusted)
+            Decision::Untrusted(untrusted)
         } else {
-            holders.insert(name.to_owned(), found.place());
+            winners.insert(name.to_owned(), found.place());
             if enabled {
-                Verdict::Start
+                Decision::Start
             } else {
-                Verdict::Disabled
+                Decision::Disabled
             }
         };
-        candidates.push(Candidate { found, verdict });
+        candidates.push(Candidate { found, decision });
     }
     for candidate in &mut candidates {
-        if let Verdict::Untrusted(untrusted) = &mut candidate.verdict {
-            untrusted.instead = holders.get(candidate.found.name()).cloned();
+        if let Decision::Untrusted(untrusted) = &mut candidate.decision {
+            untrusted.instead = winners.get(candidate.found.name()).cloned();
         }
     }
     candidates
@@ -159,7 +159,7 @@ fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
 
 /// Finds the global extensions, in load order.
 fn scan_global(extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
-    let names = names(extensions, |error| {
+    let names = list_names(extensions, |error| {
         discovery.refuse(Scope::Global, extensions, error.into());
     });
     scan(Scope::Global, extensions, names, discovery, |dir| {
@@ -181,13 +181,13 @@ fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
             return Vec::new();
         }
     };
-    sort(&mut names);
+    sort_visible(&mut names);
     // Anything that is not a file counts against the limit.
     names.retain(|name| !extensions.join(name).is_file());
     if names.len() > PROJECT_EXTENSIONS {
         let reason = FindError::TooMany {
-            most: PROJECT_EXTENSIONS,
-            left: names.len() - PROJECT_EXTENSIONS,
+            max: PROJECT_EXTENSIONS,
+            ignored: names.len() - PROJECT_EXTENSIONS,
         };
         discovery.refuse(Scope::Project, &extensions, reason);
         names.truncate(PROJECT_EXTENSIONS);
@@ -243,7 +243,7 @@ fn scan(
 
 /// Lists a directory, sorted by the bytes of the names, without names that start with a dot, such
 /// as unfinished installations. A missing directory is empty; a broken symlink is an error.
-fn names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
+fn list_names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
     let mut names = Vec::new();
     match fs::read_dir(dir) {
         Ok(entries) => {
@@ -257,11 +257,11 @@ fn names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.is_symlink() => {}
         Err(error) => failed(error),
     }
-    sort(&mut names);
+    sort_visible(&mut names);
     names
 }
 
-fn sort(names: &mut Vec<OsString>) {
+fn sort_visible(names: &mut Vec<OsString>) {
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
 }

@@ -16,7 +16,7 @@ pub enum Failure {
     #[error("no answer within {0:?}")]
     Timeout(std::time::Duration),
     /// The chain ran out of time before it was asked.
-    #[error("not asked: the chain had used up its {0:?}")]
+    #[error("the chain ran out of time ({0:?}) before it was asked")]
     ChainTimeout(std::time::Duration),
     /// It has exited or never started.
     #[error("{0}")]
@@ -28,13 +28,13 @@ pub enum Failure {
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// Its queue is full.
-    #[error("it does not read what it is sent")]
+    #[error("it does not read its input")]
     QueueFull,
     /// It rewrote an event without the permission to do so.
     #[error("it may not rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
     NotGranted(InterceptName),
     /// The request is too large for a frame.
-    #[error("the request has {bytes} bytes, more than a frame may have")]
+    #[error("the request is too large for a frame: {bytes} bytes")]
     TooLarge {
         /// The size of the request.
         bytes: usize,
@@ -42,7 +42,7 @@ pub enum Failure {
 }
 
 /// The answer of one interceptor.
-pub type Answer = Result<EventInterceptResponse, Failure>;
+pub type InterceptAnswer = Result<EventInterceptResponse, Failure>;
 
 /// What one interceptor did to the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Rights {
 
 /// Which extension blocked an event, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct Blocked {
     /// The extension.
     pub by: String,
     /// Its reason, or the host's if it failed. Never empty.
@@ -82,7 +82,7 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fold {
     event: Intercept,
-    block: Option<Block>,
+    block: Option<Blocked>,
 }
 
 impl Fold {
@@ -102,22 +102,22 @@ impl Fold {
     }
 
     /// Returns the event as the interceptors left it, or which of them blocked it.
-    pub fn finish(self) -> Result<Intercept, Block> {
+    pub fn finish(self) -> Result<Intercept, Blocked> {
         match self.block {
             Some(block) => Err(block),
             None => Ok(self.event),
         }
     }
 
-    /// Applies the answer of the interceptor `who`.
-    pub fn answer(&mut self, who: &str, rights: Rights, answer: Answer) -> Verdict {
+    /// Applies the answer of the interceptor `extension`.
+    pub fn answer(&mut self, extension: &str, rights: Rights, answer: InterceptAnswer) -> Verdict {
         let response = match answer {
             Ok(response) => response,
-            Err(failure) => return self.failure(who, rights.on_failure, failure),
+            Err(failure) => return self.failure(extension, rights.on_failure, failure),
         };
         if response.block {
             return if self.can_be_blocked() {
-                self.block(who, response.reason)
+                self.block(extension, response.reason)
             } else {
                 Verdict::Allowed
             };
@@ -125,17 +125,22 @@ impl Fold {
         match self.rewrite(response, rights.rewrite) {
             Ok(true) => Verdict::Rewritten,
             Ok(false) => Verdict::Allowed,
-            Err(failure) => self.failure(who, rights.on_failure, failure),
+            Err(failure) => self.failure(extension, rights.on_failure, failure),
         }
     }
 
     /// Applies the answer of a final interceptor about the event as the whole chain left it. It can
     /// block any event, but change none.
-    pub fn last_word(&mut self, who: &str, on_failure: OnFailure, answer: Answer) -> Verdict {
+    pub fn final_answer(
+        &mut self,
+        extension: &str,
+        on_failure: OnFailure,
+        answer: InterceptAnswer,
+    ) -> Verdict {
         match answer {
-            Ok(response) if response.block => self.block(who, response.reason),
+            Ok(response) if response.block => self.block(extension, response.reason),
             Ok(_) => Verdict::Allowed,
-            Err(failure) => self.failure(who, on_failure, failure),
+            Err(failure) => self.failure(extension, on_failure, failure),
         }
     }
 
@@ -171,35 +176,31 @@ impl Fold {
         Ok(changes)
     }
 
-    fn failure(&mut self, who: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
+    fn failure(&mut self, extension: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
         // A malformed answer with `block: true` blocks, whatever else is wrong with it.
         if let Failure::Refused(refusal) = &failure
             && refusal.says_block
             && self.can_be_blocked()
         {
-            return self.block(who, None);
+            return self.block(extension, None);
         }
         // Otherwise a large event could bypass a guard.
         let too_large = matches!(failure, Failure::TooLarge { .. });
         if on_failure == OnFailure::Block || too_large {
-            let what = match &failure {
-                Failure::NotGranted(_) => "failed",
-                _ => "could not be asked",
-            };
-            self.block = Some(Block {
-                by: who.to_owned(),
-                reason: format!("{who} {what}: {failure}"),
+            self.block = Some(Blocked {
+                by: extension.to_owned(),
+                reason: format!("{extension} failed: {failure}"),
             });
             return Verdict::FailedClosed(failure);
         }
         Verdict::FailedOpen(failure)
     }
 
-    fn block(&mut self, who: &str, reason: Option<String>) -> Verdict {
+    fn block(&mut self, extension: &str, reason: Option<String>) -> Verdict {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
-        let reason = reason.unwrap_or_else(|| format!("refused by {who}"));
-        self.block = Some(Block {
-            by: who.to_owned(),
+        let reason = reason.unwrap_or_else(|| format!("refused by {extension}"));
+        self.block = Some(Blocked {
+            by: extension.to_owned(),
             reason,
         });
         Verdict::Blocked

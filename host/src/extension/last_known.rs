@@ -17,10 +17,10 @@ use super::{
 use crate::untrusted::{Follow, open_regular};
 
 /// Allows one write at a time.
-static WRITING: Semaphore = Semaphore::const_new(1);
+static WRITE_PERMIT: Semaphore = Semaphore::const_new(1);
 
 /// More than any extension may register. A larger file is not ours.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What an extension had registered when it last ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl LastKnown {
     pub fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         let file = open_regular(path, Follow::Never).ok()??;
-        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
@@ -109,7 +109,7 @@ impl LastKnown {
 }
 
 /// Updates an extension's file whenever its registrations change, from `ready` until it exits.
-pub(crate) async fn keep(
+pub(crate) async fn keep_updated(
     path: PathBuf,
     version: String,
     connection: Arc<Connection>,
@@ -126,7 +126,7 @@ pub(crate) async fn keep(
         let known = LastKnown::of(&version, &connection.registered());
         let path = path.clone();
         // One write at a time: a thread for each extension would cost more than it gains.
-        let _turn = WRITING.acquire().await;
+        let _turn = WRITE_PERMIT.acquire().await;
         // Other code reports a home that is not writable; here it only makes a list incomplete.
         let _ = tokio::task::spawn_blocking(move || known.write(&path)).await;
     }

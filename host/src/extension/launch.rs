@@ -6,7 +6,7 @@ use zot_protocol::Manifest;
 
 use super::{
     data::{DataDir, DataOwner},
-    discover::{ExecError, Found, Scope, resolve_exec, resolve_project_exec, shown},
+    discover::{ExecError, Found, Scope, escape, resolve_exec, resolve_project_exec},
 };
 use crate::home::{Home, HomeError, check_data_name, prepare_data};
 
@@ -91,14 +91,14 @@ impl Launch {
         prepare_data(&path)?;
         Ok(apart_from.filter(|_| is_new).map(|owner| {
             let which = match self.scope {
-                Scope::Explicit => shown::path(&self.dir).to_string(),
+                Scope::Explicit => escape::path(&self.dir).to_string(),
                 Scope::Project => format!("{} --project", self.name()),
                 Scope::Global => format!("{} --global", self.name()),
             };
             format!(
                 "stores its data in `{}`, because the data directory of that name belongs to {owner}; \
-                 `zot ext adopt {which}` lets it have that instead",
-                shown::path(&path)
+                 run `zot ext adopt {which}` to give it that directory instead",
+                escape::path(&path)
             )
         }))
     }

@@ -1,6 +1,6 @@
 //! One extension of a host: its process, its connection and its state.
 
-mod ear;
+mod listener;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,27 +25,27 @@ use zot_protocol::{
     Manifest, NoteLevel, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
-use ear::Ear;
+use listener::MemberListener;
 
 use super::{
-    calls::Calls,
-    chain::{Ask, Link},
+    chain::{InterceptRecord, Interceptor},
     connection::{Connection, Stage, Tap},
     event,
-    fold::{Answer, Failure},
+    fold::{Failure, InterceptAnswer},
     last_known,
     launch::Launch,
-    outbox::{Budget, Outbox},
+    outbox::{Outbox, QueueBudget},
     pending::Ids,
     permission::{self, PermissionReport},
+    running_calls::RunningCalls,
     stats::Stats,
 };
 use crate::hooks::Hooks;
 
 /// How long to wait for the end of an extension's stderr after it has exited.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_GRACE: Duration = Duration::from_millis(500);
 /// How long to wait at shutdown until its registrations are saved.
-const KEEPING: Duration = Duration::from_millis(100);
+const SAVE_GRACE: Duration = Duration::from_millis(100);
 
 /// The host, from the point of view of its members.
 pub(crate) trait Owner: Send + Sync {
@@ -57,9 +57,9 @@ pub(crate) trait Owner: Send + Sync {
 
 /// The causes of failure that the user has been warned about.
 #[derive(Debug, Default)]
-pub(crate) struct Warned(Mutex<HashSet<Discriminant<Failure>>>);
+pub(crate) struct WarnedFailures(Mutex<HashSet<Discriminant<Failure>>>);
 
-impl Warned {
+impl WarnedFailures {
     /// Records a failure. Returns true for the first one with this cause.
     pub(crate) fn first(&self, failure: &Failure) -> bool {
         lock(&self.0).insert(discriminant(failure))
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
     /// The limit on all queued output together.
-    pub(crate) queues: Arc<Budget>,
+    pub(crate) queues: Arc<QueueBudget>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) tap: Option<Arc<dyn Tap>>,
     /// Environment variables that an extension gets only if its manifest lists them.
@@ -93,12 +93,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Returns why an extension with these permissions must not be started, if so.
-    fn refusal_of(&self, permissions: &PermissionReport) -> Option<String> {
+    fn start_refusal(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
         (self.strict_permissions && permissions.falls_short()).then(|| {
             format!(
-                "its permissions cannot be held here ({enforced})\n\
-                 hint: without --strict-permissions it is started all the same"
+                "its permissions cannot be enforced here ({enforced})\n\
+                 hint: without --strict-permissions it starts anyway"
             )
         })
     }
@@ -109,24 +109,24 @@ pub(crate) struct Member {
     pub(crate) launch: Launch,
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
-    pub(crate) warned: Warned,
+    pub(crate) warned: WarnedFailures,
     pub(crate) permissions: PermissionReport,
     /// The tool calls that it is making.
-    pub(crate) calls: Calls,
+    pub(crate) calls: RunningCalls,
     /// The runtime it was started on, which also runs its tool calls.
     pub(crate) runtime: Handle,
     process: Process,
     log: LogFile,
     /// Becomes true when stderr has been read to the end.
-    pumped: watch::Receiver<bool>,
+    stderr_done: watch::Receiver<bool>,
     limits: Limits,
-    told_of_session: Mutex<bool>,
+    session_start_sent: Mutex<bool>,
     /// Whether the user has been warned that a `submit` was refused.
-    told_of_submit: AtomicBool,
+    warned_about_submit: AtomicBool,
     reading: Mutex<Option<JoinHandle<()>>>,
     /// Notified when its registrations change.
-    offers: Arc<Notify>,
-    keeping: Mutex<Option<JoinHandle<()>>>,
+    registrations_changed: Arc<Notify>,
+    saving: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Member {
@@ -149,7 +149,7 @@ impl Member {
             log.note(&format!("its permissions: {permissions}"));
         }
         for path in &permissions.missing {
-            log.note(&format!("granted and not there: {}", path.display()));
+            log.note(&format!("granted path does not exist: {}", path.display()));
         }
         let stdin = process.take_stdin().expect("not taken yet");
         let stdout = process.take_stdout().expect("not taken yet");
@@ -162,10 +162,10 @@ impl Member {
         ack.supported_events = EventName::KNOWN.to_vec();
         ack.supported_intercepts = InterceptName::KNOWN.to_vec();
 
-        let calls = Calls::new(launch.name());
-        let (done, pumped) = watch::channel(false);
+        let calls = RunningCalls::new(launch.name());
+        let (done, stderr_done) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
-            let listener = Ear {
+            let listener = MemberListener {
                 member: Weak::clone(member),
                 shared: Arc::clone(shared),
                 name: launch.manifest.name.clone(),
@@ -182,29 +182,29 @@ impl Member {
                 )),
                 launch,
                 stats: Mutex::default(),
-                warned: Warned::default(),
+                warned: WarnedFailures::default(),
                 permissions,
                 calls,
                 runtime: Handle::current(),
                 process,
                 log: log.clone(),
-                pumped,
+                stderr_done,
                 limits,
-                told_of_session: Mutex::new(false),
-                told_of_submit: AtomicBool::new(false),
+                session_start_sent: Mutex::new(false),
+                warned_about_submit: AtomicBool::new(false),
                 reading: Mutex::new(None),
-                offers: Arc::default(),
-                keeping: Mutex::new(None),
+                registrations_changed: Arc::default(),
+                saving: Mutex::new(None),
             }
         });
-        member.keep_last_known();
+        member.save_registrations();
         tokio::spawn(async move {
             pump(stderr, &log).await;
             let _ = done.send(true);
         });
         let reader = Arc::clone(&member);
         let reading = tokio::spawn(async move {
-            let exit = async { reader.exit_in_words().await };
+            let exit = async { reader.describe_exit().await };
             reader.connection.run(Box::new(stdout), ack, exit).await;
             // However the stream ended, kill what is left of the process tree.
             reader.process.end(reader.limits.term_grace).await;
@@ -213,12 +213,20 @@ impl Member {
         Ok(member)
     }
 
-    fn keep_last_known(&self) {
+    fn save_registrations(&self) {
         let path = self.launch.home.last_known_of(self.name());
         let version = self.launch.manifest.version.clone().unwrap_or_default();
-        let (connection, offers) = (Arc::clone(&self.connection), Arc::clone(&self.offers));
-        let keeping = tokio::spawn(last_known::keep(path, version, connection, offers));
-        *lock(&self.keeping) = Some(keeping);
+        let (connection, registrations_changed) = (
+            Arc::clone(&self.connection),
+            Arc::clone(&self.registrations_changed),
+        );
+        let saving = tokio::spawn(last_known::keep_updated(
+            path,
+            version,
+            connection,
+            registrations_changed,
+        ));
+        *lock(&self.saving) = Some(saving);
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -236,14 +244,14 @@ impl Member {
 
     /// Waits for the process and describes how it exited. Before `hello`, this includes the last
     /// line of its stderr.
-    async fn exit_in_words(&self) -> String {
+    async fn describe_exit(&self) -> String {
         let exit = self.process.wait().await;
         if *self.connection.stage().borrow() != Stage::Starting {
             return exit.to_string();
         }
         // The end of stderr may still be in the pipe, which a descendant may hold open.
-        let mut pumped = self.pumped.clone();
-        let _ = tokio::time::timeout(LAST_WORDS, pumped.wait_for(|done| *done)).await;
+        let mut stderr_done = self.stderr_done.clone();
+        let _ = tokio::time::timeout(STDERR_GRACE, stderr_done.wait_for(|done| *done)).await;
         match self.log.tail() {
             tail if tail.is_empty() => format!("{exit} before hello"),
             tail => format!(
@@ -255,36 +263,36 @@ impl Member {
 
     /// Sends an event to the extension if it has subscribed, preceded by `session_start` if it has
     /// not had that yet.
-    pub(crate) fn tell(&self, event: &Event, shared: &Shared) {
+    pub(crate) fn send_event(&self, event: &Event, shared: &Shared) {
         if !self.connection.is_ready() {
             return;
         }
-        let mut told = lock(&self.told_of_session);
-        self.tell_of_session(&mut told, shared);
+        let mut sent = lock(&self.session_start_sent);
+        self.send_session_start(&mut sent, shared);
         if matches!(event, Event::SessionStart(_)) {
             return;
         }
         if matches!(event, Event::SessionEnd(_)) {
-            *told = false;
+            *sent = false;
         }
-        self.send_event(event);
+        self.send_if_subscribed(event);
     }
 
     /// Sends `session_start` to an extension that became ready, or subscribed, during a session.
-    fn catch_up(&self, shared: &Shared) {
+    fn send_missed_session_start(&self, shared: &Shared) {
         if self.connection.is_ready() {
-            self.tell_of_session(&mut lock(&self.told_of_session), shared);
+            self.send_session_start(&mut lock(&self.session_start_sent), shared);
         }
     }
 
-    fn tell_of_session(&self, told: &mut bool, shared: &Shared) {
-        if !*told && shared.in_session.load(Ordering::SeqCst) {
-            *told = self.send_event(&SessionStart::default().into());
+    fn send_session_start(&self, sent: &mut bool, shared: &Shared) {
+        if !*sent && shared.in_session.load(Ordering::SeqCst) {
+            *sent = self.send_if_subscribed(&SessionStart::default().into());
         }
     }
 
     /// Sends an event if the extension has subscribed to it. Returns whether it has.
-    fn send_event(&self, event: &Event) -> bool {
+    fn send_if_subscribed(&self, event: &Event) -> bool {
         let registered = self.connection.registered();
         let subscribed = registered.events.contains(&EventName::from(event.name()));
         if subscribed {
@@ -302,8 +310,8 @@ impl Member {
             self.log("ignored submit: it is shutting down");
         } else if let Err(refused) = self.may_submit() {
             self.log(&format!("refused submit: {refused}"));
-            self.connection.refuse("submit", &refused);
-            if !self.told_of_submit.swap(true, Ordering::SeqCst) {
+            self.connection.report_refused("submit", &refused);
+            if !self.warned_about_submit.swap(true, Ordering::SeqCst) {
                 shared.hooks.note(self.name(), NoteLevel::Warn, &refused);
             }
         } else {
@@ -341,8 +349,8 @@ impl Member {
         self.launch.manifest.intercept.on_failure(event) == OnFailure::Block
     }
 
-    pub(crate) fn record(&self, link: &Link) {
-        lock(&self.stats).record(link);
+    pub(crate) fn record(&self, record: &InterceptRecord) {
+        lock(&self.stats).record(record);
     }
 
     /// The deadline for each of its tool calls.
@@ -357,7 +365,8 @@ impl Member {
             let member = Arc::clone(self);
             runtime.spawn(async move { member.process.kill().await });
         }
-        self.connection.disconnect("was let go: its host is gone");
+        self.connection
+            .disconnect("was killed: its host was dropped");
     }
 
     /// Cancels its tool calls and accepts no more.
@@ -377,10 +386,10 @@ impl Member {
             self.connection.disconnect("was shut down");
             let _ = reading.await;
         }
-        let keeping = lock(&self.keeping).take();
-        if let Some(keeping) = keeping {
+        let saving = lock(&self.saving).take();
+        if let Some(saving) = saving {
             // Do not wait for a disk that hangs.
-            let _ = tokio::time::timeout(KEEPING, keeping).await;
+            let _ = tokio::time::timeout(SAVE_GRACE, saving).await;
         }
         self.log.finish();
     }
@@ -398,7 +407,7 @@ async fn spawn(
     cwd: &Path,
     shared: &Shared,
 ) -> Result<Process, String> {
-    if let Some(refusal) = shared.refusal_of(permissions) {
+    if let Some(refusal) = shared.start_refusal(permissions) {
         return Err(refusal);
     }
     let program = launch.program().map_err(|error| error.to_string())?;
@@ -436,7 +445,7 @@ fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     limits
 }
 
-impl Ask for Arc<Member> {
+impl Interceptor for Arc<Member> {
     fn name(&self) -> &str {
         Member::name(self)
     }
@@ -458,12 +467,12 @@ impl Ask for Arc<Member> {
         self.limits.intercept
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.connection.intercept(event, until).await
     }
 
-    async fn ask_last(&self, event: &Intercept, until: Instant) -> Answer {
-        self.connection.intercept_last(event, until).await
+    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
+        self.connection.intercept_final(event, until).await
     }
 }
 

@@ -20,7 +20,7 @@ use zot_protocol::limits::Limits;
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Sees each frame just before its first byte is written.
-type Witness = Box<dyn Fn(&[u8]) + Send + Sync>;
+type FrameObserver = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Why a frame was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,26 +35,26 @@ pub(crate) enum NotSent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     /// The pipe stopped accepting everything; the queue was empty before.
-    BacklogBegins,
+    BacklogStarted,
     /// No change: the queue is still empty, or still waits for the pipe.
-    AsBefore,
+    Unchanged,
 }
 
 /// The queue and its pipe.
 pub(crate) struct Outbox {
     queue: Arc<Queue>,
-    budget: Arc<Budget>,
+    budget: Arc<QueueBudget>,
     max_frames: usize,
     max_bytes: usize,
 }
 
 /// The limit on the queues of all extensions of a host together.
-pub(crate) struct Budget {
+pub(crate) struct QueueBudget {
     max_bytes: usize,
     queues: Mutex<Vec<Weak<Queue>>>,
 }
 
-impl Budget {
+impl QueueBudget {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             max_bytes: limits.all_queues_bytes,
@@ -86,13 +86,13 @@ impl Budget {
 }
 
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Notified when the queue is empty or closed.
     drained: Notify,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,13 +104,13 @@ impl Queue {
     }
 }
 
-struct State {
+struct QueueState {
     /// `None` once it is closed.
     pipe: Option<Pipe>,
     queue: VecDeque<Frame>,
     /// How many bytes of the first frame have been written; `None` before the first attempt.
     written: Option<usize>,
-    witness: Option<Witness>,
+    observer: Option<FrameObserver>,
     bytes: usize,
     /// Close the pipe once the queue is empty.
     finishing: bool,
@@ -129,12 +129,12 @@ struct Frame {
 }
 
 impl Outbox {
-    pub(crate) fn new(pipe: Pipe, budget: &Arc<Budget>, limits: &Limits) -> Self {
-        let state = State {
+    pub(crate) fn new(pipe: Pipe, budget: &Arc<QueueBudget>, limits: &Limits) -> Self {
+        let state = QueueState {
             pipe: Some(pipe),
             queue: VecDeque::new(),
             written: None,
-            witness: None,
+            observer: None,
             bytes: 0,
             finishing: false,
             overflowed: false,
@@ -165,9 +165,9 @@ impl Outbox {
         }
     }
 
-    /// Shows every frame to `witness` just before its first byte is written.
-    pub(crate) fn set_witness(&self, witness: Witness) {
-        self.lock().witness = Some(witness);
+    /// Shows every frame to `observer` just before its first byte is written.
+    pub(crate) fn set_observer(&self, observer: FrameObserver) {
+        self.lock().observer = Some(observer);
     }
 
     /// Queues a line, including its newline, and writes as much of the queue as the pipe accepts
@@ -202,12 +202,12 @@ impl Outbox {
             return Err(NotSent::Full);
         }
         match written {
-            Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
+            Poll::Pending if was_idle => return Ok(Sent::BacklogStarted),
             // The driving task reports the error.
             Poll::Ready(Err(_)) => driver.wake(),
             Poll::Ready(Ok(())) | Poll::Pending => {}
         }
-        Ok(Sent::AsBefore)
+        Ok(Sent::Unchanged)
     }
 
     /// Removes a cancelled request from the queue. Returns false if it is not in the queue or has
@@ -282,12 +282,12 @@ impl Outbox {
         .await
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock()
     }
 }
 
-impl State {
+impl QueueState {
     /// Writes as much as the pipe accepts. Ready when the queue is empty.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(pipe) = &mut self.pipe else {
@@ -295,8 +295,8 @@ impl State {
         };
         while let Some(Frame { line, .. }) = self.queue.front() {
             let written = self.written.get_or_insert_with(|| {
-                if let Some(witness) = &self.witness {
-                    witness(line);
+                if let Some(observer) = &self.observer {
+                    observer(line);
                 }
                 0
             });
@@ -343,47 +343,47 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn when_all_queues_are_full_the_largest_goes_and_not_the_one_that_is_sent_something() {
+    async fn the_largest_queue_is_closed_when_all_together_exceed_the_limit() {
         let limits = Limits {
             queue_bytes: 10_000,
             all_queues_bytes: 15_000,
             ..Limits::default()
         };
-        let budget = Budget::new(&limits);
+        let budget = QueueBudget::new(&limits);
         let mut other_ends = Vec::new();
         let mut outbox = || {
             let (ours, theirs) = tokio::io::duplex(1);
             other_ends.push(theirs);
             Outbox::new(Box::new(ours), &budget, &limits)
         };
-        let (hoarder, innocent, third) = (outbox(), outbox(), outbox());
+        let (largest, second, third) = (outbox(), outbox(), outbox());
         let send = |to: &Outbox, bytes| to.send(vec![b'x'; bytes], None);
-        assert_eq!(send(&hoarder, 9_000), Ok(Sent::BacklogBegins));
-        assert_eq!(send(&innocent, 4_000), Ok(Sent::BacklogBegins));
-        assert_eq!(send(&third, 1_000), Ok(Sent::BacklogBegins));
-        assert!(!hoarder.has_overflowed());
-        assert_eq!(send(&innocent, 2_000), Ok(Sent::AsBefore));
-        assert!(hoarder.has_overflowed(), "the largest");
-        assert!(!innocent.has_overflowed() && !third.has_overflowed());
-        assert_eq!(send(&hoarder, 1), Err(NotSent::Full));
-        assert!(hoarder.drive().await.is_ok(), "its driver ends");
-        assert_eq!(hoarder.lock().bytes, 0, "its memory is freed");
-        assert_eq!(send(&third, 8_000), Ok(Sent::AsBefore), "room again");
-        drop(innocent);
-        assert_eq!(send(&third, 500), Ok(Sent::AsBefore));
+        assert_eq!(send(&largest, 9_000), Ok(Sent::BacklogStarted));
+        assert_eq!(send(&second, 4_000), Ok(Sent::BacklogStarted));
+        assert_eq!(send(&third, 1_000), Ok(Sent::BacklogStarted));
+        assert!(!largest.has_overflowed());
+        assert_eq!(send(&second, 2_000), Ok(Sent::Unchanged));
+        assert!(largest.has_overflowed(), "the largest");
+        assert!(!second.has_overflowed() && !third.has_overflowed());
+        assert_eq!(send(&largest, 1), Err(NotSent::Full));
+        assert!(largest.drive().await.is_ok(), "its driver ends");
+        assert_eq!(largest.lock().bytes, 0, "its memory is freed");
+        assert_eq!(send(&third, 8_000), Ok(Sent::Unchanged), "room again");
+        drop(second);
+        assert_eq!(send(&third, 500), Ok(Sent::Unchanged));
     }
 
     #[tokio::test]
-    async fn a_request_that_is_withdrawn_before_its_first_byte_is_never_sent() {
+    async fn a_request_withdrawn_before_its_first_byte_is_never_sent() {
         use tokio::io::AsyncReadExt as _;
 
         let limits = Limits::default();
         let (ours, mut theirs) = tokio::io::duplex(1);
-        let outbox = Outbox::new(Box::new(ours), &Budget::new(&limits), &limits);
+        let outbox = Outbox::new(Box::new(ours), &QueueBudget::new(&limits), &limits);
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let witness = Arc::clone(&seen);
-        outbox.set_witness(Box::new(move |line| {
-            witness.lock().unwrap().push(line.to_vec());
+        let observer = Arc::clone(&seen);
+        outbox.set_observer(Box::new(move |line| {
+            observer.lock().unwrap().push(line.to_vec());
         }));
         for (request, line) in ["first\n", "second\n", "third\n"].into_iter().enumerate() {
             outbox.send(line.into(), Some(request as u64)).unwrap();

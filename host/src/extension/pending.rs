@@ -34,16 +34,16 @@ pub enum RequestError {
     #[error("{0}")]
     Closed(String),
     /// The reply is invalid.
-    #[error("its answer was refused: {0}")]
+    #[error("its answer is invalid: {0}")]
     Refused(Box<Refusal>),
     /// The extension sent a line over the size limit, which may have been the reply.
-    #[error("it sent a line of more than {0} bytes")]
+    #[error("it sent a line longer than {0} bytes")]
     LineTooLong(usize),
     /// The extension's queue is full.
-    #[error("it does not read what it is sent")]
+    #[error("it does not read its input")]
     QueueFull,
     /// The request is too large for a frame.
-    #[error("the request has {bytes} bytes, more than the {limit} of a frame")]
+    #[error("the request is {bytes} bytes, over the frame limit of {limit}")]
     TooLarge {
         /// The size of the request.
         bytes: usize,
@@ -62,7 +62,7 @@ pub(crate) enum Reply {
 
 /// The type of a request, which its reply must match.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     Command,
     /// With the chain of calls that it belongs to.
     Tool(CallChain),
@@ -80,7 +80,7 @@ impl Reply {
     }
 }
 
-impl Kind {
+impl RequestKind {
     fn is_answered_by(&self, reply: &Reply) -> bool {
         matches!(
             (self, reply),
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-pub(crate) type Outcome = Result<Reply, RequestError>;
+pub(crate) type RequestResult = Result<Reply, RequestError>;
 
 /// What happens to a pending request.
 #[derive(Debug)]
@@ -99,38 +99,38 @@ pub(crate) type Outcome = Result<Reply, RequestError>;
     clippy::large_enum_variant,
     reason = "short-lived on the stack, and nearly always the large variant"
 )]
-pub(crate) enum News {
+pub(crate) enum Update {
     /// A line of progress of a running tool call.
     Progress(String),
     /// The result. Nothing follows.
-    Outcome(Outcome),
+    Done(RequestResult),
 }
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
-    /// The time limit from the start, and again after each line of progress.
+pub(crate) struct RequestTimer {
+    /// The time limit from the start, and restarted after each line of progress.
     each: Duration,
     total: Duration,
     start: Instant,
     until: Option<Instant>,
 }
 
-impl Clock {
+impl RequestTimer {
     /// A limit of `each` that restarts with each line of progress, until `total` has passed.
     pub(crate) fn new(each: Duration, total: Duration) -> Self {
         let start = Instant::now();
-        let clock = Self {
+        let timer = Self {
             each,
             total,
             start,
             until: None,
         };
-        clock.again(start)
+        timer.restarted(start)
     }
 
     /// No limit.
-    pub(crate) fn none() -> Self {
+    pub(crate) fn unlimited() -> Self {
         Self {
             each: Duration::MAX,
             total: Duration::MAX,
@@ -139,7 +139,7 @@ impl Clock {
         }
     }
 
-    fn again(self, now: Instant) -> Self {
+    fn restarted(self, now: Instant) -> Self {
         // A sum that overflows is too far in the future to matter.
         let until = [
             now.checked_add(self.each),
@@ -152,24 +152,24 @@ impl Clock {
     }
 
     /// Returns the limit that has been exceeded, if any.
-    fn over(&self, now: Instant) -> Option<Duration> {
+    fn expired(&self, now: Instant) -> Option<Duration> {
         let until = self.until.filter(|&until| until <= now)?;
         let in_all = self.start.checked_add(self.total) == Some(until);
         Some(if in_all { self.total } else { self.each })
     }
 }
 
-struct Waiting {
-    kind: Kind,
-    clock: Clock,
+struct PendingRequest {
+    kind: RequestKind,
+    timer: RequestTimer,
     progress: VecDeque<String>,
-    outcome: Option<Outcome>,
+    outcome: Option<RequestResult>,
     waker: Waker,
 }
 
-impl Waiting {
+impl PendingRequest {
     /// Sets the outcome. Returns the waker of the caller, to be woken after the lock is released.
-    fn settle(&mut self, outcome: Outcome) -> Waker {
+    fn settle(&mut self, outcome: RequestResult) -> Waker {
         self.outcome = Some(outcome);
         std::mem::replace(&mut self.waker, Waker::noop().clone())
     }
@@ -177,22 +177,22 @@ impl Waiting {
 
 /// The pending requests of one connection. Ids are never reused.
 pub(crate) struct Pending {
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
-struct State {
-    waiting: HashMap<u64, Waiting>,
-    /// When to check the deadlines. May be too early, and is then set again, but never too late.
-    alarm: Option<Instant>,
+struct PendingState {
+    waiting: HashMap<u64, PendingRequest>,
+    /// When to check the deadlines. May be too early, and is then set restarted, but never too late.
+    next_check: Option<Instant>,
     /// When a request was last dropped or settled.
     settled_at: Instant,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        let state = State {
+        let state = PendingState {
             waiting: HashMap::new(),
-            alarm: None,
+            next_check: None,
             settled_at: Instant::now(),
         };
         Self {
@@ -204,21 +204,26 @@ impl Default for Pending {
 impl Pending {
     /// Adds a pending request, which stays until the returned ticket is dropped. Returns true if
     /// the next check is now earlier than before.
-    pub(crate) fn wait(&self, number: u64, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
-        let waiting = Waiting {
+    pub(crate) fn wait(
+        &self,
+        number: u64,
+        kind: RequestKind,
+        timer: RequestTimer,
+    ) -> (Ticket<'_>, bool) {
+        let waiting = PendingRequest {
             kind,
-            clock,
+            timer,
             progress: VecDeque::new(),
             outcome: None,
             waker: Waker::noop().clone(),
         };
         let mut state = self.lock();
         state.waiting.insert(number, waiting);
-        let sooner = clock
+        let sooner = timer
             .until
-            .is_some_and(|until| state.alarm.is_none_or(|alarm| until < alarm));
+            .is_some_and(|until| state.next_check.is_none_or(|next_check| until < next_check));
         if sooner {
-            state.alarm = clock.until;
+            state.next_check = timer.until;
         }
         let ticket = Ticket {
             pending: self,
@@ -228,33 +233,30 @@ impl Pending {
     }
 
     /// When [`expire`](Self::expire) should be called next.
-    pub(crate) fn alarm(&self) -> Option<Instant> {
-        self.lock().alarm
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.lock().next_check
     }
 
     /// Fails the requests whose deadline has passed, and schedules the next check.
     pub(crate) fn expire(&self, now: Instant) {
         let mut state = self.lock();
         let late: Vec<Waker> = state
-            .open()
+            .unsettled()
             .filter_map(|waiting| {
-                let time = waiting.clock.over(now)?;
+                let time = waiting.timer.expired(now)?;
                 Some(waiting.settle(Err(RequestError::Timeout(time))))
             })
             .collect();
-        state.alarm = state.open().filter_map(|open| open.clock.until).min();
+        state.next_check = state.unsettled().filter_map(|open| open.timer.until).min();
         drop(state);
         late.into_iter().for_each(Waker::wake);
     }
 
     /// Delivers a reply, or returns it if no request is waiting for it.
-    #[expect(
-        clippy::result_large_err,
-        reason = "moved, and rarely returned"
-    )]
+    #[expect(clippy::result_large_err, reason = "moved, and rarely returned")]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.lock();
-        let waiting = state.open_one(reply.id());
+        let waiting = state.unsettled_one(reply.id());
         let Some(waiting) = waiting.filter(|waiting| waiting.kind.is_answered_by(&reply)) else {
             return Err(reply);
         };
@@ -268,13 +270,13 @@ impl Pending {
     /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.lock();
-        let Some(waiting) = state.open_one(id) else {
+        let Some(waiting) = state.unsettled_one(id) else {
             return false;
         };
-        if !matches!(waiting.kind, Kind::Tool(_)) {
+        if !matches!(waiting.kind, RequestKind::Tool(_)) {
             return false;
         }
-        waiting.clock = waiting.clock.again(Instant::now());
+        waiting.timer = waiting.timer.restarted(Instant::now());
         if waiting.progress.len() == PROGRESS_LINES {
             waiting.progress.pop_front();
         }
@@ -287,8 +289,8 @@ impl Pending {
 
     /// Returns the call chain of the tool call `id` if it is pending.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
-        match &self.lock().open_one(id)?.kind {
-            Kind::Tool(chain) => Some(chain.clone()),
+        match &self.lock().unsettled_one(id)?.kind {
+            RequestKind::Tool(chain) => Some(chain.clone()),
             _ => None,
         }
     }
@@ -296,7 +298,7 @@ impl Pending {
     /// Fails the request `id`. Returns false if it is not pending.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
         let mut state = self.lock();
-        let waiting = state.open_one(id);
+        let waiting = state.unsettled_one(id);
         let waker = waiting.map(|waiting| waiting.settle(Err(error)));
         drop(state);
         waker.map(Waker::wake).is_some()
@@ -305,7 +307,7 @@ impl Pending {
     /// Fails every request.
     pub(crate) fn fail_all(&self, error: &RequestError) {
         let mut state = self.lock();
-        let all = state.open();
+        let all = state.unsettled();
         let all: Vec<Waker> = all
             .map(|waiting| waiting.settle(Err(error.clone())))
             .collect();
@@ -319,23 +321,23 @@ impl Pending {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().open().next().is_none()
+        self.lock().unsettled().next().is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PendingState {
     /// The requests without an outcome.
-    fn open(&mut self) -> impl Iterator<Item = &mut Waiting> {
+    fn unsettled(&mut self) -> impl Iterator<Item = &mut PendingRequest> {
         let all = self.waiting.values_mut();
         all.filter(|waiting| waiting.outcome.is_none())
     }
 
-    fn open_one(&mut self, id: &Id) -> Option<&mut Waiting> {
+    fn unsettled_one(&mut self, id: &Id) -> Option<&mut PendingRequest> {
         let one = self.waiting.get_mut(&number(id)?);
         one.filter(|waiting| waiting.outcome.is_none())
     }
@@ -356,30 +358,30 @@ impl Ticket<'_> {
         self.number
     }
 
-    /// Waits for progress or the outcome. Cancel safe. Must not be called again after the outcome.
-    pub(crate) async fn news(&mut self) -> News {
-        poll_fn(|context| self.poll_news(context)).await
+    /// Waits for progress or the outcome. Cancel safe. Must not be called restarted after the outcome.
+    pub(crate) async fn update(&mut self) -> Update {
+        poll_fn(|context| self.poll_update(context)).await
     }
 
     /// Waits for the outcome of a request that has no progress.
-    pub(crate) async fn outcome(&mut self) -> Outcome {
+    pub(crate) async fn outcome(&mut self) -> RequestResult {
         loop {
-            if let News::Outcome(outcome) = self.news().await {
+            if let Update::Done(outcome) = self.update().await {
                 return outcome;
             }
         }
     }
 
-    fn poll_news(&self, context: &mut Context<'_>) -> Poll<News> {
+    fn poll_update(&self, context: &mut Context<'_>) -> Poll<Update> {
         let mut state = self.pending.lock();
         let waiting = state.waiting.get_mut(&self.number);
         let waiting = waiting.expect("kept until its outcome is taken");
         if let Some(line) = waiting.progress.pop_front() {
-            return Poll::Ready(News::Progress(line));
+            return Poll::Ready(Update::Progress(line));
         }
         if let Some(outcome) = waiting.outcome.take() {
             state.waiting.remove(&self.number);
-            return Poll::Ready(News::Outcome(outcome));
+            return Poll::Ready(Update::Done(outcome));
         }
         waiting.waker.clone_from(context.waker());
         Poll::Pending

@@ -74,16 +74,16 @@ impl fmt::Display for PermissionReport {
         let (Some(declared), Some(enforced)) = (&self.declared, &self.enforced) else {
             return formatter.write_str("the user's full rights");
         };
-        let mut said = Vec::new();
+        let mut parts = Vec::new();
         let mut list = |what: &str, items: &[String]| {
             if !items.is_empty() {
-                said.push(format!("{what} {}", items.join(" ")));
+                parts.push(format!("{what} {}", items.join(" ")));
             }
         };
         list("reads", &declared.fs.read);
         list("writes", &declared.fs.write);
         list("gets", &declared.env);
-        said.push(match &declared.net {
+        parts.push(match &declared.net {
             Net::Denied => "no network".to_owned(),
             Net::Full => "the network".to_owned(),
             Net::Ports(ports) => {
@@ -91,8 +91,8 @@ impl fmt::Display for PermissionReport {
                 format!("TCP to {}", ports.join(" "))
             }
         });
-        write!(formatter, "{} ({enforced})", said.join(", "))?;
-        for act in acts(declared) {
+        write!(formatter, "{} ({enforced})", parts.join(", "))?;
+        for act in describe_actions(declared) {
             write!(formatter, "; {act}")?;
         }
         Ok(())
@@ -100,13 +100,13 @@ impl fmt::Display for PermissionReport {
 }
 
 /// Describes what an extension may do with the user's rights, one phrase each.
-pub fn acts(permissions: &Permissions) -> Vec<String> {
+pub fn describe_actions(permissions: &Permissions) -> Vec<String> {
     let mut acts: Vec<String> = Vec::new();
     for tool in &permissions.tools {
         acts.push(match &**tool {
-            "bash" => "may run bash: that is everything you can do".to_owned(),
+            "bash" => "may run bash: it can do everything you can do".to_owned(),
             "write" | "edit" => format!("may call {tool}: it can change any file that you can"),
-            "read" => "may call read: it sees any file that you can".to_owned(),
+            "read" => "may call read: it can read any file that you can".to_owned(),
             other => format!("may call {other}"),
         });
     }
@@ -133,11 +133,11 @@ pub(crate) fn apply(
     };
     let passed = std::env::vars_os().filter(|(name, _)| is_passed(name, permissions));
     let mut spec = spec.env_clear().envs(passed);
-    let places = Places::of(launch, cwd);
+    let roots = PathRoots::of(launch, cwd);
     let temporary = std::env::temp_dir();
     let mut writable = permissions.fs.write.iter();
     if !writable.any(|granted| {
-        let place = places.find(granted);
+        let place = roots.find(granted);
         place.is_some_and(|it| temporary.starts_with(it.path()))
     }) {
         // The extension cannot write to the default directory for temporary files.
@@ -145,14 +145,14 @@ pub(crate) fn apply(
             spec = spec.env(name, launch.data_dir());
         }
     }
-    spec.confine(confinement(permissions, launch, &places, support))
+    spec.confine(confinement(permissions, launch, &roots, support))
 }
 
 /// Describes a failed start, with a hint if the manifest lacks a permission.
 pub(crate) fn explain(error: &SpawnError) -> String {
     match error {
         SpawnError::Undeclared { needed, .. } => format!(
-            "{error}\nhint: add {:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH",
+            "{error}\nhint: add {:?} to `permissions.fs.read` in its extension.json, or use a system program or one on PATH",
             needed.display().to_string()
         ),
         error => error.to_string(),
@@ -160,14 +160,14 @@ pub(crate) fn explain(error: &SpawnError) -> String {
 }
 
 /// The directories that a granted path can start with.
-struct Places<'l> {
+struct PathRoots<'l> {
     home: Option<PathBuf>,
     cwd: &'l Path,
     data: PathBuf,
     own: &'l Path,
 }
 
-impl<'l> Places<'l> {
+impl<'l> PathRoots<'l> {
     fn of(launch: &'l Launch, cwd: &'l Path) -> Self {
         Self {
             home: std::env::home_dir(),
@@ -179,34 +179,34 @@ impl<'l> Places<'l> {
 
     /// Resolves a granted path. The manifest's schema has checked its form. Returns `None` for a
     /// path with `..`.
-    fn find(&self, granted: &str) -> Option<Place<'_>> {
+    fn find(&self, granted: &str) -> Option<GrantedPath<'_>> {
         if granted.split('/').any(|part| part == "..") {
             return None;
         }
         let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
         let rest = rest.trim_start_matches('/');
-        let within = |folder| Some(Place::Within(folder, rest.into()));
+        let within = |folder| Some(GrantedPath::Within(folder, rest.into()));
         match start {
             // The project and the extension's own files are untrusted: links out of them are not
             // followed.
             "$cwd" => within(self.cwd),
             "$data" => within(&self.data),
             "." => within(self.own),
-            "~" => Some(Place::At(self.home.as_deref()?.join(rest))),
-            _ => Some(Place::At(Path::new("/").join(rest))),
+            "~" => Some(GrantedPath::At(self.home.as_deref()?.join(rest))),
+            _ => Some(GrantedPath::At(Path::new("/").join(rest))),
         }
     }
 }
 
 /// A resolved path.
 #[derive(Debug, PartialEq)]
-enum Place<'l> {
+enum GrantedPath<'l> {
     At(PathBuf),
     /// A path in a folder. Links out of the folder are not followed.
     Within(&'l Path, PathBuf),
 }
 
-impl Place<'_> {
+impl GrantedPath<'_> {
     fn path(&self) -> PathBuf {
         match self {
             Self::At(path) => path.clone(),
@@ -240,13 +240,13 @@ fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
 fn confinement(
     permissions: &Permissions,
     launch: &Launch,
-    places: &Places<'_>,
+    roots: &PathRoots<'_>,
     support: Support,
 ) -> Confinement {
     let confinement = Confinement::new(support)
         .read(&launch.dir)
         .write(launch.data_dir());
-    let find = |granted: &String| places.find(granted);
+    let find = |granted: &String| roots.find(granted);
     let read = permissions.fs.read.iter().filter_map(find);
     let confinement = read.fold(confinement, |confinement, place| place.read(confinement));
     let write = permissions.fs.write.iter().filter_map(find);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_base_and_what_is_listed_is_passed_and_the_token_never() {
+    fn only_base_and_listed_variables_are_passed_and_never_the_token() {
         let declared = permissions(json!({"env": ["GUARD_RULES", "ZOTCORE_RPC_TOKEN"]}));
         let passed = |name: &str| is_passed(OsStr::new(name), &declared);
         for name in ["PATH", "LC_ALL", "GUARD_RULES"] {
@@ -285,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn a_granted_path_stays_below_what_it_begins_with() {
-        let places = Places {
+    fn a_granted_path_stays_below_its_root() {
+        let roots = PathRoots {
             home: Some("/home/me".into()),
             cwd: Path::new("/project"),
             data: "/data".into(),
@@ -302,17 +302,17 @@ mod tests {
             ("./lib", "/ext/lib"),
             ("//etc", "/etc"),
         ] {
-            let place = places.find(granted).map(|place| place.path());
+            let place = roots.find(granted).map(|place| place.path());
             assert_eq!(place, Some(path.into()), "{granted}");
         }
         for granted in ["~/../..", "/etc/..", "$cwd/../x"] {
-            assert_eq!(places.find(granted), None, "{granted}");
+            assert_eq!(roots.find(granted), None, "{granted}");
         }
-        let homeless = Places {
+        let without_home = PathRoots {
             home: None,
-            ..places
+            ..roots
         };
-        assert_eq!(homeless.find("~/.cache"), None);
+        assert_eq!(without_home.find("~/.cache"), None);
     }
 
     #[test]

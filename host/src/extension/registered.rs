@@ -1,6 +1,6 @@
 //! The registrations of one extension.
 
-mod room;
+mod quota;
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -9,7 +9,7 @@ use zot_protocol::{
     Subscribe, limits::Limits, validate::ToolSchema,
 };
 
-use room::{Room, Size, command_size, tool_size};
+use quota::{Quota, Size, command_size, tool_size};
 
 /// The commands, tools and subscriptions of an extension.
 #[derive(Debug, Clone, Default)]
@@ -49,25 +49,25 @@ pub struct Tool {
 
 /// The effect of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum RegisterEffect {
     /// It changed something.
-    New,
+    Changed,
     /// It repeats what is registered.
-    Known,
+    Unchanged,
     /// Part of it is ignored, for this reason.
-    Partly(String),
+    Partial(String),
 }
 
 /// Why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub(crate) struct Refused {
+pub(crate) struct RegistrationError {
     what: String,
     /// The invalid field, as a JSON pointer.
     pub(crate) pointer: Option<String>,
 }
 
-impl Refused {
+impl RegistrationError {
     fn whole(what: String) -> Self {
         Self {
             what,
@@ -85,16 +85,20 @@ impl Refused {
 
 impl Registered {
     /// Adds a registration.
-    pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<Taken, Refused> {
+    pub(crate) fn take(
+        &mut self,
+        frame: FromExtension,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         match frame {
             FromExtension::RegisterCommand(frame) => self.take_command(frame, limits),
             FromExtension::RegisterTool(frame) => self.take_tool(frame, limits),
             FromExtension::Subscribe(frame) => Ok(self.subscribe(frame)),
-            _ => Ok(Taken::Known),
+            _ => Ok(RegisterEffect::Unchanged),
         }
     }
 
-    fn subscribe(&mut self, frame: Subscribe) -> Taken {
+    fn subscribe(&mut self, frame: Subscribe) -> RegisterEffect {
         let before = self.events.len() + self.intercepts.len();
         let mut unknown = Vec::new();
         for event in frame.events {
@@ -117,16 +121,20 @@ impl Registered {
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())
                 .collect();
-            return Taken::Partly(format!("no such event: {}", names.join(", ")));
+            return RegisterEffect::Partial(format!("no such event: {}", names.join(", ")));
         }
         if self.events.len() + self.intercepts.len() > before {
-            Taken::New
+            RegisterEffect::Changed
         } else {
-            Taken::Known
+            RegisterEffect::Unchanged
         }
     }
 
-    fn take_command(&mut self, frame: RegisterCommand, limits: &Limits) -> Result<Taken, Refused> {
+    fn take_command(
+        &mut self,
+        frame: RegisterCommand,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         let command = Command {
             name: frame.name,
             description: frame.description.unwrap_or_default(),
@@ -134,38 +142,43 @@ impl Registered {
         let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
         let known = self.commands.iter().position(same);
         let replaced = known.map(|at| command_size(&self.commands[at]));
-        let room = Room::of(self, self.commands.len(), replaced, limits);
-        room.take(command_size(&command)).map_err(|full| {
+        let quota = Quota::of(self, self.commands.len(), replaced, limits);
+        quota.check(command_size(&command)).map_err(|full| {
             let name: String = command.name.chars().take(80).collect();
-            Refused::whole(format!("{name}: {full}"))
+            RegistrationError::whole(format!("{name}: {full}"))
         })?;
         // A repeated name replaces the earlier registration.
         match known {
-            Some(at) if self.commands[at] == command => return Ok(Taken::Known),
+            Some(at) if self.commands[at] == command => return Ok(RegisterEffect::Unchanged),
             Some(at) => self.commands[at] = command,
             None => self.commands.push(command),
         }
-        Ok(Taken::New)
+        Ok(RegisterEffect::Changed)
     }
 
-    fn take_tool(&mut self, mut frame: RegisterTool, limits: &Limits) -> Result<Taken, Refused> {
+    fn take_tool(
+        &mut self,
+        mut frame: RegisterTool,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         let name = frame.name.clone();
-        say_object(&mut frame.schema);
+        add_object_type(&mut frame.schema);
         let known = self.tools.iter().position(|it| it.frame.name == name);
         if known.is_some_and(|at| self.tools[at].frame == frame) {
-            return Ok(Taken::Known);
+            return Ok(RegisterEffect::Unchanged);
         }
         let size = tool_size(&frame);
         let replaced = known.map(|at| self.tools[at].size);
-        let room = Room::of(self, self.tools.len(), replaced, limits);
-        room.take(size)
-            .map_err(|full| Refused::whole(format!("{name}: {full}")))?;
+        let quota = Quota::of(self, self.tools.len(), replaced, limits);
+        quota
+            .check(size)
+            .map_err(|full| RegistrationError::whole(format!("{name}: {full}")))?;
         let arguments = ToolSchema::for_arguments(&frame.schema)
-            .map_err(|fault| Refused::at("/schema", &name, &fault))?;
+            .map_err(|fault| RegistrationError::at("/schema", &name, &fault))?;
         let output = frame.output_schema.as_ref().map(ToolSchema::compile);
         let output = output
             .transpose()
-            .map_err(|fault| Refused::at("/output_schema", &name, &fault))?;
+            .map_err(|fault| RegistrationError::at("/output_schema", &name, &fault))?;
         let tool = Arc::new(Tool {
             frame,
             arguments,
@@ -176,7 +189,7 @@ impl Registered {
             Some(at) => self.tools[at] = tool,
             None => self.tools.push(tool),
         }
-        Ok(Taken::New)
+        Ok(RegisterEffect::Changed)
     }
 
     /// Reports whether it listed this capability in `hello`.
@@ -186,7 +199,7 @@ impl Registered {
 }
 
 /// Adds the `type` that providers require and the protocol makes optional.
-fn say_object(schema: &mut Object) {
+fn add_object_type(schema: &mut Object) {
     if schema.get("type").is_none_or(serde_json::Value::is_null) {
         schema.insert("type".into(), "object".into());
     }

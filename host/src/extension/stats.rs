@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{chain::Link, fold::Verdict};
+use super::{chain::InterceptRecord, fold::Verdict};
 
 /// How many latencies to keep for the median.
 const RECENT: usize = 256;
@@ -20,19 +20,19 @@ pub struct Stats {
 
 impl Stats {
     /// Adds the record of one event.
-    pub fn record(&mut self, link: &Link) {
+    pub fn record(&mut self, record: &InterceptRecord) {
         self.asked += 1;
-        match &link.verdict {
+        match &record.verdict {
             Verdict::Blocked => self.blocked += 1,
             Verdict::Rewritten => self.rewritten += 1,
             Verdict::FailedOpen(_) | Verdict::FailedClosed(_) => self.failed += 1,
             Verdict::Allowed => {}
         }
-        self.worst = self.worst.max(link.latency);
+        self.worst = self.worst.max(record.latency);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
-        self.recent.push_back(link.latency);
+        self.recent.push_back(record.latency);
     }
 
     /// How often it was asked.

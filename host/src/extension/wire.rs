@@ -63,7 +63,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             match self.take() {
-                Some(taken) => return Ok(Some(self.line(taken))),
+                Some(span) => return Ok(Some(self.line(span))),
                 None if self.ended => return Ok(None),
                 None => self.fill().await?,
             }
@@ -72,7 +72,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
     /// Returns the next line that is already in the buffer, or `None` if more must be read first.
     pub fn buffered(&mut self) -> Option<Line<'_>> {
-        self.take().map(|taken| self.line(taken))
+        self.take().map(|span| self.line(span))
     }
 
     /// Reports whether the buffer contains bytes after the last returned line.
@@ -107,15 +107,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer.reserve(self.chunk);
     }
 
-    fn line(&self, taken: Taken) -> Line<'_> {
-        match taken {
-            Taken::Bytes { start, end } => Line::Bytes(&self.buffer[start..end]),
-            Taken::TooLong => Line::TooLong,
+    fn line(&self, span: LineSpan) -> Line<'_> {
+        match span {
+            LineSpan::Bytes { start, end } => Line::Bytes(&self.buffer[start..end]),
+            LineSpan::TooLong => Line::TooLong,
         }
     }
 
     /// Takes the next complete line out of the buffer.
-    fn take(&mut self) -> Option<Taken> {
+    fn take(&mut self) -> Option<LineSpan> {
         loop {
             let rest = &self.buffer[self.consumed..];
             let newline = memchr(b'\n', &rest[self.scanned..]).map(|at| self.scanned + at);
@@ -131,32 +131,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
-            if let Some(taken) = self.trimmed(start, end) {
-                return Some(taken);
+            if let Some(span) = self.trimmed(start, end) {
+                return Some(span);
             }
         }
     }
 
     /// Handles an incomplete line: reports it once if it is over the limit, and drops the rest of a
     /// line that is skipped.
-    fn overflowing(&mut self, length: usize) -> Option<Taken> {
+    fn overflowing(&mut self, length: usize) -> Option<LineSpan> {
         // A carriage return at the end and a byte order mark at the start do not count.
-        let frills = 1 + if self.at_start {
+        let ignored = 1 + if self.at_start {
             BYTE_ORDER_MARK.len()
         } else {
             0
         };
-        let too_long = length > self.limit + frills;
+        let too_long = length > self.limit + ignored;
         if self.skipping || too_long {
             self.consumed = self.buffer.len();
             self.scanned = 0;
         }
         let first_seen = too_long && !self.skipping;
         self.skipping |= too_long;
-        first_seen.then_some(Taken::TooLong)
+        first_seen.then_some(LineSpan::TooLong)
     }
 
-    fn trimmed(&mut self, mut start: usize, mut end: usize) -> Option<Taken> {
+    fn trimmed(&mut self, mut start: usize, mut end: usize) -> Option<LineSpan> {
         if std::mem::take(&mut self.at_start)
             && self.buffer[start..end].starts_with(BYTE_ORDER_MARK)
         {
@@ -166,16 +166,16 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             end -= 1;
         }
         if end - start > self.limit {
-            return Some(Taken::TooLong);
+            return Some(LineSpan::TooLong);
         }
         let blank = self.buffer[start..end].trim_ascii().is_empty();
-        (!blank).then_some(Taken::Bytes { start, end })
+        (!blank).then_some(LineSpan::Bytes { start, end })
     }
 }
 
 /// The position of a line in the buffer.
 #[derive(Clone, Copy)]
-enum Taken {
+enum LineSpan {
     Bytes { start: usize, end: usize },
     TooLong,
 }

@@ -64,27 +64,27 @@ impl Executor for ExtensionTools<'_> {
 }
 
 /// Why a tool was not called.
-pub(super) enum Refused {
+pub(super) enum NotCalled {
     /// The call gets this result instead.
     Result(ToolResult),
     Error(HostError),
 }
 
-impl From<Refused> for ToolOutcome {
-    fn from(refused: Refused) -> Self {
+impl From<NotCalled> for ToolOutcome {
+    fn from(refused: NotCalled) -> Self {
         match refused {
-            Refused::Result(result) => result.into(),
-            Refused::Error(error) => error.into(),
+            NotCalled::Result(result) => result.into(),
+            NotCalled::Error(error) => error.into(),
         }
     }
 }
 
 impl ExtensionTools<'_> {
-    pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, Refused> {
+    pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, NotCalled> {
         self.0.members().await;
-        let tool = self.tool(name).map_err(Refused::Error)?;
+        let tool = self.tool(name).map_err(NotCalled::Error)?;
         if tool.frame.interactive && !self.0.0.shared.interactive {
-            return Err(Refused::Result(error_result(format!(
+            return Err(NotCalled::Result(error_result(format!(
                 "`{name}` talks with the user, and there is none to talk with here"
             ))));
         }
@@ -94,7 +94,7 @@ impl ExtensionTools<'_> {
         let args = Value::Object(args);
         match check(&tool, |tool| Some(&tool.arguments), args).await {
             (Value::Object(args), None) => Ok(args),
-            (_, mismatch) => Err(Refused::Result(error_result(format!(
+            (_, mismatch) => Err(NotCalled::Result(error_result(format!(
                 "the arguments do not fit the schema of `{name}`: {}",
                 mismatch.unwrap_or_default()
             )))),

@@ -9,13 +9,13 @@ use zot_protocol::{
 };
 
 use super::{
-    Host, Inner,
+    Host, HostInner,
     slot::{FailedStart, Slot},
 };
 use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
-    member::{Member, Shared, Warned, lock, log_of},
+    member::{Member, Shared, WarnedFailures, lock, log_of},
 };
 
 impl Host {
@@ -43,26 +43,26 @@ impl Host {
         // Only one reload at a time.
         let _one = self.0.reloading.lock().await;
         let mut stats = ReloadStats::default();
-        if *self.0.over.borrow() {
+        if *self.0.closing.borrow() {
             return stats;
         }
-        let closed = Closed::door_of(&self.0);
+        let paused = PausedRequests::new(&self.0);
         let old = self.replace(Vec::new());
         retire_all(&old);
         stats.stopped = shut_down_all(&old).await as u64;
-        if *self.0.over.borrow() {
+        if *self.0.closing.borrow() {
             return stats;
         }
-        let Some(launches) = self.look(find).await else {
+        let Some(launches) = self.find_launches(find).await else {
             return stats;
         };
         let slots = start_all(launches, &self.0.shared).await;
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
-        self.tell_of_support();
+        self.warn_about_support();
         self.wait_for_start_up().await;
-        drop(closed);
+        drop(paused);
         for info in self.extensions() {
             match (&info.state, info.error) {
                 (ExtensionState::Ready, _) => stats.ready += 1,
@@ -75,14 +75,14 @@ impl Host {
 
     /// Runs `find` on a blocking thread, because it may read many files. Returns `None` if the host
     /// is shut down in the meantime, without waiting for `find`.
-    async fn look(
+    async fn find_launches(
         &self,
         find: impl FnOnce() -> Vec<Launch> + Send + 'static,
     ) -> Option<Vec<Launch>> {
-        let mut over = self.0.over.subscribe();
+        let mut over = self.0.closing.subscribe();
         tokio::select! {
             found = tokio::task::spawn_blocking(find) => {
-                Some(found.expect("looking for extensions does not panic"))
+                Some(found.expect("discovery does not panic"))
             }
             _ = over.wait_for(|over| *over) => None,
         }
@@ -91,7 +91,7 @@ impl Host {
     /// Stops all extensions in parallel. The host starts nothing afterwards.
     pub async fn shutdown(&self) {
         // A running reload ends early, and a queued one starts nothing.
-        self.0.over.send_replace(true);
+        self.0.closing.send_replace(true);
         retire_all(&self.0.slots());
         let _one = self.0.reloading.lock().await;
         let old = self.replace(Vec::new());
@@ -120,7 +120,7 @@ impl Host {
     }
 
     /// Warns the user, once, about permissions that are not fully enforced.
-    fn tell_of_support(&self) {
+    fn warn_about_support(&self) {
         let slots = self.0.slots();
         let short: Vec<&str> = slots
             .iter()
@@ -129,7 +129,7 @@ impl Host {
                 _ => None,
             })
             .collect();
-        if !short.is_empty() && !self.0.told_of_support.swap(true, Ordering::SeqCst) {
+        if !short.is_empty() && !self.0.warned_about_support.swap(true, Ordering::SeqCst) {
             let line = format!(
                 "the permissions of {} are not fully enforced; enforced here: {}",
                 short.join(", "),
@@ -154,7 +154,7 @@ impl Host {
                 }
             }
         };
-        let mut over = self.0.over.subscribe();
+        let mut over = self.0.closing.subscribe();
         tokio::select! {
             () = all_settled => {}
             () = tokio::time::sleep(self.0.shared.limits.startup) => {}
@@ -165,16 +165,16 @@ impl Host {
 
 /// Makes requests wait until it is dropped, and then publishes the current extensions, however the
 /// reload went.
-struct Closed<'h>(&'h Inner);
+struct PausedRequests<'h>(&'h HostInner);
 
-impl<'h> Closed<'h> {
-    fn door_of(host: &'h Inner) -> Self {
-        host.asked.send_replace(None);
+impl<'h> PausedRequests<'h> {
+    fn new(host: &'h HostInner) -> Self {
+        host.active.send_replace(None);
         Self(host)
     }
 }
 
-impl Drop for Closed<'_> {
+impl Drop for PausedRequests<'_> {
     fn drop(&mut self) {
         self.0.publish(self.0.slots());
     }
@@ -195,7 +195,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
                     shared.hooks.note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
                         why,
-                        warned: Warned::default(),
+                        warned: WarnedFailures::default(),
                         log: log_of(&launch, &shared.limits),
                         manifest: launch.manifest,
                     }))

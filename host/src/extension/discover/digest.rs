@@ -8,7 +8,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::shown;
+use super::escape;
 use crate::untrusted::{Follow, open_regular};
 
 /// The maximum number of entries, at any depth, in one directory or in all that share a
@@ -60,12 +60,12 @@ pub enum DigestError {
         "the project's extensions together have more than {DIGEST_ENTRIES} files or {} MiB",
         DIGEST_BYTES / (1024 * 1024)
     )]
-    Together,
+    SharedBudgetExceeded,
     /// More than [`DIGEST_LEVELS`].
     #[error("more than {0} levels of directories")]
     TooDeep(usize),
     /// A file or directory cannot be read.
-    #[error("cannot read `{}`: {source}", shown::path(path))]
+    #[error("cannot read `{}`: {source}", escape::path(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum DigestError {
         source: io::Error,
     },
     /// The file was replaced while it was read.
-    #[error("`{}` changed while it was read", shown::path(.0))]
+    #[error("`{}` changed while it was read", escape::path(.0))]
     Changed(PathBuf),
 }
 
@@ -101,7 +101,7 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     let shared = std::mem::replace(&mut budget.shared, true);
     let too_large = |limit| {
         if shared {
-            DigestError::Together
+            DigestError::SharedBudgetExceeded
         } else {
             DigestError::TooLarge(limit)
         }
@@ -110,16 +110,16 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     let mut buffer = vec![0; 64 * 1024];
     let root = fs::canonicalize(dir).map_err(DigestError::io(dir))?;
     let entries = walk(&root, budget.entries).map_err(|error| match error {
-        DigestError::TooMany(_) if shared => DigestError::Together,
+        DigestError::TooMany(_) if shared => DigestError::SharedBudgetExceeded,
         error => error,
     });
-    if let Err(DigestError::TooMany(_) | DigestError::Together) = entries {
+    if let Err(DigestError::TooMany(_) | DigestError::SharedBudgetExceeded) = entries {
         budget.entries = 0;
     }
     let entries = entries?;
     budget.entries -= entries.len();
-    let length = |entry: &Entry| match entry.kind {
-        Kind::File { length, .. } => length,
+    let length = |entry: &TreeEntry| match entry.kind {
+        EntryKind::File { length, .. } => length,
         _ => 0,
     };
     let whole = entries.iter().map(length).fold(0, u64::saturating_add);
@@ -134,14 +134,14 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
         all.update(entry.name());
         let path = root.join(&entry.path);
         match entry.kind {
-            Kind::Directory => all.update(b"d"),
-            Kind::Other => all.update(b"o"),
-            Kind::Symlink => {
+            EntryKind::Directory => all.update(b"d"),
+            EntryKind::Other => all.update(b"o"),
+            EntryKind::Symlink => {
                 let target = fs::read_link(&path).map_err(DigestError::io(&path))?;
                 all.update(b"l");
                 all.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
             }
-            Kind::File { executable, .. } => {
+            EntryKind::File { executable, .. } => {
                 all.update(if executable { b"x" } else { b"f" });
                 let (content, read) = digest_file(&path, budget.bytes, &mut buffer)?;
                 let left = budget.bytes.checked_sub(read);
@@ -158,12 +158,12 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     Ok(text)
 }
 
-/// Returns a file's digest and length. Reads at most one byte more than `most`.
-fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
+/// Returns a file's digest and length. Reads at max one byte more than `max`.
+fn digest_file(path: &Path, max: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
     let file = open_regular(path, Follow::Never)
         .map_err(DigestError::io(path))?
         .ok_or_else(|| DigestError::Changed(path.to_owned()))?;
-    let mut file = file.take(most.saturating_add(1));
+    let mut file = file.take(max.saturating_add(1));
     let mut content = Sha256::new();
     let mut length = 0;
     loop {
@@ -178,19 +178,19 @@ fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u
     }
 }
 
-struct Entry {
+struct TreeEntry {
     /// Relative to the digested directory.
     path: PathBuf,
-    kind: Kind,
+    kind: EntryKind,
 }
 
-impl Entry {
+impl TreeEntry {
     fn name(&self) -> &[u8] {
         self.path.as_os_str().as_encoded_bytes()
     }
 }
 
-enum Kind {
+enum EntryKind {
     Directory,
     File { executable: bool, length: u64 },
     Symlink,
@@ -198,7 +198,7 @@ enum Kind {
 }
 
 /// Lists everything below `root`, sorted by the bytes of the paths.
-fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
+fn walk(root: &Path, max: usize) -> Result<Vec<TreeEntry>, DigestError> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(below) = open.pop() {
@@ -208,26 +208,26 @@ fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
         }
         for entry in fs::read_dir(&dir).map_err(DigestError::io(&dir))? {
             let entry = entry.map_err(DigestError::io(&dir))?;
-            if entries.len() == most {
-                return Err(DigestError::TooMany(most));
+            if entries.len() == max {
+                return Err(DigestError::TooMany(max));
             }
             let path = below.join(entry.file_name());
             // Metadata of the entry itself: symlinks are not followed.
             let metadata = entry.metadata().map_err(DigestError::io(&entry.path()))?;
             let kind = if metadata.is_symlink() {
-                Kind::Symlink
+                EntryKind::Symlink
             } else if metadata.is_dir() {
                 open.push(path.clone());
-                Kind::Directory
+                EntryKind::Directory
             } else if metadata.is_file() {
-                Kind::File {
+                EntryKind::File {
                     executable: super::exec::is_executable(&metadata),
                     length: metadata.len(),
                 }
             } else {
-                Kind::Other
+                EntryKind::Other
             };
-            entries.push(Entry { path, kind });
+            entries.push(TreeEntry { path, kind });
         }
     }
     entries.sort_by(|a, b| a.name().cmp(b.name()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_nothing_but_what_is_in_the_directory() {
+    fn the_digest_depends_only_on_the_directory_contents() {
         let (a, b) = (tree(), tempfile::tempdir().unwrap());
         // The same tree, created in another order.
         symlink("src/main.py", b.path().join("run")).unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_shows() {
+    fn every_change_changes_the_digest() {
         type Change = fn(&Path);
         let changes: [(&str, Change); 9] = [
             ("content", |dir| {
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn content_moved_over_a_files_border_shows() {
+    fn content_moved_between_files_changes_the_digest() {
         let write = |first: &str, second: &str| {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("a"), first).unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_does_not_block_and_counts() {
+    fn a_fifo_does_not_block_and_changes_the_digest() {
         let dir = tree();
         let before = digest(dir.path()).unwrap();
         let fifo = dir.path().join("fifo");
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_twenty_thousand_entries_are_too_many() {
+    fn more_than_20000_entries_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         for number in 0..=20_000 {
             fs::write(dir.path().join(number.to_string()), "").unwrap();
@@ -364,37 +364,40 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_is_named() {
+    fn a_missing_directory_is_named_in_the_error() {
         let error = digest(Path::new("/nowhere/ext")).unwrap_err();
         assert!(error.to_string().contains("`/nowhere/ext`"), "{error}");
     }
 
     #[test]
-    fn the_bounds_are_inclusive() {
+    fn the_limits_are_inclusive() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/main.py"), "12345").unwrap();
         fs::write(dir.path().join("z"), "678").unwrap();
-        let within = |most, bytes| digest_within(dir.path(), &mut DigestBudget::of(most, bytes));
+        let within = |max, bytes| digest_within(dir.path(), &mut DigestBudget::of(max, bytes));
         assert_eq!(within(3, 8).unwrap(), digest(dir.path()).unwrap());
         assert!(matches!(within(2, 8), Err(DigestError::TooMany(2))));
         assert!(matches!(within(3, 7), Err(DigestError::TooLarge(7))));
     }
 
     #[test]
-    fn directories_that_share_a_budget_are_bounded_together() {
+    fn directories_that_share_a_budget_are_limited_together() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "12345").unwrap();
         for (entries, bytes) in [(10, 9), (1, 100)] {
             let mut budget = DigestBudget::of(entries, bytes);
             digest_within(dir.path(), &mut budget).unwrap();
             let error = digest_within(dir.path(), &mut budget).unwrap_err();
-            assert!(matches!(error, DigestError::Together), "{error:?}");
+            assert!(
+                matches!(error, DigestError::SharedBudgetExceeded),
+                "{error:?}"
+            );
         }
     }
 
     #[test]
-    fn what_is_too_deep_has_no_digest() {
+    fn directories_nested_too_deep_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let deep = vec!["d"; DIGEST_LEVELS].join("/");
         fs::create_dir_all(dir.path().join(&deep)).unwrap();
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_longer_than_it_said_is_not_read_to_its_end() {
+    fn a_file_that_grew_is_not_read_to_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("grown");
         fs::write(&path, "123456789").unwrap();

@@ -38,12 +38,12 @@ pub enum FindError {
     #[error("leads out of the project, which is not allowed in `.zot/extensions`")]
     Outside,
     /// A project has too many extensions.
-    #[error("has more than {most} extensions; {left} are ignored")]
+    #[error("has more than {max} extensions; {ignored} are ignored")]
     TooMany {
         /// The maximum number.
-        most: usize,
+        max: usize,
         /// How many are ignored.
-        left: usize,
+        ignored: usize,
     },
     /// More than [`MANIFEST_BYTES`].
     #[error("is larger than {} KiB", MANIFEST_BYTES / 1024)]
@@ -79,8 +79,8 @@ pub(super) fn read_manifest_in(
     root: Option<&Path>,
     file: &Path,
 ) -> Result<(Manifest, Vec<String>), FindError> {
-    let most = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
-    let Beginning { bytes, cut } = untrusted::read(root, file, most)?;
+    let max = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
+    let Beginning { bytes, cut } = untrusted::read(root, file, max)?;
     if cut {
         return Err(FindError::TooLarge);
     }

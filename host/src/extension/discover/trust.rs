@@ -19,16 +19,16 @@ pub enum TrustProject {
 #[derive(Debug)]
 pub struct Untrusted {
     /// Why it is not trusted.
-    pub why: Distrust,
+    pub why: UntrustedReason,
     /// What the user would trust; `None` if that cannot be stored.
-    pub seen: Option<Seen>,
+    pub subject: Option<TrustSubject>,
     /// The extension of the same name that starts instead. Trusting this one would shadow it.
     pub instead: Option<Place>,
 }
 
 /// What a trust decision applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct TrustSubject {
     /// The canonical directory.
     pub dir: String,
     /// The directory's digest.
@@ -38,7 +38,7 @@ pub struct Seen {
 /// Why a project-local extension is not trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Distrust {
+pub enum UntrustedReason {
     /// The user was never asked.
     #[error("not trusted yet")]
     Unasked,
@@ -60,14 +60,17 @@ impl Untrusted {
     /// Returns the user's decision as an entry of [`zot_protocol::Config::trusted`]. It applies to
     /// what the user was shown: if that changes before the answer, the user is asked again.
     pub fn answer(&self, allowed: bool) -> Option<(String, Trust)> {
-        let seen = self.seen.as_ref()?;
-        Some((seen.dir.clone(), Trust::new(seen.digest.clone(), allowed)))
+        let subject = self.subject.as_ref()?;
+        Some((
+            subject.dir.clone(),
+            Trust::new(subject.digest.clone(), allowed),
+        ))
     }
 
-    fn new(why: Distrust, seen: Option<Seen>) -> Self {
+    fn new(why: UntrustedReason, subject: Option<TrustSubject>) -> Self {
         Self {
             why,
-            seen,
+            subject,
             instead: None,
         }
     }
@@ -86,38 +89,42 @@ impl fmt::Display for Untrusted {
 
 impl TrustProject {
     /// Returns why the extension in `dir` is not trusted, or `None` if it is.
-    pub(super) fn distrust(&self, dir: &Path, budget: &mut DigestBudget) -> Option<Untrusted> {
+    pub(super) fn untrusted_reason(
+        &self,
+        dir: &Path,
+        budget: &mut DigestBudget,
+    ) -> Option<Untrusted> {
         let Self::Remembered(answers) = self else {
             return None;
         };
-        let seen = match see(dir, budget) {
-            Ok(seen) => seen,
+        let subject = match trust_subject(dir, budget) {
+            Ok(subject) => subject,
             Err(why) => return Some(Untrusted::new(why, None)),
         };
-        let why = match answers.get(&seen.dir) {
-            None => Distrust::Unasked,
-            Some(answer) if answer.digest != seen.digest => Distrust::Changed,
-            Some(answer) if !answer.allowed => Distrust::Denied,
+        let why = match answers.get(&subject.dir) {
+            None => UntrustedReason::Unasked,
+            Some(answer) if answer.digest != subject.digest => UntrustedReason::Changed,
+            Some(answer) if !answer.allowed => UntrustedReason::Denied,
             Some(_) => return None,
         };
-        Some(Untrusted::new(why, Some(seen)))
+        Some(Untrusted::new(why, Some(subject)))
     }
 }
 
-fn see(dir: &Path, budget: &mut DigestBudget) -> Result<Seen, Distrust> {
-    let digest = digest_within(dir, budget).map_err(Distrust::Digest)?;
+fn trust_subject(dir: &Path, budget: &mut DigestBudget) -> Result<TrustSubject, UntrustedReason> {
+    let digest = digest_within(dir, budget).map_err(UntrustedReason::Digest)?;
     let io = |source: io::Error| {
-        Distrust::Digest(DigestError::Io {
+        UntrustedReason::Digest(DigestError::Io {
             path: dir.to_owned(),
             source,
         })
     };
     let dir = fs::canonicalize(dir).map_err(io)?;
-    Ok(Seen {
+    Ok(TrustSubject {
         dir: dir
             .into_os_string()
             .into_string()
-            .map_err(|_| Distrust::NotUtf8)?,
+            .map_err(|_| UntrustedReason::NotUtf8)?,
         digest,
     })
 }

@@ -5,7 +5,7 @@ use zot_protocol::{RegisterTool, limits::Limits, validate};
 use super::{Command, Registered};
 
 /// What is left of the limits for a registration. One that it replaces does not count.
-pub(super) struct Room<'l> {
+pub(super) struct Quota<'l> {
     limits: &'l Limits,
     another: bool,
     left: Size,
@@ -20,7 +20,7 @@ pub(super) struct Size {
     values: usize,
 }
 
-impl<'l> Room<'l> {
+impl<'l> Quota<'l> {
     /// `count` is the number of commands or tools registered so far, and `known` the size of the
     /// one that is replaced.
     pub(super) fn of(
@@ -48,7 +48,7 @@ impl<'l> Room<'l> {
         }
     }
 
-    pub(super) fn take(&self, size: Size) -> Result<(), String> {
+    pub(super) fn check(&self, size: Size) -> Result<(), String> {
         let Limits {
             registrations,
             registration_bytes,
@@ -56,18 +56,16 @@ impl<'l> Room<'l> {
             ..
         } = self.limits;
         if !self.another {
-            return Err(format!(
-                "there are {registrations} already, and may be no more"
-            ));
+            return Err(format!("the limit of {registrations} is reached"));
         }
         if size.bytes > self.left.bytes {
             return Err(format!(
-                "all that it registers would be larger than {registration_bytes} bytes"
+                "its registrations would exceed {registration_bytes} bytes in total"
             ));
         }
         if size.values > self.left.values {
             return Err(format!(
-                "all that it registers would have more than {registration_values} values"
+                "its registrations would exceed {registration_values} values in total"
             ));
         }
         Ok(())

@@ -8,7 +8,7 @@ use zot_protocol::{HelloAck, limits::Limits};
 
 use super::{Connection, Listener};
 use crate::extension::{
-    outbox::{Budget, Outbox},
+    outbox::{Outbox, QueueBudget},
     pending::Ids,
 };
 
@@ -28,7 +28,7 @@ pub struct Peer {
 impl Connection {
     /// Creates a connection whose other end is in this program, and a task that reads it to the
     /// end.
-    pub fn memory(
+    pub fn in_memory(
         name: &str,
         limits: Limits,
         ack: HelloAck,
@@ -37,7 +37,7 @@ impl Connection {
         let (our_input, stdin) = duplex(PIPE_BYTES);
         let (stdout, our_output) = duplex(PIPE_BYTES);
         let ids = Arc::<Ids>::default();
-        let outbox = Outbox::new(Box::new(our_input), &Budget::new(&limits), &limits);
+        let outbox = Outbox::new(Box::new(our_input), &QueueBudget::new(&limits), &limits);
         let connection = Self::new(name, limits, ids, outbox, listener, None);
         let connection = Arc::new(connection);
         let reader = Arc::clone(&connection);

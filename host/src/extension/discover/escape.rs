@@ -6,19 +6,19 @@ use std::{
 };
 
 /// Displays a path with line breaks, control characters and text direction marks escaped.
-pub fn path(path: &Path) -> Shown {
+pub fn path(path: &Path) -> Escaped {
     text(&path.to_string_lossy())
 }
 
 /// Displays a text with the same characters escaped.
-pub fn text(text: &str) -> Shown {
-    Shown(text.to_owned())
+pub fn text(text: &str) -> Escaped {
+    Escaped(text.to_owned())
 }
 
 /// See [`path`].
-pub struct Shown(String);
+pub struct Escaped(String);
 
-impl fmt::Display for Shown {
+impl fmt::Display for Escaped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             if char.is_control() || is_invisible(char) {
@@ -42,7 +42,7 @@ fn is_invisible(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_a_terminal_would_act_upon_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         let shown = |text| super::text(text).to_string();
         assert_eq!(shown("a\n\u{1b}]52;c\u{9b}"), r"a\n\u{1b}]52;c\u{9b}");
         assert_eq!(shown("\u{202e}gpj"), r"\u{202e}gpj");

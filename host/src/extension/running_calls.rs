@@ -10,7 +10,7 @@ use zot_protocol::Id;
 use super::call_chain::{CallChain, Caller};
 
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct RunningCalls {
     /// The extension, as the caller in its call chains.
     pub(crate) caller: Caller,
     /// `None` once the extension is shutting down or gone; it can make no more calls.
@@ -19,14 +19,14 @@ pub(crate) struct Calls {
 
 /// Why a call was not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotBegun {
+pub(crate) enum BeginError {
     /// A call with this id is running.
     IdInUse,
     /// The extension is shutting down.
     Closed,
 }
 
-impl Calls {
+impl RunningCalls {
     pub(crate) fn new(extension: &str) -> Self {
         Self {
             caller: Caller::new(extension),
@@ -35,11 +35,11 @@ impl Calls {
     }
 
     /// Adds a call.
-    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), NotBegun> {
+    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), BeginError> {
         let mut open = self.lock();
-        let calls = open.as_mut().ok_or(NotBegun::Closed)?;
+        let calls = open.as_mut().ok_or(BeginError::Closed)?;
         if calls.contains_key(id) {
-            return Err(NotBegun::IdInUse);
+            return Err(BeginError::IdInUse);
         }
         calls.insert(id.clone(), chain.clone());
         Ok(())

@@ -8,12 +8,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// A timer that is set often, mostly to the same time, which is free.
-pub(super) struct Alarm {
+pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     set_to: Option<Instant>,
 }
 
-impl Alarm {
+impl Timer {
     pub(super) fn new() -> Self {
         Self {
             sleep: Box::pin(sleep_until(Instant::now() + FAR)),
@@ -33,7 +33,7 @@ impl Alarm {
     }
 
     /// Resolves when the time is reached, once.
-    pub(super) async fn rings(&mut self) {
+    pub(super) async fn elapsed(&mut self) {
         if self.set_to.is_none() {
             return std::future::pending().await;
         }

@@ -7,7 +7,7 @@ use std::{
 
 use zot_protocol::Manifest;
 
-use super::{FindError, Untrusted, shown};
+use super::{FindError, Untrusted, escape};
 
 /// Where an extension was found, in load order.
 #[derive(
@@ -74,7 +74,7 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", shown::path(&self.dir), self.scope)
+        write!(formatter, "{} ({})", escape::path(&self.dir), self.scope)
     }
 }
 
@@ -84,12 +84,12 @@ pub struct Candidate {
     /// The extension.
     pub found: Found,
     /// Whether it starts.
-    pub verdict: Verdict,
+    pub decision: Decision,
 }
 
 /// Whether an extension starts, or why not.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum Decision {
     /// It starts.
     Start,
     /// Its manifest sets `enabled: false`. It still shadows later extensions of its name.
@@ -106,7 +106,7 @@ pub enum Verdict {
 /// A path that could not be loaded as an extension. Displayed as one line with the file, the JSON
 /// pointer if there is one, and the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}`: {reason}", shown::path(path))]
+#[error("`{}`: {reason}", escape::path(path))]
 pub struct Refused {
     /// Where it was found.
     pub scope: Scope,
@@ -149,38 +149,38 @@ impl Discovery {
 
     /// The extensions to start, in load order.
     pub fn to_start(&self) -> impl Iterator<Item = &Found> {
-        self.with(|verdict| matches!(verdict, Verdict::Start).then_some(()))
+        self.with(|decision| matches!(decision, Decision::Start).then_some(()))
             .map(|(found, ())| found)
     }
 
     /// The extensions that are disabled in their manifests.
     pub fn disabled(&self) -> impl Iterator<Item = &Found> {
-        self.with(|verdict| matches!(verdict, Verdict::Disabled).then_some(()))
+        self.with(|decision| matches!(decision, Decision::Disabled).then_some(()))
             .map(|(found, ())| found)
     }
 
     /// The shadowed extensions, and the one that shadows each.
     pub fn shadowed(&self) -> impl Iterator<Item = (&Found, &Place)> {
-        self.with(|verdict| match verdict {
-            Verdict::Shadowed { by } => Some(by),
+        self.with(|decision| match decision {
+            Decision::Shadowed { by } => Some(by),
             _ => None,
         })
     }
 
     /// The untrusted project-local extensions, and why each is not trusted.
     pub fn untrusted(&self) -> impl Iterator<Item = (&Found, &Untrusted)> {
-        self.with(|verdict| match verdict {
-            Verdict::Untrusted(untrusted) => Some(untrusted),
+        self.with(|decision| match decision {
+            Decision::Untrusted(untrusted) => Some(untrusted),
             _ => None,
         })
     }
 
     fn with<'d, T>(
         &'d self,
-        select: impl Fn(&'d Verdict) -> Option<T>,
+        select: impl Fn(&'d Decision) -> Option<T>,
     ) -> impl Iterator<Item = (&'d Found, T)> {
         self.extensions
             .iter()
-            .filter_map(move |candidate| Some((&candidate.found, select(&candidate.verdict)?)))
+            .filter_map(move |candidate| Some((&candidate.found, select(&candidate.decision)?)))
     }
 }
