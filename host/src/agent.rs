@@ -207,7 +207,7 @@ impl Agent {
         let asked = BeforeAgentStart::new(prompt, provider, model);
         let system = match self.host.intercept(asked.into()).await.result {
             Ok(Intercept::BeforeAgentStart(start)) => start.system_prompt,
-            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Ok(_) => unreachable!("a chain keeps the type of its event"),
             Err(block) => return Err(block.reason),
         };
         self.state.lock().await.system = Some(system);

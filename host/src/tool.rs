@@ -31,9 +31,9 @@
 //! session's scratch folder and the folders of skills. The kernel lets `bash` write only to the
 //! working directory and a folder for temporary files, and read only what the other tools can read,
 //! the system and the programs on `PATH`. `bash` has no network, because a socket is a way out (to
-//! Docker, to the session bus). If the kernel cannot enforce that, `bash` is refused. A hard link in
-//! the working directory to a file outside can be read; writing to it replaces the link and leaves
-//! the file alone.
+//! Docker, to the session bus). If the kernel cannot enforce that, `bash` is refused. A hard link
+//! in the working directory to a file outside can be read; writing to it replaces the link and
+//! leaves the file alone.
 
 mod args;
 mod bash;

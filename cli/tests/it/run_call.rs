@@ -95,7 +95,7 @@ fn every_kind_of_tool_content_is_printed() {
     let ran = call(&world, &["strict", r#"{"town": 1}"#]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        notices(&ran).contains("do not fit the schema of `strict`"),
+        notices(&ran).contains("do not match the schema of `strict`"),
         "{ran:?}"
     );
 }

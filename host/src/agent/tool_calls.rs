@@ -67,7 +67,9 @@ impl Executor for BuiltinTools<'_> {
         Box::pin(async move {
             // A tool that is cancelled ends everything it has started before it returns.
             let running = self.0.run(chain.tool(), args, progress, chain.token());
-            running.await.expect("the toolbox has what it names")
+            running
+                .await
+                .expect("the toolbox runs every tool in `NAMES`")
         })
     }
 }
@@ -139,7 +141,7 @@ impl Agent {
             if let Some(event) = event {
                 events.send(event).await;
             }
-            // Saved before it is shown: whatever the user saw is there after a crash.
+            // Saved before it is shown, so that everything the user saw survives a crash.
             let result = Block::ToolResult {
                 call_id: call.id.clone(),
                 is_error: outcome.is_error,

@@ -259,7 +259,7 @@ mod tests {
         let dir = home.extensions().join("guard");
         fs::create_dir_all(&dir).expect("made");
         let of = |scope| DataOwner::of(scope, &dir, &home).source;
-        let real = dir.canonicalize().expect("there").display().to_string();
+        let real = dir.canonicalize().expect("it exists").display().to_string();
         assert_eq!(of(Scope::Global), real);
         let lock = r#"{"version": 1, "extensions": {"guard": {
             "source": {"kind": "git", "url": "https://example.org/guard", "ref": "v1"}, "digest": ""}}}"#;

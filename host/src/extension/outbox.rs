@@ -368,7 +368,11 @@ mod tests {
         assert_eq!(send(&largest, 1), Err(NotSent::Full));
         assert!(largest.drive().await.is_ok(), "its driver ends");
         assert_eq!(largest.lock().bytes, 0, "its memory is freed");
-        assert_eq!(send(&third, 8_000), Ok(Sent::Unchanged), "room again");
+        assert_eq!(
+            send(&third, 8_000),
+            Ok(Sent::Unchanged),
+            "there is room again"
+        );
         drop(second);
         assert_eq!(send(&third, 500), Ok(Sent::Unchanged));
     }

@@ -109,7 +109,7 @@ pub(crate) enum Update {
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestTimer {
-    /// The time limit from the start, and restarted after each line of progress.
+    /// The time limit from the start, and again after each line of progress.
     each: Duration,
     total: Duration,
     start: Instant,
@@ -181,8 +181,8 @@ pub(crate) struct Pending {
 }
 
 struct PendingState {
-    waiting: HashMap<u64, PendingRequest>,
-    /// When to check the deadlines. May be too early, and is then set restarted, but never too late.
+    requests: HashMap<u64, PendingRequest>,
+    /// When to check the deadlines. May be too early, and is then set again, but never too late.
     next_check: Option<Instant>,
     /// When a request was last dropped or settled.
     settled_at: Instant,
@@ -191,7 +191,7 @@ struct PendingState {
 impl Default for Pending {
     fn default() -> Self {
         let state = PendingState {
-            waiting: HashMap::new(),
+            requests: HashMap::new(),
             next_check: None,
             settled_at: Instant::now(),
         };
@@ -210,7 +210,7 @@ impl Pending {
         kind: RequestKind,
         timer: RequestTimer,
     ) -> (Ticket<'_>, bool) {
-        let waiting = PendingRequest {
+        let request = PendingRequest {
             kind,
             timer,
             progress: VecDeque::new(),
@@ -218,7 +218,7 @@ impl Pending {
             waker: Waker::noop().clone(),
         };
         let mut state = self.lock();
-        state.waiting.insert(number, waiting);
+        state.requests.insert(number, request);
         let sooner = timer
             .until
             .is_some_and(|until| state.next_check.is_none_or(|next_check| until < next_check));
@@ -242,9 +242,9 @@ impl Pending {
         let mut state = self.lock();
         let late: Vec<Waker> = state
             .unsettled()
-            .filter_map(|waiting| {
-                let time = waiting.timer.expired(now)?;
-                Some(waiting.settle(Err(RequestError::Timeout(time))))
+            .filter_map(|request| {
+                let time = request.timer.expired(now)?;
+                Some(request.settle(Err(RequestError::Timeout(time))))
             })
             .collect();
         state.next_check = state.unsettled().filter_map(|open| open.timer.until).min();
@@ -256,11 +256,11 @@ impl Pending {
     #[expect(clippy::result_large_err, reason = "moved, and rarely returned")]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.lock();
-        let waiting = state.unsettled_one(reply.id());
-        let Some(waiting) = waiting.filter(|waiting| waiting.kind.is_answered_by(&reply)) else {
+        let request = state.unsettled_one(reply.id());
+        let Some(request) = request.filter(|request| request.kind.is_answered_by(&reply)) else {
             return Err(reply);
         };
-        let waker = waiting.settle(Ok(reply));
+        let waker = request.settle(Ok(reply));
         drop(state);
         waker.wake();
         Ok(())
@@ -270,18 +270,18 @@ impl Pending {
     /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.lock();
-        let Some(waiting) = state.unsettled_one(id) else {
+        let Some(request) = state.unsettled_one(id) else {
             return false;
         };
-        if !matches!(waiting.kind, RequestKind::Tool(_)) {
+        if !matches!(request.kind, RequestKind::Tool(_)) {
             return false;
         }
-        waiting.timer = waiting.timer.restarted(Instant::now());
-        if waiting.progress.len() == PROGRESS_LINES {
-            waiting.progress.pop_front();
+        request.timer = request.timer.restarted(Instant::now());
+        if request.progress.len() == PROGRESS_LINES {
+            request.progress.pop_front();
         }
-        waiting.progress.push_back(text);
-        let waker = waiting.waker.clone();
+        request.progress.push_back(text);
+        let waker = request.waker.clone();
         drop(state);
         waker.wake();
         true
@@ -298,8 +298,8 @@ impl Pending {
     /// Fails the request `id`. Returns false if it is not pending.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
         let mut state = self.lock();
-        let waiting = state.unsettled_one(id);
-        let waker = waiting.map(|waiting| waiting.settle(Err(error)));
+        let request = state.unsettled_one(id);
+        let waker = request.map(|request| request.settle(Err(error)));
         drop(state);
         waker.map(Waker::wake).is_some()
     }
@@ -309,7 +309,7 @@ impl Pending {
         let mut state = self.lock();
         let all = state.unsettled();
         let all: Vec<Waker> = all
-            .map(|waiting| waiting.settle(Err(error.clone())))
+            .map(|request| request.settle(Err(error.clone())))
             .collect();
         drop(state);
         all.into_iter().for_each(Waker::wake);
@@ -333,13 +333,13 @@ impl Pending {
 impl PendingState {
     /// The requests without an outcome.
     fn unsettled(&mut self) -> impl Iterator<Item = &mut PendingRequest> {
-        let all = self.waiting.values_mut();
-        all.filter(|waiting| waiting.outcome.is_none())
+        let all = self.requests.values_mut();
+        all.filter(|request| request.outcome.is_none())
     }
 
     fn unsettled_one(&mut self, id: &Id) -> Option<&mut PendingRequest> {
-        let one = self.waiting.get_mut(&number(id)?);
-        one.filter(|waiting| waiting.outcome.is_none())
+        let one = self.requests.get_mut(&number(id)?);
+        one.filter(|request| request.outcome.is_none())
     }
 }
 
@@ -358,7 +358,8 @@ impl Ticket<'_> {
         self.number
     }
 
-    /// Waits for progress or the outcome. Cancel safe. Must not be called restarted after the outcome.
+    /// Waits for progress or the outcome. Cancel safe. Must not be called again after the
+    /// outcome.
     pub(crate) async fn update(&mut self) -> Update {
         poll_fn(|context| self.poll_update(context)).await
     }
@@ -374,16 +375,16 @@ impl Ticket<'_> {
 
     fn poll_update(&self, context: &mut Context<'_>) -> Poll<Update> {
         let mut state = self.pending.lock();
-        let waiting = state.waiting.get_mut(&self.number);
-        let waiting = waiting.expect("kept until its outcome is taken");
-        if let Some(line) = waiting.progress.pop_front() {
+        let request = state.requests.get_mut(&self.number);
+        let request = request.expect("kept until its outcome is taken");
+        if let Some(line) = request.progress.pop_front() {
             return Poll::Ready(Update::Progress(line));
         }
-        if let Some(outcome) = waiting.outcome.take() {
-            state.waiting.remove(&self.number);
+        if let Some(outcome) = request.outcome.take() {
+            state.requests.remove(&self.number);
             return Poll::Ready(Update::Done(outcome));
         }
-        waiting.waker.clone_from(context.waker());
+        request.waker.clone_from(context.waker());
         Poll::Pending
     }
 }
@@ -391,7 +392,7 @@ impl Ticket<'_> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let mut state = self.pending.lock();
-        state.waiting.remove(&self.number);
+        state.requests.remove(&self.number);
         state.settled_at = Instant::now();
     }
 }

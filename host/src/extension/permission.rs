@@ -11,7 +11,8 @@ use zot_protocol::{Manifest, Net, Permissions};
 
 use super::launch::Launch;
 
-/// The variables that every extension gets, besides `LC_*`. None of them is a secret.
+/// Variables that an extension with declared permissions always gets, besides `LC_*`. None of them
+/// is a secret.
 const BASE: [&str; 18] = [
     "PATH",
     "HOME",
@@ -37,13 +38,14 @@ const BASE: [&str; 18] = [
 /// manifest declares.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// What an extension declares, and what of it the kernel enforces. Displayed as one line.
+/// What an extension declares, and which part of it the kernel enforces. Displayed as one
+/// line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionReport {
     /// The permissions in its manifest; `None` for the user's full rights.
     pub declared: Option<Permissions>,
-    /// What of them is enforced; `None` without a declaration.
+    /// Which part of them is enforced; `None` without a declaration.
     pub enforced: Option<Enforced>,
     /// Granted paths that did not exist when it was started. Access to them is denied.
     pub missing: Vec<PathBuf>,

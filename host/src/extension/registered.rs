@@ -85,14 +85,14 @@ impl RegistrationError {
 
 impl Registered {
     /// Adds a registration.
-    pub(crate) fn take(
+    pub(crate) fn register(
         &mut self,
         frame: FromExtension,
         limits: &Limits,
     ) -> Result<RegisterEffect, RegistrationError> {
         match frame {
-            FromExtension::RegisterCommand(frame) => self.take_command(frame, limits),
-            FromExtension::RegisterTool(frame) => self.take_tool(frame, limits),
+            FromExtension::RegisterCommand(frame) => self.register_command(frame, limits),
+            FromExtension::RegisterTool(frame) => self.register_tool(frame, limits),
             FromExtension::Subscribe(frame) => Ok(self.subscribe(frame)),
             _ => Ok(RegisterEffect::Unchanged),
         }
@@ -130,7 +130,7 @@ impl Registered {
         }
     }
 
-    fn take_command(
+    fn register_command(
         &mut self,
         frame: RegisterCommand,
         limits: &Limits,
@@ -156,7 +156,7 @@ impl Registered {
         Ok(RegisterEffect::Changed)
     }
 
-    fn take_tool(
+    fn register_tool(
         &mut self,
         mut frame: RegisterTool,
         limits: &Limits,

@@ -1,5 +1,5 @@
-//! One tool call from its announcement to the report of its end: the only place that knows the order
-//! of announcing, intercepting, confirming, executing and reporting.
+//! One tool call from its announcement to the report of its end: the only place that knows the
+//! order of announcing, intercepting, confirming, executing and reporting.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ impl<F: FnMut(String) + Send> Watcher for F {
 
 impl Host {
     /// Calls a tool of an extension, without events and interception. `progress` receives lines of
-    /// progress. Arguments or results that do not match the tool's schema give an error result, which
-    /// tells the model where and why.
+    /// progress. Arguments or results that do not match the tool's schema give an error result,
+    /// which tells the model where and why.
     pub async fn tool(
         &self,
         name: &str,
@@ -75,12 +75,12 @@ impl Host {
         call.run(Some(&tools), &mut progress).await
     }
 
-    /// An id for a call that no model has named.
+    /// Generates an id for a call that the model did not make.
     pub(crate) fn next_call_id(&self) -> ToolId {
         ToolId::from(format!("call-{}", self.0.shared.ids.next()))
     }
 
-    /// Asks the program around this host whether to make a call.
+    /// Asks the embedding program whether to make a call.
     async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
         let (hooks, tool) = (&self.0.shared.hooks, chain.tool());
         match hooks.confirm(chain.caller(), tool, args).await {
@@ -89,8 +89,8 @@ impl Host {
         }
     }
 
-    /// Waits until every extension has read what it was sent, but at most [`DRAIN_TIMEOUT`]: a stuck
-    /// extension must not hold up calls of others.
+    /// Waits until every extension has read what it was sent, but at most [`DRAIN_TIMEOUT`]: a
+    /// stuck extension must not hold up calls of others.
     async fn wait_until_drained(&self) {
         let slots = self.0.slots();
         let all = async {
@@ -129,7 +129,8 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of extensions.
+    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of
+    /// extensions.
     pub(crate) fn announce(&mut self) {
         let mut call = ToolCallEvent::new(self.chain.tool(), self.args.clone());
         call.tool_id = Some(self.id.clone());
@@ -193,7 +194,7 @@ impl<'h> Invocation<'h> {
         Ok(outcome)
     }
 
-    /// Everything before the tool runs. Returns the arguments for the tool.
+    /// Does everything before the tool runs. Returns the arguments for the tool.
     async fn prepare(
         &mut self,
         executor: Option<&dyn Executor>,
@@ -251,9 +252,9 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Asks the interceptors. A question about an extension's call keeps that extension's turn until
-    /// it is answered or times out, even if the call is cancelled meanwhile. So an extension that
-    /// calls and cancels in a loop has at most one question open.
+    /// Asks the interceptors. A question about an extension's call keeps that extension's turn
+    /// until it is answered or times out, even if the call is cancelled in between. So an extension
+    /// that calls and cancels in a loop has at most one question open.
     async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
         let Some(turn) = turn else {
             return self.host.intercept(event).await;
@@ -278,7 +279,7 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Reports the end of a call to those who saw its beginning.
+    /// Reports the end of a call to everyone that was notified of its start.
     fn report(&mut self, outcome: &ToolOutcome) {
         if !self.announced {
             return;

@@ -105,7 +105,7 @@ impl Host {
         self.0.slots().iter().map(info).collect()
     }
 
-    /// Returns what each extension declares in its permissions and what of it is enforced, in load
+    /// Returns what each extension declares in its permissions and which part is enforced, in load
     /// order.
     pub fn permissions(&self) -> Vec<(String, PermissionReport)> {
         let slots = self.0.slots();

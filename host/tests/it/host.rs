@@ -73,7 +73,7 @@ async fn a_strict_tool_is_not_called_with_invalid_args() {
     assert!(refused.is_error);
     assert_eq!(
         text(&refused),
-        "the arguments do not fit the schema of `strict`: /city: missing"
+        "the arguments do not match the schema of `strict`: /city: missing"
     );
     let given = fixture
         .host

@@ -68,7 +68,7 @@ async fn a_guard_that_never_started_is_noted_too() {
     let warnings = warnings(&fixture);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].starts_with("[guard]"), "{warnings:?}");
-    assert!(warnings[0].contains("which was refused"), "{warnings:?}");
+    assert!(warnings[0].contains("which was blocked"), "{warnings:?}");
 }
 
 fn with_settings(on_failure: OnFailure) -> HostFixture {
@@ -237,7 +237,7 @@ async fn an_interactive_tool_needs_a_user() {
         (true, "asked"),
         (
             false,
-            "`ask` talks with the user, and there is none to talk with here",
+            "`ask` needs to interact with the user, but no user is present",
         ),
     ] {
         let (fixture, _, launch) = panel_host(interactive);

@@ -113,11 +113,11 @@ impl Connection {
 
     fn register(&self, frame: FromExtension, state: &mut ReadState) {
         let frame_type = frame.name().to_owned();
-        let taken = {
+        let effect = {
             let mut registered = lock(&self.registered);
-            Arc::make_mut(&mut registered).take(frame, &self.limits)
+            Arc::make_mut(&mut registered).register(frame, &self.limits)
         };
-        match taken {
+        match effect {
             Ok(RegisterEffect::Unchanged) => {}
             Ok(RegisterEffect::Changed) => state.changed = self.is_ready(),
             Ok(RegisterEffect::Partial(unknown)) => {

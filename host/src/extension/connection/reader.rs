@@ -1,4 +1,4 @@
-//! Reads one extension's output to its end, and tracks every deadline of the connection meanwhile.
+//! Reads one extension's output to its end, and tracks every deadline of the connection.
 
 use std::{collections::HashSet, io, time::Duration};
 

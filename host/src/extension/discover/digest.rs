@@ -158,7 +158,7 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     Ok(text)
 }
 
-/// Returns a file's digest and length. Reads at max one byte more than `max`.
+/// Returns a file's digest and length. Reads at most one byte more than `max`.
 fn digest_file(path: &Path, max: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
     let file = open_regular(path, Follow::Never)
         .map_err(DigestError::io(path))?

@@ -106,7 +106,8 @@ fn program(path: &Path) -> Result<bool, ExecError> {
     }
 }
 
-/// Reports whether a file has an executable bit. Elsewhere, every file counts as executable.
+/// Reports whether a file has an executable bit. On other platforms every file counts as
+/// executable.
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0

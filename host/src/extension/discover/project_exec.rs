@@ -236,7 +236,7 @@ mod tests {
         let env = format!("#!/usr/bin/env -S sh {outside}\n");
         fixture.script("project/.zot/extensions/x/env.sh", &env);
         let absolute = fixture.path("project/scripts/run.sh");
-        let absolute = absolute.to_str().expect("a text");
+        let absolute = absolute.to_str().expect("valid UTF-8");
         let (equals, attached) = (format!("--config={outside}"), format!("-r{outside}"));
         let (inline, listed) = (format!(". {outside}; true"), format!("-Ilib:{outside}"));
         let cases: &[(&str, &[&str])] = &[

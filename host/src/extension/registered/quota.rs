@@ -21,8 +21,8 @@ pub(super) struct Size {
 }
 
 impl<'l> Quota<'l> {
-    /// `count` is the number of commands or tools registered so far, and `known` the size of the
-    /// one that is replaced.
+    /// Computes what is left. `count` is the number of commands or tools registered so far, and
+    /// `known` the size of the one that is replaced.
     pub(super) fn of(
         registered: &Registered,
         count: usize,

@@ -228,13 +228,13 @@ async fn an_event_too_large_to_send_is_blocked() {
         .expect_err("an oversized event must not bypass a guard");
     assert_eq!(block.by, "odd");
     assert!(
-        block.reason.contains("more than a frame"),
+        block.reason.contains("too large for a frame"),
         "{}",
         block.reason
     );
     let called = fixture.call_with("echo", json!({"text": "x".repeat(5 << 20)}));
     let error = called.await.unwrap_err().to_string();
-    assert!(error.starts_with("odd: the request has "), "{error}");
+    assert!(error.starts_with("odd: the request is "), "{error}");
     assert_eq!(
         fixture.host.intercept(bash("ls")).await.result,
         Ok(bash("ls #odd"))
