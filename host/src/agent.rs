@@ -28,7 +28,7 @@ pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;
 
-/// AgentSettings that stay the same for the lifetime of an agent.
+/// Settings that stay the same for the lifetime of an agent.
 pub(crate) struct AgentSettings {
     /// The user's working directory.
     pub(crate) cwd: PathBuf,

@@ -76,16 +76,16 @@ impl fmt::Display for PermissionReport {
         let (Some(declared), Some(enforced)) = (&self.declared, &self.enforced) else {
             return formatter.write_str("the user's full rights");
         };
-        let mut parts = Vec::new();
+        let mut phrases = Vec::new();
         let mut list = |what: &str, items: &[String]| {
             if !items.is_empty() {
-                parts.push(format!("{what} {}", items.join(" ")));
+                phrases.push(format!("{what} {}", items.join(" ")));
             }
         };
         list("reads", &declared.fs.read);
         list("writes", &declared.fs.write);
         list("gets", &declared.env);
-        parts.push(match &declared.net {
+        phrases.push(match &declared.net {
             Net::Denied => "no network".to_owned(),
             Net::Full => "the network".to_owned(),
             Net::Ports(ports) => {
@@ -93,7 +93,7 @@ impl fmt::Display for PermissionReport {
                 format!("TCP to {}", ports.join(" "))
             }
         });
-        write!(formatter, "{} ({enforced})", parts.join(", "))?;
+        write!(formatter, "{} ({enforced})", phrases.join(", "))?;
         for act in describe_actions(declared) {
             write!(formatter, "; {act}")?;
         }
