@@ -74,7 +74,7 @@ impl Executor for BuiltinTools<'_> {
     }
 }
 
-/// Watches a call of the model for the driver.
+/// Reports a tool call of the model to the driver.
 struct ModelCall<'e> {
     events: &'e Events,
     /// The event of the call, until the driver has it.

@@ -261,7 +261,7 @@ mod tests {
         assert!(!beside.is_cancelled() && !chain.is_cancelled());
         chain.close();
         beside.cancelled().await;
-        assert!(!chain.is_cancelled(), "it only has its result");
+        assert!(!chain.is_cancelled(), "it is finished, not cancelled");
         let late = chain.call(&caller(), "d", 4).expect("another tool");
         assert!(late.is_cancelled());
     }

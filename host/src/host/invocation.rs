@@ -252,9 +252,9 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Asks the interceptors. A question about an extension's call keeps that extension's turn
-    /// until it is answered or times out, even if the call is cancelled in between. So an extension
-    /// that calls and cancels in a loop has at most one question open.
+    /// Asks the interceptors. The chain for an extension's call holds that extension's turn until it
+    /// ends, even if the call is cancelled in between. So an extension that calls and cancels in a
+    /// loop occupies at most one chain.
     async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
         let Some(turn) = turn else {
             return self.host.intercept(event).await;

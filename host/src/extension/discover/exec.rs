@@ -232,7 +232,7 @@ mod tests {
         assert!(Path::new("Cargo.toml").is_file());
         let fixture = PathFixture::new();
         let here = env::current_dir().unwrap();
-        for path in ["", ":", ".", "/not_found_message::.", "./"] {
+        for path in ["", ":", ".", "/nowhere::.", "./"] {
             let error = resolve_exec(&fixture.path("ext"), "Cargo.toml", Some(path.as_ref()));
             let Err(ExecError::NotFound { tried, .. }) = error else {
                 panic!("{path}: {error:?}")
@@ -256,10 +256,10 @@ mod tests {
         );
         assert_eq!(
             fixture
-                .resolve("/not_found_message/x")
+                .resolve("/nowhere/x")
                 .unwrap_err()
                 .to_string(),
-            "`/not_found_message/x` does not exist"
+            "`/nowhere/x` does not exist"
         );
         // A file used as a directory, and a broken symlink.
         let file = fixture.file("file", 0o755);
