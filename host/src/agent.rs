@@ -1,6 +1,6 @@
-//! The agent: a model that is asked, its tools that run, and a transcript that grows. What the extensions extend.
+//! The agent that extensions extend: it asks a model, runs its tools and keeps the transcript.
 //!
-//! [`Runtime`](crate::Runtime) is its door; here is what goes on behind it.
+//! [`Runtime`](crate::Runtime) is its public interface.
 
 mod answer;
 mod compaction;
@@ -28,36 +28,36 @@ pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;
 
-/// What stays the same for as long as an agent lives.
-pub(crate) struct Settings {
-    /// Where the user works.
+/// Settings that stay the same for the lifetime of an agent.
+pub(crate) struct AgentSettings {
+    /// The user's working directory.
     pub(crate) cwd: PathBuf,
-    /// In the place of our own system prompt.
+    /// Replaces the default system prompt.
     pub(crate) system_prompt: Option<String>,
-    /// Behind it.
+    /// Texts appended to the system prompt.
     pub(crate) appended: Vec<String>,
-    /// Files that the project and the user keep for agents.
+    /// Context files of the project and the user, such as `AGENTS.md`.
     pub(crate) context: Vec<(PathBuf, String)>,
-    /// How often the model may be called for one prompt.
+    /// The maximum number of model calls for one prompt.
     pub(crate) max_steps: Option<u32>,
-    /// Which tools the model is offered.
-    pub(crate) tools: Offered,
+    /// The tools offered to the model.
+    pub(crate) tools: ToolSelection,
 }
 
-/// Which tools the model is offered, the extensions' among them.
+/// Which tools are offered to the model, including those of extensions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Offered {
-    /// Every tool there is.
+pub enum ToolSelection {
+    /// Every tool.
     #[default]
     All,
-    /// None.
+    /// No tools.
     None,
-    /// Those named.
+    /// Only the tools with these names.
     Only(Vec<String>),
 }
 
-impl Offered {
-    /// Whether a tool is among them.
+impl ToolSelection {
+    /// Reports whether the tool is offered.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -71,56 +71,57 @@ impl Offered {
 pub(crate) struct Agent {
     pub(crate) host: Host,
     pub(crate) toolbox: Toolbox,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AgentSettings,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) state: Mutex<State>,
 }
 
 impl Agent {
-    /// Puts a message into the transcript and into the session's file.
+    /// Appends a message to the transcript and the session file.
     async fn record(&self, message: Message) {
         let mut state = self.state.lock().await;
         let written = state.session.append(&message);
         Arc::make_mut(&mut state.transcript).push(message);
         drop(state);
-        self.told(written);
+        self.report_write_error(written);
     }
 
-    /// The transcript becomes this one message.
+    /// Replaces the transcript with this one message.
     async fn replace_transcript(&self, message: Message) {
         let written = self.state.lock().await.compact(message);
-        self.told(written);
+        self.report_write_error(written);
     }
 
-    /// Waits until everything is on the disk, where that holds up nobody else.
+    /// Waits until the session file is on disk, without blocking the runtime.
     async fn sync(&self) {
         let flushed = self.state.lock().await.session.flush();
         let synced = match flushed {
             Ok((written, unsynced)) => {
                 let synced = tokio::task::spawn_blocking(move || unsynced.sync()).await;
-                // It does not panic, and nobody aborts it.
+                // The task does not panic and is never aborted.
                 synced.unwrap_or(Ok(())).map(|()| written)
             }
             Err(error) => Err(error),
         };
-        self.told(synced);
+        self.report_write_error(synced);
     }
 
-    pub(crate) fn told(&self, written: Result<Written, SessionError>) {
+    /// Reports a failed write to the user.
+    pub(crate) fn report_write_error(&self, written: Result<Written, SessionError>) {
         if let Err(error) = written {
             self.hooks.notice(NoteLevel::Warn, &error.to_string());
         }
     }
 
-    /// Asks the model with the transcript as it is.
+    /// Sends the transcript to the model.
     async fn stream(&self) -> Deltas {
         let state = self.state.lock().await;
         let request = self.request(&state, Arc::clone(&state.transcript));
         state.provider.stream(request)
     }
 
-    /// Asks the model something that does not become part of the transcript.
-    async fn stream_asking(&self, text: &str) -> Result<Deltas, String> {
+    /// Asks the model something that is not added to the transcript.
+    async fn stream_with_question(&self, text: &str) -> Result<Deltas, String> {
         self.prepare_system_prompt().await?;
         let state = self.state.lock().await;
         if state.transcript.is_empty() {
@@ -135,7 +136,7 @@ impl Agent {
             time: clock::now(),
         });
         let mut request = self.request(&state, Arc::new(messages));
-        // It is not to go on working.
+        // The model must answer, not continue its work.
         request.tools = Arc::default();
         Ok(state.provider.stream(request))
     }
@@ -151,7 +152,7 @@ impl Agent {
         }
     }
 
-    /// The tools that the model may call: the built-in ones, then the extensions'.
+    /// Returns the tools offered to the model: the built-in ones, then those of extensions.
     fn offered(&self) -> Vec<ToolSpec> {
         let registry = self.host.registry();
         let extensions = registry.tools().iter().map(|entry| ToolSpec {
@@ -165,9 +166,9 @@ impl Agent {
         tools
     }
 
-    /// Tells the user which tools they asked for and nobody has.
+    /// Warns the user about requested tools that do not exist.
     pub(crate) fn warn_of_missing_tools(&self) {
-        let Offered::Only(names) = &self.settings.tools else {
+        let ToolSelection::Only(names) = &self.settings.tools else {
             return;
         };
         let registry = self.host.registry();
@@ -179,8 +180,8 @@ impl Agent {
         }
     }
 
-    /// Makes the system prompt, if there is none, and lets the interceptors look at it: once per session, and again when
-    /// something changed that it is about.
+    /// Builds the system prompt if there is none, and passes it to the interceptors. This happens
+    /// once per session, and again when something that it contains changes.
     async fn prepare_system_prompt(&self) -> Result<(), String> {
         let (provider, model) = {
             let state = self.state.lock().await;
@@ -206,7 +207,7 @@ impl Agent {
         let asked = BeforeAgentStart::new(prompt, provider, model);
         let system = match self.host.intercept(asked.into()).await.result {
             Ok(Intercept::BeforeAgentStart(start)) => start.system_prompt,
-            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Ok(_) => unreachable!("a chain keeps the type of its event"),
             Err(block) => return Err(block.reason),
         };
         self.state.lock().await.system = Some(system);
@@ -224,7 +225,7 @@ impl Agent {
     }
 }
 
-/// Providers want the type said.
+/// Adds the `type` that providers require.
 fn with_type(schema: &Object) -> Object {
     let mut schema = schema.clone();
     schema.entry("type").or_insert_with(|| "object".into());

@@ -1,7 +1,7 @@
-//! Extensions: found, started, read from, asked.
+//! Discovers, starts and talks to extensions.
 
 mod call_chain;
-pub(crate) mod calls;
+
 pub mod chain;
 pub mod connection;
 mod data;
@@ -16,6 +16,7 @@ mod pending;
 pub(crate) mod permission;
 mod registered;
 mod registry;
+pub(crate) mod running_calls;
 pub mod stats;
 pub mod wire;
 
@@ -24,6 +25,6 @@ pub use data::{DataDir, DataOwner};
 pub use last_known::{LastKnown, Offer};
 pub use launch::Launch;
 pub use pending::RequestError;
-pub use permission::{PermissionReport, RPC_TOKEN, acts};
+pub use permission::{PermissionReport, RPC_TOKEN, describe_actions};
 pub use registered::{Command, Registered, Tool};
 pub use registry::{Builtins, CommandEntry, Registry, Shadowed, ToolEntry};

@@ -1,4 +1,4 @@
-//! The extension host: all extensions of a program, as one.
+//! The extension host: all extensions of a program behind one type.
 
 mod call_tool;
 mod executor;
@@ -25,10 +25,10 @@ use zot_protocol::{
 use crate::{
     extension::{
         Builtins, Registry, RequestError, Shadowed,
-        chain::{self, Ask, Outcome},
+        chain::{self, ChainOutcome, Interceptor},
         connection::Tap,
         member::{Member, Owner, Shared, lock},
-        outbox::Budget,
+        outbox::QueueBudget,
         stats::Stats,
     },
     hooks::{Hooks, NoHooks},
@@ -42,33 +42,37 @@ pub(crate) use executor::{Executor, ExtensionTools, Progress, Running};
 pub(crate) use invocation::{Invocation, Watcher};
 pub use outcome::ToolOutcome;
 
-/// How a host is set up.
+/// The configuration of a [`Host`].
 pub struct HostConfig {
-    /// Deadlines and bounds; the protocol's by default.
+    /// Deadlines and size limits. Default: those of the protocol.
     pub limits: Limits,
-    /// What extensions are told about the host; their own directories are filled in.
+    /// What `hello_ack` tells extensions about the host. The host fills in each extension's own
+    /// directories.
     pub ack: HelloAck,
-    /// The program around the host.
+    /// The callbacks into the embedding program.
     pub hooks: Arc<dyn Hooks>,
-    /// Sees every frame of both directions.
+    /// Sees every line in both directions.
     pub tap: Option<Arc<dyn Tap>>,
-    /// Names that extensions cannot take.
+    /// Names that extensions cannot register.
     pub builtins: Builtins,
-    /// Environment variables that an extension gets only where its manifest's `permissions.env` lists them: the keys of
-    /// providers. The token of the driver protocol it never gets.
+    /// Environment variables, such as provider API keys, that an extension gets only if its
+    /// manifest lists them in `permissions.env`. No extension gets the token of the driver
+    /// protocol.
     pub secrets: Vec<String>,
-    /// What the kernel is taken to enforce of permissions; what it says of itself by default.
+    /// The permissions that the kernel can enforce. Default: the result of probing it.
     pub support: Support,
-    /// Whether an extension whose permissions cannot be enforced is refused.
+    /// Refuse to start an extension whose permissions cannot be fully enforced.
     pub strict_permissions: bool,
-    /// Whether there is a user to talk with. Without one, calling a tool that talks with the user is an error.
+    /// Whether there is a user to interact with. Without one, calling a tool that interacts with
+    /// the user is an error.
     pub interactive: bool,
-    /// The user's settings by extension, from the configuration.
+    /// The user's settings for each extension, from the configuration file.
     pub settings: BTreeMap<String, ExtensionConfig>,
 }
 
 impl HostConfig {
-    /// A host with the protocol's limits and nothing around it. `ack` says who it is.
+    /// A configuration with the protocol's limits and no hooks. `ack` describes the host to
+    /// extensions.
     pub fn new(ack: HelloAck) -> Self {
         Self {
             limits: Limits::default(),
@@ -85,31 +89,31 @@ impl HostConfig {
     }
 }
 
-/// Why a host could not do what it was asked to.
+/// An error from a request to the host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// No extension offers this command.
+    /// No extension provides this command.
     #[error("no extension has the command `/{0}`")]
     NoSuchCommand(String),
-    /// No extension offers this tool.
+    /// No extension provides this tool.
     #[error("there is no tool `{0}`")]
     NoSuchTool(String),
-    /// No extension of this name is running.
+    /// No extension with this name is running.
     #[error("no extension `{0}` is running")]
     NoSuchExtension(String),
-    /// The extension's permissions do not cover it.
+    /// The extension lacks the permission.
     #[error("{extension}: {why}")]
     Denied {
         /// The extension.
         extension: String,
-        /// What it may not do, and what would grant it.
+        /// What it may not do, and which permission would allow it.
         why: String,
     },
-    /// The user does not want it.
+    /// The user declined the call.
     #[error("the user declined this call of `{0}`")]
     Declined(String),
-    /// The extension gave no answer that counts.
+    /// The extension did not answer, or its answer is invalid.
     #[error("{extension}: {error}")]
     Extension {
         /// The extension.
@@ -127,36 +131,37 @@ impl HostError {
     }
 }
 
-/// All extensions of a program. Cheap to clone; the last clone that is dropped ends them without a grace, so call
-/// [`Host::shutdown`] before.
+/// All extensions of a program. Cheap to clone. Dropping the last clone kills the extensions
+/// without a grace period, so call [`Host::shutdown`] first.
 #[derive(Clone)]
-pub struct Host(Arc<Inner>);
+pub struct Host(Arc<HostInner>);
 
-struct Inner {
+struct HostInner {
     shared: Arc<Shared>,
     builtins: Builtins,
-    /// Who is there, in load order, also while they start and end.
+    /// Every extension in load order, including those that are starting or stopping.
     slots: Mutex<Arc<Vec<Slot>>>,
     registry: watch::Sender<Arc<Registry>>,
-    /// Who is asked. `None` while a reload is under way: what is asked then waits. Changed under the registry's lock, so
-    /// that the two always agree.
-    asked: watch::Sender<Option<Arc<Vec<Slot>>>>,
+    /// The extensions that requests go to; `None` during a reload, when requests wait. Only changed
+    /// under the registry's lock, so that the two always agree.
+    active: watch::Sender<Option<Arc<Vec<Slot>>>>,
     reloading: tokio::sync::Mutex<()>,
-    /// Whether it has been shut down.
-    over: watch::Sender<bool>,
-    /// Whether the user has been told that permissions are not enforced.
-    told_of_support: AtomicBool,
+    /// Whether the host is shutting down or has shut down.
+    closing: watch::Sender<bool>,
+    /// Whether the user has been warned that permissions are not fully enforced.
+    warned_about_support: AtomicBool,
 }
 
 impl Host {
-    /// A host without extensions; [`Host::load`] starts them. Must be called within a tokio runtime.
+    /// Creates a host without extensions; [`Host::load`] starts them. Must be called within a tokio
+    /// runtime.
     pub fn new(config: HostConfig) -> std::io::Result<Self> {
         let spawner = Spawner::new()?;
-        Ok(Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
-            let owner: Weak<dyn Owner> = Weak::<Inner>::clone(inner);
-            Inner {
+        Ok(Self(Arc::new_cyclic(|inner: &Weak<HostInner>| {
+            let owner: Weak<dyn Owner> = Weak::<HostInner>::clone(inner);
+            HostInner {
                 shared: Arc::new(Shared {
-                    queues: Budget::new(&config.limits),
+                    queues: QueueBudget::new(&config.limits),
                     limits: config.limits,
                     spawner,
                     ids: Arc::default(),
@@ -174,25 +179,26 @@ impl Host {
                 builtins: config.builtins,
                 slots: Mutex::default(),
                 registry: watch::Sender::new(Arc::default()),
-                asked: watch::Sender::new(Some(Arc::default())),
+                active: watch::Sender::new(Some(Arc::default())),
                 reloading: tokio::sync::Mutex::new(()),
-                over: watch::Sender::new(false),
-                told_of_support: AtomicBool::new(false),
+                closing: watch::Sender::new(false),
+                warned_about_support: AtomicBool::new(false),
             }
         })))
     }
 
-    /// Who offers what at this moment.
+    /// Returns the commands and tools that extensions provide at this moment.
     pub fn registry(&self) -> Arc<Registry> {
         self.0.registry.borrow().clone()
     }
 
-    /// Told whenever somebody offers something else.
+    /// Returns a receiver that is notified when the registry changes.
     pub fn changes(&self) -> watch::Receiver<Arc<Registry>> {
         self.0.registry.subscribe()
     }
 
-    /// Runs a slash command of an extension. Whoever drops the future gives it up, and a late answer is dropped.
+    /// Runs a slash command of an extension. Dropping the future cancels the request; a late answer
+    /// is ignored.
     pub async fn command(&self, name: &str, args: &str) -> Result<CommandResponse, HostError> {
         self.members().await;
         let registry = self.registry();
@@ -210,65 +216,70 @@ impl Host {
         Ok(answer)
     }
 
-    /// Begins a session: `session_start` is every extension's first event, whenever it becomes ready.
+    /// Starts a session. `session_start` is the first event of every extension, including those
+    /// that become ready later.
     pub fn start_session(&self) {
         self.0.shared.in_session.store(true, Ordering::SeqCst);
-        self.tell(&SessionStart::default().into());
+        self.send_event(&SessionStart::default().into());
     }
 
-    /// Tells whoever has subscribed, in load order.
-    pub fn tell(&self, event: &Event) {
+    /// Sends an event to its subscribers, in load order.
+    pub fn send_event(&self, event: &Event) {
         if matches!(event, Event::SessionEnd(_)) {
             self.0.shared.in_session.store(false, Ordering::SeqCst);
         }
         for slot in self.0.slots().iter() {
             if let Slot::Started(member) = slot {
-                member.tell(event, &self.0.shared);
+                member.send_event(event, &self.0.shared);
             }
         }
     }
 
-    /// Whether anybody wants to be asked about `event`. While a reload is under way, somebody may.
+    /// Reports whether an extension intercepts `event`. Returns true during a reload, when this is
+    /// not known.
     pub fn intercepts(&self, event: &InterceptName) -> bool {
-        let asked = self.0.asked.borrow().clone();
-        asked.is_none_or(|slots| slots.iter().any(|slot| slot.intercepts(event)))
+        let active = self.0.active.borrow().clone();
+        active.is_none_or(|slots| slots.iter().any(|slot| slot.intercepts(event)))
     }
 
-    /// Asks the interceptors of `event`, in load order.
-    pub async fn intercept(&self, event: Intercept) -> Outcome {
+    /// Asks the interceptors of `event` in load order.
+    pub async fn intercept(&self, event: Intercept) -> ChainOutcome {
         let slots = self.members().await;
-        if *self.0.over.borrow() {
-            return Outcome::refused("zot is shutting down");
+        if *self.0.closing.borrow() {
+            return ChainOutcome::refused("zot is shutting down");
         }
         let name = InterceptName::from(event.name());
         if matches!(&event, Intercept::AssistantMessage(message) if message.text.is_empty()) {
-            return Outcome::unasked(event);
+            return ChainOutcome::unasked(event);
         }
-        let asked: Vec<Slot> = slots
+        let interceptors: Vec<Slot> = slots
             .iter()
             .filter(|slot| slot.intercepts(&name))
             .cloned()
             .collect();
-        let outcome = chain::run(asked, event, self.0.shared.limits.chain).await;
-        for link in &outcome.links {
-            if let Some(slot) = slots.iter().find(|slot| Ask::name(*slot) == link.extension) {
-                slot.record(&name, link, &self.0.shared);
+        let outcome = chain::run(interceptors, event, self.0.shared.limits.chain).await;
+        for record in &outcome.records {
+            if let Some(slot) = slots
+                .iter()
+                .find(|slot| Interceptor::name(*slot) == record.extension)
+            {
+                slot.record(&name, record, &self.0.shared);
             }
         }
         outcome
     }
 
-    /// Tells an extension of a key in a panel of its own.
+    /// Sends an extension a key press in one of its panels.
     pub fn panel_key(&self, extension: &str, key: PanelKey) -> Result<(), HostError> {
         self.send(extension, &key.into())
     }
 
-    /// Tells an extension how much room a panel of its own has.
+    /// Sends an extension the new size of one of its panels.
     pub fn panel_resize(&self, extension: &str, resize: PanelResize) -> Result<(), HostError> {
         self.send(extension, &resize.into())
     }
 
-    /// Tells an extension that the user has closed a panel of its own.
+    /// Notifies an extension that the user closed one of its panels.
     pub fn panel_close(&self, extension: &str, close: PanelClose) -> Result<(), HostError> {
         self.send(extension, &close.into())
     }
@@ -282,17 +293,18 @@ impl Host {
         sent.map_err(|error| HostError::of(extension, error))
     }
 
-    /// Tells extensions something else about the host, from the next start on: another model, another directory.
+    /// Changes what `hello_ack` says about the host, such as the model or the directory. Applies to
+    /// extensions started from now on.
     pub fn set_ack(&self, ack: HelloAck) {
         *lock(&self.0.shared.ack) = ack;
     }
 
-    /// Takes over changed settings of the user, from the next start on.
+    /// Changes the user's settings. Applies to extensions started from now on.
     pub fn set_settings(&self, settings: BTreeMap<String, ExtensionConfig>) {
         *lock(&self.0.shared.settings) = settings;
     }
 
-    /// How each extension has fared as an interceptor, in load order.
+    /// Returns the statistics of each extension as an interceptor, in load order.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         let slots = self.0.slots();
         let started = slots.iter().filter_map(|slot| match slot {
@@ -302,34 +314,34 @@ impl Host {
         started.collect()
     }
 
-    /// Who is asked, once no reload is under way.
+    /// Waits until no reload is running, then returns the extensions that requests go to.
     async fn members(&self) -> Arc<Vec<Slot>> {
-        let asked = self.0.asked.borrow().clone();
-        if let Some(slots) = asked {
+        let active = self.0.active.borrow().clone();
+        if let Some(slots) = active {
             return slots;
         }
-        let mut asked = self.0.asked.subscribe();
-        let slots = asked.wait_for(Option::is_some).await;
+        let mut active = self.0.active.subscribe();
+        let slots = active.wait_for(Option::is_some).await;
         let slots = slots.expect("the sender lives as long as the host");
-        slots.clone().expect("waited for")
+        slots.clone().expect("just waited until it is `Some`")
     }
 }
 
-impl Inner {
+impl HostInner {
     fn slots(&self) -> Arc<Vec<Slot>> {
         Arc::clone(&lock(&self.slots))
     }
 
-    /// Lets these be asked, and offers what they offer.
+    /// Sends requests to these extensions from now on, and rebuilds the registry.
     fn publish(&self, slots: Arc<Vec<Slot>>) {
         self.registry.send_modify(|registry| {
-            self.offer(registry, &slots);
-            self.asked.send_replace(Some(slots));
+            self.rebuild_registry(registry, &slots);
+            self.active.send_replace(Some(slots));
         });
     }
 
-    /// Makes the registry anew from whoever is ready.
-    fn offer(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
+    /// Rebuilds the registry from the extensions that are ready.
+    fn rebuild_registry(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
         let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
         let new = Registry::of(&ready, &self.builtins);
         let known: HashSet<&Shadowed> = registry.shadowed().iter().collect();
@@ -343,7 +355,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for HostInner {
     fn drop(&mut self) {
         for slot in self.slots().iter() {
             if let Slot::Started(member) = slot {
@@ -353,19 +365,19 @@ impl Drop for Inner {
     }
 }
 
-impl Owner for Inner {
+impl Owner for HostInner {
     fn changed(&self) {
         self.registry.send_if_modified(|registry| {
-            // While a reload is under way the old registry stays, and is then swapped once.
-            let asked = self.asked.borrow().clone();
-            if let Some(slots) = &asked {
-                self.offer(registry, slots);
+            // During a reload the old registry stays in place, and is replaced once at the end.
+            let active = self.active.borrow().clone();
+            if let Some(slots) = &active {
+                self.rebuild_registry(registry, slots);
             }
-            asked.is_some()
+            active.is_some()
         });
     }
 
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool) {
-        Host(self).called(caller, call);
+        Host(self).handle_call_tool(caller, call);
     }
 }

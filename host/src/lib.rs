@@ -1,8 +1,9 @@
-//! Hosts zot extensions: finds them, starts them, speaks the protocol with them, folds their interceptor chains, and
-//! ends them with everything they have started.
+//! Hosts zot extensions: discovers and starts them, speaks the protocol with them, runs their
+//! interceptor chains, and stops them together with every process they started.
 //!
-//! For a program that wants to be extended by other programs, in any language. Behind the feature `agent`, which is on by
-//! default, is the agent that the extensions extend, as a library: `Runtime`. Without it this is the extension host alone.
+//! For programs that want to be extended by other programs, in any language. The feature `agent`,
+//! on by default, adds the agent that the extensions extend, as a library: `Runtime`. Without it,
+//! this crate is only the extension host.
 //!
 //! ```
 //! use zot_host::{Host, HostConfig, extension::{Launch, discover::{Search, TrustProject, discover}}, home::Home};
@@ -43,47 +44,58 @@
 //! # }
 //! ```
 //!
-//! # Starting and ending
+//! # Starting and stopping
 //!
-//! [`discover`](extension::discover::discover) looks where extensions are and says of each what is to become of it. [`Host::load`] starts those
-//! that are to be started, all at once and in no more time than the slowest needs, up to
-//! [`Limits::startup`](zot_protocol::limits::Limits); who is later joins later. Called again it is a reload: all are ended, then started, and
-//! what is asked meanwhile waits; [`Host::reload`] looks for them in between. [`Host::shutdown`] ends them side by side, with everything they have started, daemons
-//! included. A binary that also wants to end those that removed every mark of their tree makes itself their subreaper
-//! ([`zot_process::Subreaper`]); that is a setting of the whole process, so a library leaves it alone.
+//! [`discover`](extension::discover::discover) finds extensions and decides which of them start.
+//! [`Host::load`] starts those in parallel and waits for the slowest one, but no longer than
+//! [`Limits::startup`](zot_protocol::limits::Limits); an extension that is slower joins later.
+//! Calling it again reloads: it stops all extensions, then starts the new ones, and requests wait
+//! in the meantime. [`Host::reload`] runs discovery in between. [`Host::shutdown`] stops all
+//! extensions in parallel with every process they started, daemons included. To also stop processes
+//! that removed every marker of their tree, a program makes itself a subreaper
+//! ([`zot_process::Subreaper`]). That setting affects the whole process, so the library does not
+//! make it.
 //!
-//! # Asking
+//! # Requests
 //!
-//! [`Host::command`] and [`Host::tool`] ask one extension. Every request has a deadline, ends at once when the extension does,
-//! and is given up by dropping its future. [`Host::run_tool`] is a tool call with all that goes with it: the events, the
-//! interceptors before and after.
+//! [`Host::command`] and [`Host::tool`] send a request to one extension. Every request has a
+//! deadline, fails at once when the extension exits, and is cancelled by dropping its future.
+//! [`Host::run_tool`] makes a complete tool call, with its events and the interceptors before and
+//! after it.
 //!
-//! # Telling and intercepting
+//! # Events and interception
 //!
-//! [`Host::tell`] sends an event to whoever has subscribed, and never waits. [`Host::intercept`] asks the interceptors of an
-//! event in load order; each sees what the one before left, and the first to block ends the chain. Its
-//! [`Outcome`](extension::chain::Outcome) has the event as it is now, or who refused it and why, and a record of every link.
-//! An interceptor that is slow, broken or gone has failed: its manifest, which the user may tighten
-//! ([`HostConfig::settings`]), says whether that lets the event pass.
+//! [`Host::send_event`] sends an event to its subscribers and never waits. [`Host::intercept`] asks
+//! the interceptors of an event in load order. Each one sees the event as the previous one left it,
+//! and the first one that blocks ends the chain. The
+//! [`ChainOutcome`](extension::chain::ChainOutcome) contains the final event, or which extension
+//! blocked it and why, and a record of each interceptor. An interceptor that is slow, broken or
+//! gone has failed. Its manifest decides whether the event passes in that case; the user may make
+//! that stricter ([`HostConfig::settings`]).
 //!
-//! # What comes back
+//! # Callbacks
 //!
-//! Notes, panels, prompts and calls of tools come to the [`Hooks`] of the program, a change of commands and tools to
-//! [`Host::changes`], and every line of both directions to a [`Tap`](extension::connection::Tap) where there is one.
+//! Notes, panels, prompts and tool calls from extensions go to the program's [`Hooks`]. Changes of
+//! commands and tools go to [`Host::changes`]. An optional [`Tap`](extension::connection::Tap) sees
+//! every line in both directions.
 //!
 //! # Permissions
 //!
-//! An extension whose manifest declares [permissions](zot_protocol::Permissions) is held to them by the kernel where that is
-//! possible, it and all it starts; [`Host::permissions`] says what is declared and what holds, and
-//! [`HostConfig::strict_permissions`] refuses to start what cannot be held. [`HostConfig::secrets`] are withheld from all.
+//! The kernel confines an extension whose manifest declares
+//! [permissions](zot_protocol::Permissions), and every process it starts, as far as it can.
+//! [`Host::permissions`] reports what is declared and what is enforced.
+//! [`HostConfig::strict_permissions`] refuses to start an extension whose permissions cannot be
+//! enforced. [`HostConfig::secrets`] are withheld from all extensions.
 //!
 //! # How a frame travels
 //!
-//! Bytes become lines in [`extension::wire`], which knows no frame. [`extension::connection`] validates each line by its
-//! schema, decodes it and finds out who waits for it; it is the only place that knows ids. The
-//! [`Registry`](extension::Registry) says who offers what; it is immutable and swapped whole. A chain of interceptors
-//! ([`extension::chain`]) asks one after the other in load order, and what their answers make of an event is a pure
-//! function ([`extension::fold`]).
+//! [`extension::wire`] splits bytes into lines and does not know about frames.
+//! [`extension::connection`] validates each line against its schema, decodes it, and finds the
+//! request that it answers; it is the only module that knows ids. The
+//! [`Registry`](extension::Registry) lists which extension provides which command or tool; it is
+//! immutable and replaced as a whole. A chain of interceptors ([`extension::chain`]) asks one after
+//! the other in load order, and a pure function ([`extension::fold`]) applies their answers to the
+//! event.
 
 #![warn(missing_docs)]
 
@@ -112,7 +124,7 @@ pub mod tool;
 pub mod untrusted;
 
 #[cfg(feature = "agent")]
-pub use agent::{Offered, Prompt};
+pub use agent::{Prompt, ToolSelection};
 pub use hooks::{Confirmed, Hooks, NoHooks, ToolRequest};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]
@@ -120,7 +132,7 @@ pub use runtime::{
     Busy, Context, EventStream, Runtime, RuntimeConfig, RuntimeError, SetModelError,
 };
 
-/// The program on the page about embedding is compiled as those of this documentation are.
+/// Compiles the examples in docs/embedding.md as doctests.
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../../docs/embedding.md")]
 struct PageOnEmbedding;

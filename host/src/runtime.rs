@@ -147,7 +147,7 @@ impl Runtime {
         let written = state.take_over(opened);
         self.use_scratch(state.session.id());
         drop(state);
-        agent.told(written);
+        agent.report_write_error(written);
     }
 
     /// Makes the tools store long outputs in the folder of this session.
@@ -264,7 +264,7 @@ impl Runtime {
         self.cancel();
         self.idle().await;
         let end = SessionEnd::new(EndReason::Shutdown);
-        self.0.agent.host.tell(&end.into());
+        self.0.agent.host.send_event(&end.into());
         self.0.agent.host.shutdown().await;
     }
 }

@@ -1,7 +1,7 @@
 //! The built-in tools: `read`, `write`, `edit`, `bash`, `skill`.
 //!
-//! A [`Toolbox`] offers them to a model and runs them. It takes no part in what else a call goes through, events,
-//! interception and confirmation: that is the agent's.
+//! A [`Toolbox`] offers them to a model and runs them. Events, interception and confirmation of a
+//! call are the agent's job.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -26,12 +26,14 @@
 //!
 //! # The jail
 //!
-//! While it is closed, `read`, `write` and `edit` reach what is beneath the working directory and nothing else, whatever
-//! links there are and whoever changes them meanwhile. Beside it can be read what a result may refer to: the session's
-//! scratch folder and the folders of skills. `bash` is confined by the kernel to writing there and in a folder for temporary files, and to
-//! reading that, the system and the programs on `PATH`; it has no network, since a socket is a way out (to Docker, to the
-//! session's bus). Where the kernel cannot do that, `bash` is refused. A hard link in the working directory to a file outside
-//! is that file: it can be read; writing replaces the name and leaves the file alone.
+//! In the jail, `read`, `write` and `edit` can only access files below the working directory, even
+//! if symlinks are changed while they run. They can also read what a result may refer to: the
+//! session's scratch folder and the folders of skills. The kernel lets `bash` write only to the
+//! working directory and a folder for temporary files, and read only what the other tools can read,
+//! the system and the programs on `PATH`. `bash` has no network, because a socket is a way out (to
+//! Docker, to the session bus). If the kernel cannot enforce that, `bash` is refused. A hard link
+//! in the working directory to a file outside can be read; writing to it replaces the link and
+//! leaves the file alone.
 
 mod args;
 mod bash;
@@ -69,41 +71,43 @@ use crate::{ToolOutcome, provider::ToolSpec};
 
 pub use skill::{Skill, Skills};
 
-/// The names of the built-in tools, which no extension's tool can take.
+/// The names of the built-in tools. Extensions cannot register them.
 pub const NAMES: [&str; 5] = [read::NAME, write::NAME, edit::NAME, bash::NAME, skill::NAME];
 
-/// What a [`Toolbox`] is made of.
+/// The configuration of a [`Toolbox`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolboxConfig {
-    /// Where the tools work.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Where long outputs are kept, 64 MiB at the most, and in the jail a command's temporary files, which go when it ends. Made
-    /// when needed, for its owner alone. The transcript refers to the outputs, so each session has a folder of its own.
+    /// The folder for long outputs, at most 64 MiB, and, in the jail, for the temporary files of a
+    /// command, which are removed when it ends. Created when needed, accessible only to its owner.
+    /// The transcript refers to the outputs, so each session has its own folder.
     pub scratch: PathBuf,
-    /// What starts commands.
+    /// Starts the commands.
     pub spawner: Spawner,
-    /// The skills to offer. [`Skills::builtin`].
+    /// The skills to offer. Default: [`Skills::builtin`].
     pub skills: Skills,
-    /// Whether the jail is closed from the beginning. No.
+    /// Whether the jail is on from the start. Default: no.
     pub jail: bool,
-    /// Variables that no command gets: the names of the providers' keys. The token of a driver is never passed on.
+    /// Environment variables that no command gets: the provider API keys. The token of a driver is
+    /// never passed on.
     pub secrets: Vec<String>,
-    /// What the kernel can enforce. [`Support::probe`].
+    /// What the kernel can enforce. Default: [`Support::probe`].
     pub support: Support,
-    /// What a command in the jail can use of the network. Nothing; with [`Net::All`] the jail holds only as far as no
-    /// service on this machine can be talked into working outside of it.
+    /// The network access of a command in the jail. Default: none. With [`Net::All`], a command can
+    /// escape the jail through any service on this machine that acts on its behalf.
     pub jail_net: Net,
-    /// What can be read in the jail besides.
+    /// Additional paths that can be read in the jail.
     pub jail_readable: Vec<PathBuf>,
-    /// How long a command may take that says nothing else. 120 s.
+    /// The timeout of a command that sets none. Default: 120 s.
     pub timeout: Duration,
-    /// And at the most. 600 s.
+    /// The longest timeout a command can set. Default: 600 s.
     pub max_timeout: Duration,
 }
 
 impl ToolboxConfig {
-    /// With the defaults.
+    /// A configuration with the defaults.
     pub fn new(cwd: impl Into<PathBuf>, scratch: impl Into<PathBuf>, spawner: Spawner) -> Self {
         Self {
             cwd: cwd.into(),
@@ -121,22 +125,22 @@ impl ToolboxConfig {
     }
 }
 
-/// The built-in tools. Calls may run side by side.
+/// The built-in tools. Calls may run in parallel.
 #[derive(Debug)]
 pub struct Toolbox {
     workspace: Workspace,
     shell: Shell,
     skills: Arc<Skills>,
-    /// An image is read and encoded whole, so only a few are at a time.
+    /// Limits parallel reads, because an image is read and encoded as a whole.
     reads: Semaphore,
 }
 
-/// How many files are read at a time.
+/// The maximum number of parallel reads.
 const READS: usize = 2;
 
 impl Toolbox {
-    /// An error means that the jail was to be closed and the working directory cannot be opened, or that a relative path
-    /// has nothing to begin at.
+    /// Fails if the jail is on and the working directory cannot be opened, or if a relative path
+    /// cannot be made absolute.
     pub fn new(config: ToolboxConfig) -> io::Result<Self> {
         let scratch = std::path::absolute(config.scratch)?;
         let skills = config.skills.iter().filter_map(Skill::folder);
@@ -163,28 +167,29 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// Where the tools work.
+    /// The working directory.
     pub fn cwd(&self) -> &Path {
         self.workspace.cwd()
     }
 
-    /// Whether the jail is closed.
+    /// Reports whether the jail is on.
     pub fn is_jailed(&self) -> bool {
         self.workspace.is_jailed()
     }
 
-    /// Closes or opens the jail. Calls that have begun go on as they were. If the working directory cannot be opened,
-    /// nothing changes.
+    /// Turns the jail on or off. Calls that have started are not affected. If the working directory
+    /// cannot be opened, nothing changes.
     pub fn set_jail(&self, jailed: bool) -> io::Result<()> {
         if jailed {
-            // What is not there when the jail is closed cannot be read later. A home that cannot be written to is no reason
-            // to leave it open.
+            // A folder that does not exist when the jail is turned on cannot be read later. If it
+            // cannot be created, the jail is turned on all the same.
             let _ = self.shell.scratch().make();
         }
         self.workspace.set_jail(jailed)
     }
 
-    /// Keeps outputs elsewhere from now on: another session has begun. In the jail, the folder before can no longer be read.
+    /// Changes the folder for long outputs, for a new session. In the jail, the previous folder can
+    /// no longer be read.
     pub fn set_scratch(&self, scratch: impl Into<PathBuf>) -> io::Result<()> {
         let scratch = std::path::absolute(scratch.into())?;
         let before = self.shell.scratch();
@@ -206,7 +211,7 @@ impl Toolbox {
         &self.skills
     }
 
-    /// The tools, as a model is told of them.
+    /// Returns the tools, described for a model.
     pub fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = vec![
             read::tool_spec(),
@@ -220,12 +225,12 @@ impl Toolbox {
         specs
     }
 
-    /// Runs a tool; `None` if it is none of these. Lines of a command's output go to `progress` as they come, at a pace that
-    /// can be looked at.
+    /// Runs a tool. Returns `None` if it is not a built-in one. Lines of a command's output go to
+    /// `progress`, rate-limited so that a person can follow them.
     ///
-    /// When it is cancelled, a command ends with all that it has started, and reading stops. A file that is being written
-    /// is written to its end, which takes no time, and the outcome says so: a file is never left half as it was. Dropping
-    /// the future has the same effect.
+    /// Cancelling the call kills a command with every process it started, and stops a read. A write
+    /// that has started is completed, which is quick, and the outcome says so; a file is never left
+    /// half-written. Dropping the future has the same effect.
     pub async fn run(
         &self,
         name: &str,
@@ -247,7 +252,7 @@ impl Toolbox {
         })
     }
 
-    /// `Err` where the arguments are wrong.
+    /// Fails if the arguments are invalid.
     async fn run_named(
         &self,
         name: &str,
@@ -258,7 +263,7 @@ impl Toolbox {
         Ok(match name {
             read::NAME => {
                 let args = parse(name, args)?;
-                // Ends the reading also when nobody waits for it any more.
+                // Also stops the read when the future is dropped.
                 let stop = cancel.child_token();
                 let _stops = stop.clone().drop_guard();
                 let reading = async {
@@ -299,7 +304,7 @@ impl Toolbox {
         })
     }
 
-    /// Runs what waits for a disk where that holds up nobody.
+    /// Runs file access on a blocking thread.
     async fn blocking(
         &self,
         name: &str,
@@ -317,25 +322,25 @@ impl Toolbox {
     }
 }
 
-/// Makes a folder, for its owner alone, with what is missing above it.
+/// Creates a folder and its missing parents, accessible only to the owner.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(folder)
 }
 
-/// A mistake in a tool is its result, and no more than that.
+/// Turns a panic in a tool into an error result.
 fn panicked(name: &str, panic: &(dyn Any + Send)) -> ToolOutcome {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     failed(format!(
-        "`{name}` failed in a way that it should not: {}",
+        "internal error in `{name}`: {}",
         text.unwrap_or("a panic")
     ))
 }
 
 fn spec(name: &str, description: String, schema: Value) -> ToolSpec {
     let Value::Object(schema) = schema else {
-        unreachable!("each is written as an object")
+        unreachable!("every schema is a JSON object")
     };
     ToolSpec {
         name: name.to_owned(),
@@ -357,9 +362,6 @@ mod tests {
         let outcome = toolbox.blocking("read", |_| panic!("oh {}", "no")).await;
         assert!(outcome.is_error);
         let text = format!("{outcome:?}");
-        assert!(
-            text.contains("`read` failed in a way that it should not: oh no"),
-            "{text}"
-        );
+        assert!(text.contains("internal error in `read`: oh no"), "{text}");
     }
 }

@@ -96,7 +96,7 @@ impl Headless {
         }
         if let Some(record) = &self.record {
             for path in record.finish()? {
-                let path = zot_host::extension::discover::shown::path(&path);
+                let path = zot_host::extension::discover::escape::path(&path);
                 log_message(
                     self.log_level,
                     LogLevel::Info,

@@ -13,7 +13,7 @@ use anyhow::Context;
 use serde_json::Value;
 use zot_conform::{Party, transcript::Recorder};
 use zot_host::{
-    extension::{RPC_TOKEN, connection::Tap, discover::shown},
+    extension::{RPC_TOKEN, connection::Tap, discover::escape},
     provider::credentials,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Record {
 impl Record {
     /// Records to a file, which must not exist yet.
     pub(crate) fn to(path: &Path) -> anyhow::Result<Self> {
-        let shown = shown::path(path);
+        let shown = escape::path(path);
         if path.symlink_metadata().is_ok() {
             let message = format!(
                 "--record: `{shown}` already exists\nhint: choose another file, or remove it"
@@ -101,7 +101,7 @@ impl Record {
             };
             let text = recorder.finish().to_text();
             fs::write(&path, text)
-                .with_context(|| format!("cannot write `{}`", shown::path(&path)))?;
+                .with_context(|| format!("cannot write `{}`", escape::path(&path)))?;
             files.push(path);
         }
         Ok(files)
@@ -129,11 +129,11 @@ fn recorder(extension: &str) -> Recorder {
 }
 
 impl Tap for Record {
-    fn heard(&self, extension: &str, line: &[u8]) {
+    fn received(&self, extension: &str, line: &[u8]) {
         self.frame(extension, Party::Extension, line);
     }
 
-    fn said(&self, extension: &str, line: &[u8]) {
+    fn sent(&self, extension: &str, line: &[u8]) {
         self.frame(extension, Party::Host, line);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context;
 use zot_host::{
-    Offered, RuntimeConfig,
+    RuntimeConfig, ToolSelection,
     extension::discover::TrustProject,
     home::Home,
     provider::{ApiKey, Catalogue, Demo, ResolveError, Resolved, Wanted, demo, resolve},
@@ -134,7 +134,7 @@ fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(given) = given else {
         return env::current_dir().context("the working directory does not exist");
     };
-    let shown = zot_host::extension::discover::shown::path(given);
+    let shown = zot_host::extension::discover::escape::path(given);
     match given.canonicalize() {
         Ok(dir) if dir.is_dir() => Ok(dir),
         Ok(_) => Err(Usage::new(format!("--cwd: `{shown}` is not a directory")).into()),
@@ -183,11 +183,13 @@ fn skills(flags: &Flags, cwd: &Path, home: &Home) -> Skills {
     }
 }
 
-fn offered(flags: &Flags) -> Offered {
+fn offered(flags: &Flags) -> ToolSelection {
     match &flags.tools {
-        _ if flags.no_tools => Offered::None,
-        Some(names) => Offered::Only(names.iter().map(|name| name.trim().to_owned()).collect()),
-        None => Offered::All,
+        _ if flags.no_tools => ToolSelection::None,
+        Some(names) => {
+            ToolSelection::Only(names.iter().map(|name| name.trim().to_owned()).collect())
+        }
+        None => ToolSelection::All,
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 pub(crate) use super::template::Language;
 use super::template::Names;
@@ -82,7 +82,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     if zot_protocol::validate::manifest(manifest.as_bytes()).is_err() || name.ends_with('.') {
         bail!(
             "`{}` is not a valid extension name\nhint: use up to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, starting with a letter or digit",
-            shown::text(name)
+            escape::text(name)
         );
     }
     Ok(())
@@ -137,7 +137,7 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
     let path = cwd.join(sdk);
     let path = path
         .canonicalize()
-        .with_context(|| format!("cannot find the SDK at `{}`", shown::path(&path)))?;
+        .with_context(|| format!("cannot find the SDK at `{}`", escape::path(&path)))?;
     let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
     if !manifest
         .lines()
@@ -145,11 +145,11 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
     {
         bail!(
             "`{}` is not the `zot-sdk` crate\nhint: pass the directory that contains its Cargo.toml",
-            shown::path(&path)
+            escape::path(&path)
         );
     }
     let Some(path) = path.to_str() else {
-        bail!("`{}` is not valid UTF-8", shown::path(&path));
+        bail!("`{}` is not valid UTF-8", escape::path(&path));
     };
     // JSON string syntax is valid TOML.
     Ok(format!("{{ path = {} }}", serde_json::Value::from(path)))
@@ -161,14 +161,14 @@ fn write(dir: &Path, name: &str, files: &[(String, String)]) -> anyhow::Result<(
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             bail!("`{name}` already exists\nhint: choose another name, or move it")
         }
-        made => made.with_context(|| format!("cannot create `{}`", shown::path(dir)))?,
+        made => made.with_context(|| format!("cannot create `{}`", escape::path(dir)))?,
     }
     let written = files.iter().try_for_each(|(path, text)| {
         let path = dir.join(path);
         path.parent()
             .map_or(Ok(()), fs::create_dir_all)
             .and_then(|()| fs::write(&path, text))
-            .with_context(|| format!("cannot write `{}`", shown::path(&path)))
+            .with_context(|| format!("cannot write `{}`", escape::path(&path)))
     });
     if written.is_err() {
         let _ = fs::remove_dir_all(dir);

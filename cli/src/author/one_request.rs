@@ -10,7 +10,7 @@ use anyhow::bail;
 use serde_json::Value;
 use zot_host::{
     Hooks, Host, HostError,
-    extension::{Builtins, Launch, connection::Tap, discover::shown},
+    extension::{Builtins, Launch, connection::Tap, discover::escape},
 };
 use zot_protocol::{
     CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult, limits,
@@ -133,18 +133,18 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
         }
     }
     if !why.contains("hint:") {
-        message.push_str(&format!("\nhint: its log is {}", shown::path(log)));
+        message.push_str(&format!("\nhint: its log is {}", escape::path(log)));
     }
     message
 }
 
 fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
     let registry = host.registry();
-    let command = shown::text(command);
+    let command = escape::text(command);
     let names: Vec<String> = registry
         .commands()
         .iter()
-        .map(|entry| format!("/{}", shown::text(&entry.name)))
+        .map(|entry| format!("/{}", escape::text(&entry.name)))
         .collect();
     let hint = if registry.tool(&command.to_string()).is_some() {
         format!("{command} is a tool: zot ext call {name} {command} '{{…}}'")
@@ -158,11 +158,11 @@ fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
 
 fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
     let registry = host.registry();
-    let tool = shown::text(tool);
+    let tool = escape::text(tool);
     let names: Vec<String> = registry
         .tools()
         .iter()
-        .map(|entry| shown::text(&entry.tool.frame.name).to_string())
+        .map(|entry| escape::text(&entry.tool.frame.name).to_string())
         .collect();
     let hint = if registry.command(&tool.to_string()).is_some() {
         format!("{tool} is a command: zot ext run {name} {tool}")
@@ -246,7 +246,7 @@ impl Hooks for Observer {
 }
 
 impl Tap for Observer {
-    fn heard(&self, _: &str, line: &[u8]) {
+    fn received(&self, _: &str, line: &[u8]) {
         if let Ok(frame) = serde_json::from_slice::<Value>(line)
             && matches!(
                 frame["type"].as_str(),
@@ -257,5 +257,5 @@ impl Tap for Observer {
         }
     }
 
-    fn said(&self, _: &str, _: &[u8]) {}
+    fn sent(&self, _: &str, _: &[u8]) {}
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use zot_host::{
     extension::{
         Launch,
-        discover::{self, MANIFEST, shown},
+        discover::{self, MANIFEST, escape},
     },
     home::Home,
 };
@@ -43,7 +43,7 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
         // Fails, and suggests a similar name.
         return installed::find(all, given, None).and_then(|it| installed_at(&it, home));
     };
-    let (name, dir) = (shown::text(it.name()), shown::path(&it.dir));
+    let (name, dir) = (escape::text(it.name()), escape::path(&it.dir));
     match &it.state {
         State::Disabled => {
             bail!("{name} is disabled\nhint: zot ext enable {name}, or pass its directory: {dir}")
@@ -79,7 +79,7 @@ fn at(dir: &Path, home: &Home) -> anyhow::Result<Launch> {
             dir.parent().unwrap_or(&dir).to_owned()
         }
         Ok(dir) => dir,
-        Err(error) => bail!("cannot find `{}`: {error}", shown::path(dir)),
+        Err(error) => bail!("cannot find `{}`: {error}", escape::path(dir)),
     };
     let file = dir.join(MANIFEST);
     match discover::read_manifest(&file) {
@@ -90,9 +90,9 @@ fn at(dir: &Path, home: &Home) -> anyhow::Result<Launch> {
         }
         Err(discover::FindError::Missing) => bail!(
             "no extension in `{}`: {MANIFEST} not found",
-            shown::path(&dir)
+            escape::path(&dir)
         ),
-        Err(error) => bail!("`{}`: {error}", shown::path(&file)),
+        Err(error) => bail!("`{}`: {error}", escape::path(&file)),
     }
 }
 

@@ -46,7 +46,7 @@ impl Clock {
 }
 
 impl Tap for Clock {
-    fn heard(&self, extension: &str, line: &[u8]) {
+    fn received(&self, extension: &str, line: &[u8]) {
         let now = self.start.elapsed();
         let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let times = all.entry(extension.to_owned()).or_default();
@@ -62,5 +62,5 @@ impl Tap for Clock {
         }
     }
 
-    fn said(&self, _: &str, _: &[u8]) {}
+    fn sent(&self, _: &str, _: &[u8]) {}
 }

@@ -7,7 +7,7 @@ use zot_host::{
     extension::{
         LastKnown, Launch, PermissionReport,
         connection::Tap,
-        discover::{self, FindError, MANIFEST, shown},
+        discover::{self, FindError, MANIFEST, escape},
     },
     home::Home,
 };
@@ -36,8 +36,8 @@ const STDERR_LINES: usize = 10;
 const REPORTED_ELSEWHERE: [&str; 6] = [
     "is shadowed by",
     "its permissions: ",
-    "granted and not there: ",
-    "has not said hello",
+    "granted path does not exist: ",
+    "has not sent hello",
     "before hello",
     "was shut down",
 ];
@@ -199,7 +199,7 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
         add_results(&mut diagnosis, started, home);
     }
     if let Some((path, owner)) = it.separate_data(home) {
-        let path = shown::path(&path);
+        let path = escape::path(&path);
         let apart = format!("data is in `{path}`: the default directory belongs to {owner}");
         diagnosis.warnings.push(apart);
     }
@@ -309,7 +309,7 @@ fn warn(
     for path in &permissions.missing {
         warnings.push(format!(
             "granted path does not exist: {}",
-            discover::shown::path(path)
+            discover::escape::path(path)
         ));
     }
 }

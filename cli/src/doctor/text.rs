@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{Diagnosis, Verdict};
 use crate::{clean, output::Style, registration_summary};
@@ -57,7 +57,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
             let pointer = pointer.as_deref().map(clean::line);
             format!(
                 "{}: {}",
-                shown::path(file),
+                escape::path(file),
                 pointer.map_or(String::new(), |it| it + ": ")
             )
         });
@@ -87,7 +87,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
         row("rights", clean::line(&permissions.to_string()));
     }
     if it.permissions.is_some() {
-        row("log", shown::path(&it.log).to_string());
+        row("log", escape::path(&it.log).to_string());
     }
     lines.join("\n") + "\n\n"
 }

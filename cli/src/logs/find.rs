@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::bail;
-use zot_host::{extension::discover::shown, home::Home};
+use zot_host::{extension::discover::escape, home::Home};
 
 use crate::package::installed;
 
@@ -27,11 +27,11 @@ pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBu
     let hint = if logs.is_empty() {
         "a log is created when an extension first starts".to_owned()
     } else {
-        format!("logs exist for {}", shown::text(&logs.join(", ")))
+        format!("logs exist for {}", escape::text(&logs.join(", ")))
     };
     bail!(
         "no extension or log named `{}`\nhint: {hint}",
-        shown::text(name)
+        escape::text(name)
     )
 }
 

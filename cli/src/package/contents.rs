@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use zot_host::extension::discover::{DIGEST_BYTES, DIGEST_ENTRIES, MANIFEST, shown};
+use zot_host::extension::discover::{DIGEST_BYTES, DIGEST_ENTRIES, MANIFEST, escape};
 
 use super::links::{self, LinkError};
 
@@ -44,26 +44,26 @@ pub(crate) enum ContentsError {
     #[error(
         "package is larger than {} MiB (`{}` has {} MiB)",
         MAX_BYTES / (1024 * 1024),
-        shown::text(folder),
+        escape::text(folder),
         bytes / (1024 * 1024)
     )]
     TooLarge { folder: String, bytes: u64 },
-    #[error("`{}` is more than {MAX_DEPTH} levels deep", shown::text(&abridged(.0)))]
+    #[error("`{}` is more than {MAX_DEPTH} levels deep", escape::text(&abridged(.0)))]
     TooDeep(String),
-    #[error("`{}` is not a valid file name", shown::text(.0))]
+    #[error("`{}` is not a valid file name", escape::text(.0))]
     Name(String),
     #[error(
         "`{}` and `{}` differ only in case",
-        shown::text(.0),
-        shown::text(.1)
+        escape::text(.0),
+        escape::text(.1)
     )]
     Case(String, String),
     #[error(
         "`{}` is a {what}; only files, directories and symlinks are supported",
-        shown::text(path)
+        escape::text(path)
     )]
     Special { path: String, what: &'static str },
-    #[error("`{}`: {reason}", shown::text(path))]
+    #[error("`{}`: {reason}", escape::text(path))]
     Link { path: String, reason: LinkError },
     #[error("{MANIFEST} not found{}", elsewhere(.0))]
     NoManifest(Vec<String>),
@@ -76,7 +76,7 @@ fn elsewhere(others: &[String]) -> String {
         [] => String::new(),
         others => format!(
             "\nhint: there is one in `{}`",
-            shown::text(&others.join("`, `"))
+            escape::text(&others.join("`, `"))
         ),
     }
 }

@@ -12,7 +12,7 @@ mod remote;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 pub(crate) use git::newest;
 
@@ -39,7 +39,7 @@ pub(crate) struct Fetched {
 pub(crate) fn fetch(source: &Source, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
     match source {
         Source::Path(path) => copy_directory(path, stage)
-            .with_context(|| format!("cannot install `{}`", shown::path(path))),
+            .with_context(|| format!("cannot install `{}`", escape::path(path))),
         Source::Git { url, wanted } => {
             let clone = git::fetch(url, wanted.as_deref(), &stage.repository())
                 .with_context(|| format!("cannot fetch `{url}`"))?;
@@ -89,7 +89,7 @@ fn refuse_overlap(path: &Path, store: &Store) -> anyhow::Result<()> {
     if extensions.starts_with(path) {
         bail!(
             "the directory contains `{}`, where extensions are installed\nhint: install from another directory, or without --project",
-            shown::path(&extensions)
+            escape::path(&extensions)
         );
     }
     if path.starts_with(&extensions) {
@@ -130,7 +130,7 @@ fn size<O>(contents: &Contents<O>) -> String {
 
 /// Describes a ref, such as `tag v1`.
 pub(crate) fn ref_in_words(kind: RefKind, name: Option<&str>) -> String {
-    let name = shown::text(name.unwrap_or("HEAD"));
+    let name = escape::text(name.unwrap_or("HEAD"));
     match kind {
         RefKind::Default | RefKind::Branch => format!("branch {name}"),
         RefKind::Tag => format!("tag {name}"),

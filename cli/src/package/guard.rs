@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context;
 use rustix::fs::OFlags;
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::store::{CreatedDirs, Store};
 use crate::{interrupt, output};
@@ -40,7 +40,7 @@ impl Guard {
                     continue;
                 }
                 opened => {
-                    opened.with_context(|| format!("cannot open `{}`", shown::path(&path)))?
+                    opened.with_context(|| format!("cannot open `{}`", escape::path(&path)))?
                 }
             };
             match file.try_lock() {
@@ -49,7 +49,7 @@ impl Guard {
                     if !reported {
                         output::note(format_args!(
                             "waiting for another zot process to finish with `{}`{}",
-                            shown::path(&store.extensions()),
+                            escape::path(&store.extensions()),
                             holder(&mut file)
                         ));
                         reported = true;
@@ -59,7 +59,7 @@ impl Guard {
                 }
                 Err(TryLockError::Error(error)) => {
                     return Err(error)
-                        .with_context(|| format!("cannot lock `{}`", shown::path(&path)));
+                        .with_context(|| format!("cannot lock `{}`", escape::path(&path)));
                 }
             }
             // The previous owner removed this file, so other processes would lock a new one.
@@ -69,7 +69,7 @@ impl Guard {
             let written = file
                 .set_len(0)
                 .and_then(|()| writeln!(file, "{}", std::process::id()));
-            written.with_context(|| format!("cannot write `{}`", shown::path(&path)))?;
+            written.with_context(|| format!("cannot write `{}`", escape::path(&path)))?;
             return Ok(Self {
                 path,
                 _file: file,

@@ -3,7 +3,7 @@
 use std::{env, path::Path};
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::{self, MANIFEST, shown};
+use zot_host::extension::discover::{self, MANIFEST, escape};
 use zot_protocol::Manifest;
 
 /// Device names on Windows, with any extension.
@@ -47,8 +47,8 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     let error = discover::resolve_exec(tree, &manifest.exec, path.as_deref()).err()?;
     // Show the final path instead of the staging directory.
     let (tree, place) = (
-        shown::path(tree).to_string(),
-        shown::path(place).to_string(),
+        escape::path(tree).to_string(),
+        escape::path(place).to_string(),
     );
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use zot_host::{
     extension::{
         DataOwner,
-        discover::{MANIFEST, shown},
+        discover::{MANIFEST, escape},
     },
     home::Home,
 };
@@ -86,7 +86,7 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     );
     swap::put(&stage, name, entry)?;
     let version = version_of(&manifest);
-    let place = shown::path(&place);
+    let place = escape::path(&place);
     match earlier {
         Some(_) if is_same => output::line(format_args!("✓ {name}{version} is already installed"))?,
         Some(_) => output::line(format_args!("✓ replaced {name}{version} in {place}"))?,
@@ -110,7 +110,7 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
     };
     output::line(format_args!(
         "! `{}` holds the data of another {name}: {other}",
-        shown::path(&home.data_dir(name))
+        escape::path(&home.data_dir(name))
     ))?;
     let question = format!("give this data to the new {name}?");
     if !request.yes && output::is_interactive() && output::confirm(&question)? {
@@ -145,7 +145,7 @@ fn earlier(
         } else if it.name() == manifest.name {
             bail!(
                 "`{}` already has that name\nhint: run `zot ext remove {}` first",
-                shown::path(&it.dir),
+                escape::path(&it.dir),
                 it.dir_name
             );
         }
@@ -159,7 +159,7 @@ fn earlier(
     match &it.entry {
         None => bail!(
             "`{}` was not installed by `zot ext install`\nhint: use --force to replace it",
-            shown::path(&it.dir)
+            escape::path(&it.dir)
         ),
         Some(entry) if !entry.source.is_same_place(source) => bail!(
             "already installed from {}\nhint: use --force to replace it",
@@ -167,7 +167,7 @@ fn earlier(
         ),
         Some(_) if it.is_changed() == Some(true) => bail!(
             "`{}` has local changes\nhint: use --force to discard them",
-            shown::path(&it.dir)
+            escape::path(&it.dir)
         ),
         Some(_) => Ok(Some(it)),
     }
@@ -204,7 +204,7 @@ pub(super) fn entry(
 fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let about = match &manifest.description {
-        Some(description) => format!(": {}", shown::text(description)),
+        Some(description) => format!(": {}", escape::text(description)),
         None => String::new(),
     };
     let name = style.accent(&manifest.name);
@@ -213,7 +213,7 @@ fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
         .into_iter()
         .chain(manifest.args.iter().map(String::as_str))
         .collect();
-    let command = shown::text(&command.join(" ")).to_string();
+    let command = escape::text(&command.join(" ")).to_string();
     for (kind, what) in [("runs", command)]
         .into_iter()
         .chain(permission_summary::lines(manifest))
@@ -243,7 +243,7 @@ pub(super) fn show_change(change: &PermissionChange) -> anyhow::Result<()> {
 /// Returns ` 1.2.0`, or nothing if there is no version.
 pub(super) fn version_of(manifest: &Manifest) -> String {
     match &manifest.version {
-        Some(version) => format!(" {}", shown::text(version)),
+        Some(version) => format!(" {}", escape::text(version)),
         None => String::new(),
     }
 }

@@ -12,8 +12,8 @@ use zot_host::{
     extension::{
         DataOwner, LastKnown,
         discover::{
-            self, Candidate, DigestBudget, Discovery, MANIFEST, Refused, Scope, Search,
-            TrustProject, Verdict, discover, shown,
+            self, Candidate, Decision, DigestBudget, Discovery, MANIFEST, Refused, Scope, Search,
+            TrustProject, discover, escape,
         },
     },
     home::Home,
@@ -170,9 +170,9 @@ fn all_with(
                 budget: Rc::clone(&budget),
             });
         };
-        for Candidate { found, verdict } in &extensions {
+        for Candidate { found, decision } in &extensions {
             if found.scope == store.scope {
-                add(&found.dir, Some(found.manifest.clone()), state(verdict));
+                add(&found.dir, Some(found.manifest.clone()), state(decision));
             }
         }
         for refused in refused.iter().filter(|it| it.scope == store.scope) {
@@ -189,12 +189,12 @@ fn all_with(
     Ok(all)
 }
 
-fn state(verdict: &Verdict) -> State {
-    match verdict {
-        Verdict::Start => State::Enabled,
-        Verdict::Disabled => State::Disabled,
-        Verdict::Shadowed { by } => State::Shadowed(format!("by {by}")),
-        Verdict::Untrusted(untrusted) => State::Untrusted(format!(
+fn state(decision: &Decision) -> State {
+    match decision {
+        Decision::Start => State::Enabled,
+        Decision::Disabled => State::Disabled,
+        Decision::Shadowed { by } => State::Shadowed(format!("by {by}")),
+        Decision::Untrusted(untrusted) => State::Untrusted(format!(
             "{untrusted}; zot asks for approval when it first starts here"
         )),
     }
@@ -232,7 +232,7 @@ pub(crate) fn find(
     match matching.len() {
         1 => Ok(matching.remove(0)),
         0 => {
-            let shown = shown::text(name);
+            let shown = escape::text(name);
             let (place, hint) = match (scope, elsewhere) {
                 (Some(scope), Some(elsewhere)) => (
                     format!(" in the {scope} scope"),
@@ -243,11 +243,11 @@ pub(crate) fn find(
             bail!("no extension named `{shown}`{place}\nhint: {hint}")
         }
         _ => {
-            let mut message = format!("`{}` is ambiguous:", shown::text(name));
+            let mut message = format!("`{}` is ambiguous:", escape::text(name));
             for it in &matching {
                 message.push_str(&format!(
                     "\n  {} ({})",
-                    shown::path(&it.dir),
+                    escape::path(&it.dir),
                     it.store.scope
                 ));
             }
@@ -275,7 +275,7 @@ fn similar(name: &str, others: &[Installed]) -> String {
         .filter_map(|other| Some((similarity(&other)?, other)))
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
     match nearest {
-        Some((_, other)) => format!("did you mean {}?", shown::text(other.name())),
+        Some((_, other)) => format!("did you mean {}?", escape::text(other.name())),
         None => "run `zot ext list` to see installed extensions".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{journal::Journal, store::Store};
 
@@ -86,20 +86,20 @@ impl LockedSource {
 impl std::fmt::Display for LockedSource {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Path { path } => write!(formatter, "{}", shown::text(path)),
+            Self::Path { path } => write!(formatter, "{}", escape::text(path)),
             Self::Git {
                 url,
                 wanted,
                 commit,
                 ..
             } => {
-                write!(formatter, "{}", shown::text(url))?;
+                write!(formatter, "{}", escape::text(url))?;
                 if let Some(wanted) = wanted
                     && !commit.starts_with(wanted.as_str())
                 {
-                    write!(formatter, "#{}", shown::text(wanted))?;
+                    write!(formatter, "#{}", escape::text(wanted))?;
                 }
-                write!(formatter, " ({})", shown::text(short(commit)))
+                write!(formatter, " ({})", escape::text(short(commit)))
             }
         }
     }
@@ -148,7 +148,7 @@ impl LockFile {
         if lock.version != VERSION {
             bail!(
                 "`{}` has format version {}, but this zot only supports version {VERSION}\nhint: update zot",
-                shown::path(path),
+                escape::path(path),
                 lock.version
             );
         }
@@ -166,7 +166,7 @@ impl LockFile {
 fn unreadable(path: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!(
         "cannot read `{}`: {error}\nhint: move it away; the extensions stay installed but can no longer be updated",
-        shown::path(path)
+        escape::path(path)
     )
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> anyhow::Result<()> 
     if written.is_err() {
         let _ = fs::remove_file(&own);
     }
-    written.with_context(|| format!("cannot write `{}`", shown::path(path)))
+    written.with_context(|| format!("cannot write `{}`", escape::path(path)))
 }
 
 /// Syncs a directory, so that a rename in it survives a power failure.

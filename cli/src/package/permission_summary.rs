@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zot_host::extension::{PermissionReport, acts, discover::shown};
+use zot_host::extension::{PermissionReport, describe_actions, discover::escape};
 use zot_process::Support;
 use zot_protocol::{Manifest, Net, Permissions};
 
@@ -17,7 +17,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut list = |kind, items: &[String]| {
         if !items.is_empty() {
-            lines.push((kind, shown::text(&items.join("  ")).to_string()));
+            lines.push((kind, escape::text(&items.join("  ")).to_string()));
         }
     };
     list("reads", &declared.fs.read);
@@ -27,8 +27,8 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
         lines.push(("files", "only its own directory and data".to_owned()));
     }
     lines.push(("network", network(&declared.net)));
-    for act in acts(declared) {
-        lines.push(("!", shown::text(&act).to_string()));
+    for act in describe_actions(declared) {
+        lines.push(("!", escape::text(&act).to_string()));
     }
     let report = PermissionReport::of(manifest, Support::probe());
     if report.falls_short()
@@ -96,21 +96,25 @@ fn added(old: &Permissions, new: &Permissions) -> Vec<String> {
     let mut gained = Vec::new();
     for path in &new.fs.read {
         if !is_within(path, &old.fs.read) && !is_within(path, &old.fs.write) {
-            gained.push(format!("reads {}", shown::text(path)));
+            gained.push(format!("reads {}", escape::text(path)));
         }
     }
     for path in &new.fs.write {
         if !is_within(path, &old.fs.write) {
-            gained.push(format!("writes {}", shown::text(path)));
+            gained.push(format!("writes {}", escape::text(path)));
         }
     }
     for name in &new.env {
         if !old.env.contains(name) {
-            gained.push(format!("gets {}", shown::text(name)));
+            gained.push(format!("gets {}", escape::text(name)));
         }
     }
-    let had = acts(old);
-    gained.extend(acts(new).into_iter().filter(|act| !had.contains(act)));
+    let had = describe_actions(old);
+    gained.extend(
+        describe_actions(new)
+            .into_iter()
+            .filter(|act| !had.contains(act)),
+    );
     match (&old.net, &new.net) {
         (_, Net::Denied) | (Net::Full, _) => {}
         (_, Net::Full) => gained.push("network: unrestricted".to_owned()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::url::{GitUrl, UrlError};
 
@@ -41,7 +41,7 @@ impl Source {
             }
             bail!(
                 "`{}` does not exist\nhint: {}",
-                shown::text(text),
+                escape::text(text),
                 missing_hint(text)
             );
         };
@@ -61,11 +61,11 @@ impl Source {
     fn directory(path: &Path) -> anyhow::Result<Self> {
         let canonical = path
             .canonicalize()
-            .with_context(|| format!("cannot open `{}`", shown::path(path)))?;
+            .with_context(|| format!("cannot open `{}`", escape::path(path)))?;
         if !canonical.is_dir() {
             bail!(
                 "`{}` is not a directory\nhint: pass the directory that contains extension.json",
-                shown::path(path)
+                escape::path(path)
             );
         }
         Ok(Self::Path(canonical))
@@ -84,8 +84,8 @@ fn no_ref_in(text: &str, path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     format!(
         "`{}` is a directory and is copied as it is, so it has no refs\nhint: to install a ref from a repository there, use `file://{}`",
-        shown::text(text),
-        shown::path(&absolute)
+        escape::text(text),
+        escape::path(&absolute)
     )
 }
 
@@ -126,7 +126,7 @@ fn check_ref(wanted: &str) -> anyhow::Result<()> {
     {
         bail!(
             "`{}` is not a valid branch, tag or commit name",
-            shown::text(wanted)
+            escape::text(wanted)
         );
     }
     Ok(())

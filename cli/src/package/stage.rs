@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{guard::Guard, journal::Journal, lock_file::LockFile, store::Store};
 use crate::interrupt;
@@ -32,7 +32,7 @@ impl<'s> Stage<'s> {
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("cannot create `{}`", shown::path(&path)))?;
+            .with_context(|| format!("cannot create `{}`", escape::path(&path)))?;
         Ok(Self {
             store,
             kept: Cell::new(false),
@@ -105,7 +105,7 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     removed.with_context(|| {
         format!(
             "cannot remove `{}`, left behind by a killed run",
-            shown::path(&staging)
+            escape::path(&staging)
         )
     })
 }
@@ -119,7 +119,7 @@ fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     }
     let is_whole = fs::symlink_metadata(&new).is_ok_and(|new| new.ino() == inode);
     fs::rename(if is_whole { &new } else { &old }, &target)
-        .with_context(|| format!("cannot restore `{}`", shown::path(&target)))
+        .with_context(|| format!("cannot restore `{}`", escape::path(&target)))
 }
 
 /// Writes a package's files. Links are written last, so that no path can lead out of the stage.
@@ -133,7 +133,8 @@ impl Writer {
     /// Creates the directory. `files` is the approximate number of files.
     pub(crate) fn new(stage: &Stage<'_>, files: usize) -> anyhow::Result<Self> {
         let root = stage.tree();
-        fs::create_dir(&root).with_context(|| format!("cannot create `{}`", shown::path(&root)))?;
+        fs::create_dir(&root)
+            .with_context(|| format!("cannot create `{}`", escape::path(&root)))?;
         Ok(Self {
             root,
             sync_each: files <= MAX_SYNCED_FILES,
@@ -169,7 +170,7 @@ impl Writer {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     return Err(error)
-                        .with_context(|| format!("cannot read `{}`", shown::text(path)));
+                        .with_context(|| format!("cannot read `{}`", escape::text(path)));
                 }
             };
             file.write_all(&buffer[..count])
@@ -177,7 +178,7 @@ impl Writer {
             written += count as u64;
         }
         if written != size {
-            bail!("`{}` changed during the copy", shown::text(path));
+            bail!("`{}` changed during the copy", escape::text(path));
         }
         if self.sync_each {
             file.sync_all().with_context(|| cannot_write(path))?;
@@ -196,12 +197,12 @@ impl Writer {
         } else {
             sync_all(&self.root)
         };
-        done.with_context(|| format!("cannot write `{}`", shown::path(&self.root)))
+        done.with_context(|| format!("cannot write `{}`", escape::path(&self.root)))
     }
 }
 
 fn cannot_write(path: &str) -> String {
-    format!("cannot write `{}`", shown::text(path))
+    format!("cannot write `{}`", escape::text(path))
 }
 
 fn sync_directories(path: &Path) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use zot_host::{
-    extension::discover::{Scope, shown},
+    extension::discover::{Scope, escape},
     home::Home,
     untrusted,
 };
@@ -92,7 +92,7 @@ impl Store {
                 if path.is_symlink() {
                     bail!(
                         "`{}` is a symlink; refusing to install a project's extensions through it",
-                        shown::path(path)
+                        escape::path(path)
                     );
                 }
             }
@@ -110,7 +110,7 @@ impl Store {
             attempts += 1;
             if !is_contended(&path, &error) || attempts == MAX_ATTEMPTS {
                 return Err(error)
-                    .with_context(|| format!("cannot create `{}`", shown::path(&path)));
+                    .with_context(|| format!("cannot create `{}`", escape::path(&path)));
             }
         }
         Ok(())

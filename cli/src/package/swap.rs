@@ -7,7 +7,7 @@ use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
 };
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{
     journal::Journal,
@@ -31,7 +31,7 @@ pub(crate) fn put(stage: &Stage<'_>, name: &str, entry: Entry) -> anyhow::Result
     }
     .write(store)?;
     let moved = exchange(&tree, &target, &stage.old())
-        .with_context(|| format!("cannot install to `{}`", shown::path(&target)))?;
+        .with_context(|| format!("cannot install to `{}`", escape::path(&target)))?;
     lock.extensions.insert(name.to_owned(), entry);
     let recorded = sync_directory(&store.extensions())
         .map_err(anyhow::Error::from)
@@ -53,7 +53,7 @@ fn undo(stage: &Stage<'_>, target: &Path, moved: Moved) -> anyhow::Result<()> {
     undone.inspect_err(|_| stage.keep()).with_context(|| {
         format!(
             "cannot restore the previous `{}`; the next `zot ext install` will",
-            shown::path(target)
+            escape::path(target)
         )
     })
 }
@@ -65,7 +65,7 @@ pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
     let target = store.extensions().join(name);
     interrupt::check()?;
     fs::rename(&target, stage.old())
-        .with_context(|| format!("cannot remove `{}`", shown::path(&target)))?;
+        .with_context(|| format!("cannot remove `{}`", escape::path(&target)))?;
     if lock.extensions.remove(name).is_some()
         && let Err(error) = lock.write(store)
     {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::{self, MANIFEST, MANIFEST_BYTES, shown};
+use zot_host::extension::discover::{self, MANIFEST, MANIFEST_BYTES, escape};
 
 use super::{
     guard::Guard,
@@ -22,18 +22,18 @@ use crate::interrupt;
 /// Returns whether the state changed.
 pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
     let path = it.dir.join(MANIFEST);
-    let cannot = || format!("cannot change `{}`", shown::path(&path));
+    let cannot = || format!("cannot change `{}`", escape::path(&path));
     let Some(manifest) = &it.manifest else {
         let why = match &it.state {
             State::Broken(why) => why.as_str(),
             _ => "cannot read its manifest",
         };
-        bail!("`{}`: {why}", shown::path(&path));
+        bail!("`{}`: {why}", escape::path(&path));
     };
     if path.is_symlink() {
         bail!(
             "`{}` is a symlink\nhint: change its target",
-            shown::path(&path)
+            escape::path(&path)
         );
     }
     let guard = Guard::take(&it.store)?;

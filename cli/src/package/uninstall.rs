@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Context;
-use zot_host::{extension::discover::shown, home::Home};
+use zot_host::{extension::discover::escape, home::Home};
 
 use super::{guard::Guard, installed::Installed, stage::Stage, swap};
 use crate::logs;
@@ -52,7 +52,7 @@ pub(crate) fn remove(
         delete(&data).with_context(|| {
             format!(
                 "{name} was removed, but its data in `{}` was not",
-                shown::path(&data)
+                escape::path(&data)
             )
         })?;
         deleted = true;

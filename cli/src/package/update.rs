@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 use zot_protocol::Permissions;
 
 use super::{
@@ -49,7 +49,7 @@ pub(crate) enum Status {
 pub(crate) fn status(it: &Installed, cwd: &Path, allow_insecure: bool) -> anyhow::Result<Status> {
     let Some(entry) = &it.entry else {
         return Ok(Status::NotUpdatable(match it.link_target() {
-            Some(target) => format!("a link to {}", shown::path(&target)),
+            Some(target) => format!("a link to {}", escape::path(&target)),
             None => "not installed by `zot ext install`".to_owned(),
         }));
     };
@@ -110,7 +110,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Re
     if it.is_changed() == Some(true) && !options.force {
         bail!(
             "`{}` has local changes\nhint: use --force to discard them",
-            shown::path(&it.dir)
+            escape::path(&it.dir)
         );
     }
     let entry = it.entry.as_ref().context("no lock file entry")?;

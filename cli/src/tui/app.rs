@@ -427,7 +427,7 @@ impl App {
         }
         if let Some(record) = record {
             for path in record.finish()? {
-                let path = zot_host::extension::discover::shown::path(&path);
+                let path = zot_host::extension::discover::escape::path(&path);
                 crate::output::note(format_args!("recorded `{path}`"));
             }
         }

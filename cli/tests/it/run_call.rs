@@ -95,7 +95,7 @@ fn every_kind_of_tool_content_is_printed() {
     let ran = call(&world, &["strict", r#"{"town": 1}"#]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        notices(&ran).contains("do not fit the schema of `strict`"),
+        notices(&ran).contains("do not match the schema of `strict`"),
         "{ran:?}"
     );
 }
@@ -231,7 +231,7 @@ fn a_project_extension_runs_only_by_its_path() {
     let dir = kit(&world.work().join(".zot/extensions/kit"));
     let ran = run(&world, &["show"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.err.contains("not agreed to"), "{}", ran.err);
+    assert!(ran.err.contains("not trusted yet"), "{}", ran.err);
     assert!(
         ran.err
             .contains("hint: if you trust it, pass its directory"),

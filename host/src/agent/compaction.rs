@@ -32,12 +32,12 @@ impl Agent {
     pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
         match self.shorten(cancel).await {
             Ok(summary) => {
-                events.tell(rpc::Done::default()).await;
-                events.tell(rpc::CompactDone::new(summary)).await;
+                events.send(rpc::Done::default()).await;
+                events.send(rpc::CompactDone::new(summary)).await;
             }
             Err(why) => {
-                events.tell(rpc::Error::new(why)).await;
-                events.tell(rpc::Done::default()).await;
+                events.send(rpc::Error::new(why)).await;
+                events.send(rpc::Done::default()).await;
             }
         }
         self.sync().await;
@@ -50,7 +50,7 @@ impl Agent {
             return;
         }
         match self.shorten(cancel).await {
-            Ok(summary) => events.tell(rpc::CompactDone::new(summary)).await,
+            Ok(summary) => events.send(rpc::CompactDone::new(summary)).await,
             Err(_) if cancel.is_cancelled() => {}
             Err(why) => {
                 let message = format!("cannot compact the conversation: {why}");
@@ -69,7 +69,7 @@ impl Agent {
             time: clock::now(),
         };
         self.replace_transcript(message).await;
-        self.host.tell(&CompactEvent::new(&summary).into());
+        self.host.send_event(&CompactEvent::new(&summary).into());
         Ok(summary)
     }
 
@@ -95,7 +95,7 @@ impl Agent {
         let may = self.may_call_model(0, TurnPurpose::Compact).await;
         may.map_err(NoSummary::Refused)?;
         let mut answer = Answer::default();
-        let asked = self.stream_asking(ASK).await;
+        let asked = self.stream_with_question(ASK).await;
         let mut deltas = asked.map_err(NoSummary::Refused)?;
         while answer.stop.is_none() {
             match deltas.next().await {

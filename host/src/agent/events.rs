@@ -19,7 +19,7 @@ impl Events {
     }
 
     /// Sends an event. Does nothing if the receiver is gone.
-    pub(crate) async fn tell(&self, event: impl Into<rpc::Event>) {
+    pub(crate) async fn send(&self, event: impl Into<rpc::Event>) {
         let _ = self.0.send(event.into()).await;
     }
 

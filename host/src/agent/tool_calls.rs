@@ -19,7 +19,7 @@ use crate::{
 
 /// How many lines of progress may wait; further ones are dropped.
 const PROGRESS: usize = 16;
-/// The session file keeps no larger arguments of an extension's call.
+/// Larger arguments of an extension's call are not stored in the session file.
 const KEPT_ARGS: usize = 4 * 1024;
 
 /// A tool call in a message.
@@ -67,12 +67,14 @@ impl Executor for BuiltinTools<'_> {
         Box::pin(async move {
             // A tool that is cancelled ends everything it has started before it returns.
             let running = self.0.run(chain.tool(), args, progress, chain.token());
-            running.await.expect("the toolbox has what it names")
+            running
+                .await
+                .expect("the toolbox runs every tool in `NAMES`")
         })
     }
 }
 
-/// Watches a call of the model for the driver.
+/// Reports a tool call of the model to the driver.
 struct ModelCall<'e> {
     events: &'e Events,
     /// The event of the call, until the driver has it.
@@ -84,7 +86,7 @@ struct ModelCall<'e> {
 impl Watcher for ModelCall<'_> {
     async fn accepted(&mut self, _: &Object) {
         if let Some(event) = self.event.take() {
-            self.events.tell(event).await;
+            self.events.send(event).await;
         }
     }
 
@@ -125,7 +127,7 @@ impl Agent {
             invocation.announce();
             invocations.push(invocation);
             if !held {
-                events.tell(call.event()).await;
+                events.send(call.event()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
@@ -137,9 +139,9 @@ impl Agent {
                 None => self.run_call(call, invocation, &mut event, events).await,
             };
             if let Some(event) = event {
-                events.tell(event).await;
+                events.send(event).await;
             }
-            // Saved before it is shown: whatever the user saw is there after a crash.
+            // Saved before it is shown, so that everything the user saw survives a crash.
             let result = Block::ToolResult {
                 call_id: call.id.clone(),
                 is_error: outcome.is_error,
@@ -153,7 +155,7 @@ impl Agent {
             );
             event.extension = outcome.extension;
             event.status = Some(outcome.status);
-            events.tell(event).await;
+            events.send(event).await;
         }
     }
 
@@ -188,7 +190,7 @@ impl Agent {
                     line
                 };
                 events
-                    .tell(rpc::ToolProgress::new(call.id.clone(), text))
+                    .send(rpc::ToolProgress::new(call.id.clone(), text))
                     .await;
             }
         };
@@ -233,7 +235,7 @@ impl Agent {
             time: clock::now(),
         };
         let written = self.state.lock().await.session.extension_call(&call);
-        self.told(written);
+        self.report_write_error(written);
     }
 }
 

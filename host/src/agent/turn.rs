@@ -59,7 +59,7 @@ impl Agent {
         if self.submit(prompt, events, cancel).await {
             self.steps(events, cancel).await;
         }
-        events.tell(rpc::Done::default()).await;
+        events.send(rpc::Done::default()).await;
         self.sync().await;
     }
 
@@ -76,7 +76,7 @@ impl Agent {
             Ok(Intercept::UserMessage(message)) => message.text,
             Ok(_) => unreachable!("a chain keeps the kind of its event"),
             Err(block) => {
-                events.tell(rpc::Error::new(block.reason)).await;
+                events.send(rpc::Error::new(block.reason)).await;
                 return false;
             }
         };
@@ -89,9 +89,9 @@ impl Agent {
         }
         let content_shown = shown(&content);
         let time = self.append(Role::User, content).await;
-        self.host.tell(&event.into());
+        self.host.send_event(&event.into());
         events
-            .tell(rpc::UserMessage::new(content_shown, time))
+            .send(rpc::UserMessage::new(content_shown, time))
             .await;
         true
     }
@@ -100,7 +100,7 @@ impl Agent {
         for step in 1.. {
             if self.settings.max_steps.is_some_and(|most| step > most) {
                 let message = format!("reached the limit of {} model calls", step - 1);
-                return events.tell(rpc::Error::new(message)).await;
+                return events.send(rpc::Error::new(message)).await;
             }
             if !self.step(step, events, cancel).await {
                 return;
@@ -111,8 +111,8 @@ impl Agent {
 
     /// Calls the model once and runs its tools. Returns false when the prompt is finished.
     async fn step(&self, step: u32, events: &Events, cancel: &CancellationToken) -> bool {
-        self.host.tell(&TurnStart::new(step).into());
-        events.tell(rpc::TurnStart::new(step)).await;
+        self.host.send_event(&TurnStart::new(step).into());
+        events.send(rpc::TurnStart::new(step)).await;
         let ready = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
@@ -176,7 +176,7 @@ impl Agent {
         let args_held = self.host.intercepts(&InterceptName::ToolCall);
         let mut answer = Answer::default();
         let mut deltas = self.stream().await;
-        events.tell(rpc::AssistantStart::default()).await;
+        events.send(rpc::AssistantStart::default()).await;
         loop {
             let delta = tokio::select! {
                 biased;
@@ -187,7 +187,7 @@ impl Agent {
                 Some(Ok(delta)) => match answer.take_in(delta) {
                     Some(rpc::Event::TextDelta(_)) if held => {}
                     Some(rpc::Event::ToolUseArgs(_)) if args_held => {}
-                    Some(event) => events.tell(event).await,
+                    Some(event) => events.send(event).await,
                     None => {}
                 },
                 Some(Err(error)) => return Ended::Failed(error),
@@ -213,7 +213,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> bool {
         let usage = self.count(answer.tokens).await;
-        events.tell(usage).await;
+        events.send(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
         let malformed = answer.malformed.clone();
         // Answers can be large, so avoid copies.
@@ -225,7 +225,7 @@ impl Agent {
             Some(visible) => {
                 // Send text that was held back in one piece, as the interceptors left it.
                 if held && !visible.is_empty() {
-                    events.tell(rpc::TextDelta::new(&visible)).await;
+                    events.send(rpc::TextDelta::new(&visible)).await;
                 }
                 let content = if answer.text() == visible {
                     shown(answer.blocks())
@@ -245,7 +245,7 @@ impl Agent {
         let calls: Vec<Call> = answer.blocks().iter().filter_map(Call::of).collect();
         let time = self.append(Role::Assistant, answer.into_blocks()).await;
         let event = rpc::AssistantMessage::new(content, time);
-        events.tell(event).await;
+        events.send(event).await;
         if !has_calls {
             self.end_turn(stop, None, events).await;
             return false;
@@ -282,7 +282,8 @@ impl Agent {
     /// Sends `assistant_message` with the visible text to the extensions.
     fn tell_observers(&self, visible: String) {
         if !visible.is_empty() {
-            self.host.tell(&AssistantMessageEvent::new(visible).into());
+            self.host
+                .send_event(&AssistantMessageEvent::new(visible).into());
         }
     }
 
@@ -293,7 +294,7 @@ impl Agent {
             let content = (!held).then(|| shown(answer.blocks()));
             let time = self.append(Role::Assistant, answer.into_blocks()).await;
             if let Some(content) = content {
-                events.tell(rpc::AssistantMessage::new(content, time)).await;
+                events.send(rpc::AssistantMessage::new(content, time)).await;
             }
         }
         self.end_turn(StopReason::Aborted, None, events).await;
@@ -303,10 +304,10 @@ impl Agent {
     pub(super) async fn end_turn(&self, stop: StopReason, error: Option<String>, events: &Events) {
         let mut event = TurnEnd::new(stop.clone());
         event.error.clone_from(&error);
-        self.host.tell(&event.into());
+        self.host.send_event(&event.into());
         let mut event = rpc::TurnEnd::new(stop);
         event.error = error;
-        events.tell(event).await;
+        events.send(event).await;
     }
 
     /// Adds a message to the transcript and the session, and returns its time.

@@ -1,4 +1,4 @@
-//! Tool calls within tool calls: who called whom, how deep, and what ends with what.
+//! Nested tool calls: who called which tool, how deep, and what a cancellation cancels.
 
 use std::sync::{
     Arc, OnceLock,
@@ -8,44 +8,46 @@ use std::sync::{
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-/// An extension that calls tools. What its calls cause counts against it: interceptors are asked about them one at a time.
+/// An extension that calls tools. Interceptors are asked about its calls one at a time, so that it
+/// cannot flood them.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     name: Arc<str>,
-    turn: Arc<Mutex<()>>,
+    intercepting: Arc<Mutex<()>>,
 }
 
 impl Caller {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.into(),
-            turn: Arc::default(),
+            intercepting: Arc::default(),
         }
     }
 
-    /// Waits until no other question about a call of this extension is open.
-    pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
-        Arc::clone(&self.turn).lock_owned().await
+    /// Waits until no interceptor is being asked about another call of this extension.
+    pub(crate) async fn interceptor_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.intercepting).lock_owned().await
     }
 }
 
-/// A tool call and those in whose handling it is made. One that is cancelled or has its result takes along those that
-/// are made within it.
+/// A tool call and the calls that it is nested in. When a call is cancelled or finished, the calls
+/// nested in it are cancelled.
 #[derive(Debug, Clone)]
-pub struct CallChain(Arc<Link>);
+pub struct CallChain(Arc<CallNode>);
 
 #[derive(Debug)]
-struct Link {
+struct CallNode {
     tool: String,
-    /// The extension that makes the call; `None`: the model, or the program around the host.
+    /// The extension that makes the call; `None` for the model or the embedding program.
     caller: Option<Caller>,
-    within: Option<CallChain>,
+    parent: Option<CallChain>,
     cancelled: Flag,
-    /// Nothing is called within it any more.
+    /// Set when the call has its result. Nested calls end with it.
     closed: Flag,
 }
 
-/// Something that happens once. Nearly all calls have nobody who waits for it, and make no token.
+/// A flag that is set once and can be awaited. Its token is created lazily, because nearly all
+/// calls need none.
 #[derive(Debug, Default)]
 struct Flag {
     set: AtomicBool,
@@ -54,7 +56,7 @@ struct Flag {
 
 impl Flag {
     fn set(&self) {
-        // Whoever makes the token after this looks at the flag, and who made it before is told.
+        // A token created after this store sees the flag; one created before is cancelled here.
         self.set.store(true, Ordering::SeqCst);
         if let Some(token) = self.token.get() {
             token.cancel();
@@ -78,25 +80,25 @@ impl Flag {
     }
 }
 
-/// Why a call within another is refused.
+/// Why a nested call is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainRefused {
-    /// As many calls within each other as there may be.
-    #[error("{0} tool calls within each other are the most there may be")]
+    /// Too many nested calls.
+    #[error("tool calls cannot be nested more than {0} deep")]
     TooDeep(usize),
-    /// The tool is already being called in this chain.
-    #[error("`{0}` is already being called further up")]
+    /// The chain already contains a call of this tool.
+    #[error("`{0}` is already running further up the call chain")]
     Repeated(String),
 }
 
 impl CallChain {
-    /// A call of `tool` that is made in no other's handling, by the model or the program around the host.
+    /// A call of `tool` by the model or the embedding program.
     pub fn new(tool: impl Into<String>) -> Self {
         Self::with(tool.into(), None, None, Flag::default())
     }
 
-    /// A call of `tool` by the model, which `cancel` cancels.
+    /// A call of `tool` by the model that `cancel` cancels.
     pub fn cancelled_by(tool: &str, cancel: &CancellationToken) -> Self {
         let cancelled = Flag {
             set: AtomicBool::new(false),
@@ -105,12 +107,12 @@ impl CallChain {
         Self::with(tool.to_owned(), None, None, cancelled)
     }
 
-    /// A call of `tool` that an extension makes on its own account.
+    /// A call of `tool` by an extension, not nested in another call.
     pub(crate) fn by(caller: &Caller, tool: impl Into<String>) -> Self {
         Self::with(tool.into(), Some(caller.clone()), None, Flag::default())
     }
 
-    /// A call of `tool` that an extension makes in the handling of this one; at most `depth` in all.
+    /// A call of `tool` by an extension, nested in this one. At most `depth` calls can be nested.
     pub(crate) fn call(
         &self,
         caller: &Caller,
@@ -124,7 +126,7 @@ impl CallChain {
         if self.tools().any(|above| above == tool) {
             return Err(ChainRefused::Repeated(tool));
         }
-        let Link {
+        let CallNode {
             cancelled, closed, ..
         } = &*self.0;
         let token = closed.token.get_or_init(|| cancelled.token().child_token());
@@ -143,55 +145,56 @@ impl CallChain {
         Ok(call)
     }
 
-    fn with(tool: String, caller: Option<Caller>, within: Option<Self>, cancelled: Flag) -> Self {
-        Self(Arc::new(Link {
+    fn with(tool: String, caller: Option<Caller>, parent: Option<Self>, cancelled: Flag) -> Self {
+        Self(Arc::new(CallNode {
             tool,
             caller,
-            within,
+            parent,
             cancelled,
             closed: Flag::default(),
         }))
     }
 
-    /// The tool that is called.
+    /// The called tool.
     pub fn tool(&self) -> &str {
         &self.0.tool
     }
 
-    /// The extension that makes the call; `None`: the model, or the program around the host.
+    /// The extension that makes the call; `None` for the model or the embedding program.
     pub fn caller(&self) -> Option<&str> {
         self.0.caller.as_ref().map(|caller| &*caller.name)
     }
 
-    /// Waits for the caller's turn to have interceptors asked. The model needs none.
-    pub(crate) async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+    /// Waits for the caller's turn to ask interceptors. The model does not wait.
+    pub(crate) async fn interceptor_turn(&self) -> Option<OwnedMutexGuard<()>> {
         match &self.0.caller {
-            Some(caller) => Some(caller.turn().await),
+            Some(caller) => Some(caller.interceptor_turn().await),
             None => None,
         }
     }
 
-    /// The tools of the chain: the one that is called, then whose handling that is made in, and so on.
+    /// The tools of the chain, starting with the innermost call.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        std::iter::successors(Some(self), |chain| chain.0.within.as_ref()).map(Self::tool)
+        std::iter::successors(Some(self), |chain| chain.0.parent.as_ref()).map(Self::tool)
     }
 
-    /// Cancels the call and all within it.
+    /// Cancels the call and all calls nested in it.
     pub fn cancel(&self) {
         self.0.cancelled.set();
     }
 
-    /// Cancels the calls within this one, which has its result.
+    /// Cancels the calls nested in this one, which has its result.
     pub(crate) fn close(&self) {
         self.0.closed.set();
     }
 
-    /// Whether the call, or one that it is made in, has been cancelled, or one that it is made in has its result.
+    /// Reports whether the call or one that it is nested in has been cancelled, or the latter has
+    /// its result.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_set()
     }
 
-    /// Cancelled when the call [is cancelled](Self::is_cancelled).
+    /// Returns a token that is cancelled when the call [is cancelled](Self::is_cancelled).
     pub fn token(&self) -> &CancellationToken {
         let Flag { set, token } = &self.0.cancelled;
         let token = token.get_or_init(CancellationToken::new);
@@ -201,7 +204,7 @@ impl CallChain {
         token
     }
 
-    /// Resolves when it [is cancelled](Self::is_cancelled).
+    /// Resolves when the call [is cancelled](Self::is_cancelled).
     pub async fn cancelled(&self) {
         self.0.cancelled.wait().await;
     }
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_as_deep_as_it_may_be_and_no_deeper() {
+    fn a_chain_deeper_than_the_limit_is_refused() {
         let mut chain = CallChain::new("a");
         for tool in ["b", "c", "d"] {
             chain = chain.call(&caller(), tool, 4).expect("not too deep");
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_in_a_chain_once_and_in_two_chains_twice() {
+    fn a_tool_cannot_be_nested_in_itself() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         assert_eq!(
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_within_a_cancelled_call_is_cancelled_at_any_depth() {
+    async fn cancelling_a_call_cancels_nested_calls_at_any_depth() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         let bottom = below.call(&caller(), "c", 4).expect("another tool");
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_within_a_call_ends_with_it() {
+    async fn closing_a_call_cancels_the_calls_nested_in_it() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         let beside = chain.call(&caller(), "c", 4).expect("another tool");
@@ -258,7 +261,7 @@ mod tests {
         assert!(!beside.is_cancelled() && !chain.is_cancelled());
         chain.close();
         beside.cancelled().await;
-        assert!(!chain.is_cancelled(), "it only has its result");
+        assert!(!chain.is_cancelled(), "it is finished, not cancelled");
         let late = chain.call(&caller(), "d", 4).expect("another tool");
         assert!(late.is_cancelled());
     }

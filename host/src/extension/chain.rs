@@ -1,70 +1,78 @@
-//! Asks the subscribers of an event one after the other, within the chain's time.
+//! Asks the interceptors of an event one after the other, within a time limit.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 
-use super::fold::{Answer, Block, Failure, Fold, Rights, Verdict};
+use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 
-/// Something that can be asked about an event: an extension, or what a test puts in its place.
-pub trait Ask {
+/// An interceptor of an event: an extension, or a stand-in in a test.
+pub trait Interceptor {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// What its failure means for `event`.
+    /// What to do with `event` if it fails.
     fn on_failure(&self, event: &InterceptName) -> OnFailure;
 
-    /// Whether it may rewrite `event`. By default, it may.
+    /// Whether it may rewrite `event`. Default: yes.
     fn may_rewrite(&self, event: &InterceptName) -> bool {
         let _ = event;
         true
     }
 
-    /// Whether it has the last word on `event`: it is asked again when later links have changed what it left behind. By
-    /// default, it has not.
+    /// Whether it is a final interceptor of `event`: asked again if later interceptors have changed
+    /// the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
         let _ = event;
         false
     }
 
-    /// How long it may take, the write included.
+    /// How long it may take, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks it, until a time: no answer by then is a [`Failure::Timeout`].
-    fn ask(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send;
+    /// Asks it about an event. Without an answer by `until`, this is a [`Failure::Timeout`].
+    fn ask(
+        &self,
+        event: &Intercept,
+        until: Instant,
+    ) -> impl Future<Output = InterceptAnswer> + Send;
 
-    /// Asks it for its last word on an event that it has been asked about before. By default, just as before.
-    fn ask_last(&self, event: &Intercept, until: Instant) -> impl Future<Output = Answer> + Send {
+    /// Asks a final interceptor again. Default: as before.
+    fn ask_final(
+        &self,
+        event: &Intercept,
+        until: Instant,
+    ) -> impl Future<Output = InterceptAnswer> + Send {
         self.ask(event, until)
     }
 }
 
-/// What one link of a chain did, for whoever shows it.
+/// What one interceptor did to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Link {
+pub struct InterceptRecord {
     /// The extension.
     pub extension: String,
     /// What it did to the event.
     pub verdict: Verdict,
-    /// How long it took; nothing for one that was not asked.
+    /// How long it took; zero if it was not asked.
     pub latency: Duration,
-    /// What it said without blocking, for the log.
+    /// A remark for the log: a reason without a block.
     pub note: Option<String>,
 }
 
-/// What became of an event, and how.
+/// The result of a chain.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome {
-    /// The event as the links left it, or who refused it.
-    pub result: Result<Intercept, Block>,
-    /// Every link that the chain reached, in order.
-    pub links: Vec<Link>,
+pub struct ChainOutcome {
+    /// The event as the interceptors left it, or which of them blocked it.
+    pub result: Result<Intercept, Blocked>,
+    /// What each interceptor that the chain reached did, in order.
+    pub records: Vec<InterceptRecord>,
 }
 
-impl Link {
+impl InterceptRecord {
     fn new(extension: &str, verdict: Verdict, latency: Duration, note: Option<String>) -> Self {
         Self {
             extension: extension.to_owned(),
@@ -75,93 +83,104 @@ impl Link {
     }
 }
 
-impl Outcome {
-    /// Of an event that the host itself refuses.
+impl ChainOutcome {
+    /// An event that the host itself blocks.
     pub(crate) fn refused(reason: &str) -> Self {
-        let block = Block {
+        let block = Blocked {
             by: "zot".to_owned(),
             reason: reason.to_owned(),
         };
         Self {
             result: Err(block),
-            links: Vec::new(),
+            records: Vec::new(),
         }
     }
 
-    /// Of an event that nobody is asked about.
+    /// An event that no interceptor is asked about.
     pub(crate) fn unasked(event: Intercept) -> Self {
         Self {
             result: Ok(event),
-            links: Vec::new(),
+            records: Vec::new(),
         }
     }
 }
 
-/// Runs `event` through `links` in their order, then past those that have the last word. After `budget` the links that
-/// are left have failed, each under its own policy.
-pub async fn run<A: Ask>(
-    links: impl IntoIterator<Item = A>,
+/// Runs `event` through the interceptors in order, then past the final ones. After `budget`, the
+/// remaining ones have failed, each with its own policy.
+pub async fn run<A: Interceptor>(
+    interceptors: impl IntoIterator<Item = A>,
     event: Intercept,
     budget: Duration,
-) -> Outcome {
+) -> ChainOutcome {
     let name = InterceptName::from(event.name());
-    let time = Budget {
+    let time = TimeLimit {
         end: Instant::now() + budget,
         budget,
     };
     let mut fold = Fold::new(event);
     let mut records = Vec::new();
-    // Those with the last word, and what each left behind.
+    // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
-    for link in links {
-        let asked = |until| link.ask(fold.event(), until);
-        let (answer, latency) = time.spend(link.deadline(), asked).await;
+    for interceptor in interceptors {
+        let asked = |until| interceptor.ask(fold.event(), until);
+        let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let rights = Rights {
-            on_failure: link.on_failure(&name),
-            rewrite: link.may_rewrite(&name),
+            on_failure: interceptor.on_failure(&name),
+            rewrite: interceptor.may_rewrite(&name),
         };
-        let verdict = fold.answer(link.name(), rights, answer);
-        records.push(Link::new(link.name(), verdict, latency, note));
+        let verdict = fold.answer(interceptor.name(), rights, answer);
+        records.push(InterceptRecord::new(
+            interceptor.name(),
+            verdict,
+            latency,
+            note,
+        ));
         if fold.is_blocked() {
             break;
         }
-        if link.is_final(&name) {
-            finals.push((link, fold.event().clone()));
+        if interceptor.is_final(&name) {
+            finals.push((interceptor, fold.event().clone()));
         }
     }
-    for (link, left) in finals {
+    for (interceptor, left) in finals {
         if fold.is_blocked() {
             break;
         }
         if left == *fold.event() {
             continue;
         }
-        let asked = |until| link.ask_last(fold.event(), until);
-        let (answer, latency) = time.spend(link.deadline(), asked).await;
+        let asked = |until| interceptor.ask_final(fold.event(), until);
+        let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
-        let verdict = fold.last_word(link.name(), link.on_failure(&name), answer);
-        records.push(Link::new(link.name(), verdict, latency, note));
+        let verdict = fold.final_answer(interceptor.name(), interceptor.on_failure(&name), answer);
+        records.push(InterceptRecord::new(
+            interceptor.name(),
+            verdict,
+            latency,
+            note,
+        ));
     }
-    Outcome {
+    ChainOutcome {
         result: fold.finish(),
-        links: records,
+        records,
     }
 }
 
-/// The time of one chain.
-struct Budget {
+/// The time limit of a chain.
+struct TimeLimit {
     end: Instant,
     budget: Duration,
 }
 
-impl Budget {
-    /// Asks a link within its own deadline and what is left for the chain. Returns its answer and how long that took.
-    async fn spend<A: Future<Output = Answer>>(
+impl TimeLimit {
+    /// Asks an interceptor within its own deadline and the rest of the chain's. Returns its answer
+    /// and the latency.
+    async fn spend<A: Future<Output = InterceptAnswer>>(
         &self,
         deadline: Duration,
         ask: impl FnOnce(Instant) -> A,
-    ) -> (Answer, Duration) {
+    ) -> (InterceptAnswer, Duration) {
         let start = Instant::now();
         if start >= self.end {
             return (Err(Failure::ChainTimeout(self.budget)), Duration::ZERO);
@@ -169,7 +188,7 @@ impl Budget {
         let own = start.checked_add(deadline);
         let until = own.map_or(self.end, |own| own.min(self.end));
         let answer = ask(until).await;
-        // The time it had, not what was left of it when its own clock began.
+        // Report the time it was given, not what was left when the request was made.
         let answer = answer.map_err(|failure| match failure {
             Failure::Timeout(_) => Failure::Timeout(until - start),
             other => other,
@@ -179,7 +198,7 @@ impl Budget {
 }
 
 /// A reason without a block is a remark for the log.
-fn note_of(answer: &Answer) -> Option<String> {
+fn note_of(answer: &InterceptAnswer) -> Option<String> {
     let response = answer.as_ref().ok()?;
     response.reason.clone().filter(|_| !response.block)
 }

@@ -1,10 +1,11 @@
-//! One extension's stream: validates, decodes, correlates. The only place that knows ids.
+//! The connection to one extension: validates and decodes frames, and matches replies to requests.
+//! The only module that knows ids.
 
-mod alarm;
+mod in_memory;
 mod incoming;
-mod memory;
 mod reader;
 mod request;
+mod timer;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -14,7 +15,7 @@ use std::sync::{
 use tokio::sync::{Notify, watch};
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
-pub use memory::Peer;
+pub use in_memory::Peer;
 
 use super::{
     call_chain::CallChain,
@@ -22,13 +23,13 @@ use super::{
     pending::{Ids, Pending, RequestError},
     registered::Registered,
 };
-pub(crate) use reader::Output;
+pub(crate) use reader::OutputPipe;
 
-/// What a connection tells its owner, in the order in which it happened. None of these may block.
+/// Receives what happens on a connection, in order. No method may block.
 pub trait Listener: Send + Sync {
-    /// Something that is neither a reply nor a registration: a note, a panel, a call.
+    /// A frame that is neither a reply nor a registration, such as a note, a panel or a call.
     fn frame(&self, frame: FromExtension);
-    /// It has become ready, or has changed its registrations since.
+    /// The extension became ready, changed its registrations or exited.
     fn changed(&self);
     /// A line for the extension's log.
     fn log(&self, line: &str);
@@ -36,29 +37,29 @@ pub trait Listener: Send + Sync {
     fn note(&self, level: NoteLevel, line: &str);
 }
 
-/// Sees every line of both directions as it passes, in the order in which they are read and written. It is called where
-/// nothing else goes on meanwhile, so it must not block, and must not call the host.
+/// Sees every line in both directions, in order. Called from the read and write paths, so it must
+/// not block or call the host.
 pub trait Tap: Send + Sync {
-    /// A line from the extension, as it came.
-    fn heard(&self, extension: &str, line: &[u8]);
+    /// A line from the extension, unmodified.
+    fn received(&self, extension: &str, line: &[u8]);
     /// A line to the extension.
-    fn said(&self, extension: &str, line: &[u8]);
+    fn sent(&self, extension: &str, line: &[u8]);
 }
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// It has not said `hello`.
+    /// The extension has not sent `hello`.
     Starting,
-    /// It has said `hello` and may register things.
+    /// It has sent `hello` and registers its commands and tools.
     Registering,
-    /// It can be asked.
+    /// It accepts requests.
     Ready,
-    /// It is over; why, in words that follow its name.
+    /// It has ended. The reason reads as a sentence after the extension's name.
     Ended(Arc<str>),
 }
 
-/// The host's end of one extension.
+/// The host's end of the connection to one extension.
 pub struct Connection {
     name: Arc<str>,
     limits: Limits,
@@ -67,10 +68,10 @@ pub struct Connection {
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
-    /// The host has asked it to go: its end is no failure.
-    leaving: AtomicBool,
-    /// Tells the reading side to look again: when something is due, and whether to stop.
-    look: Notify,
+    /// The host has asked it to shut down, so that its exit is not a failure.
+    shutting_down: AtomicBool,
+    /// Wakes the reader to check its deadlines and whether to stop.
+    reader_wakeup: Notify,
     stop_reason: Mutex<Option<String>>,
     listener: Arc<dyn Listener>,
     tap: Option<Arc<dyn Tap>>,
@@ -87,8 +88,8 @@ impl Connection {
     ) -> Self {
         if let Some(tap) = tap.clone() {
             let name = name.to_owned();
-            outbox.set_witness(Box::new(move |line| {
-                tap.said(&name, line.trim_ascii_end());
+            outbox.set_observer(Box::new(move |line| {
+                tap.sent(&name, line.trim_ascii_end());
             }));
         }
         Self {
@@ -99,89 +100,89 @@ impl Connection {
             pending: Pending::default(),
             registered: Mutex::default(),
             stage: watch::Sender::new(Stage::Starting),
-            leaving: AtomicBool::new(false),
-            look: Notify::new(),
+            shutting_down: AtomicBool::new(false),
+            reader_wakeup: Notify::new(),
             stop_reason: Mutex::new(None),
             listener,
             tap,
         }
     }
 
-    /// Its name, which is its manifest's.
+    /// Its name in the manifest.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is in its life, now and as it goes on.
+    /// Returns a receiver for its state.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
 
-    /// Whether it can be asked.
+    /// Reports whether it accepts requests.
     pub fn is_ready(&self) -> bool {
         *self.stage.borrow() == Stage::Ready
     }
 
-    /// Whether it is over.
+    /// Reports whether it has ended.
     pub fn has_ended(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Ended(_))
     }
 
-    /// What it has registered so far.
+    /// Its current registrations.
     pub fn registered(&self) -> Arc<Registered> {
         Arc::clone(&lock(&self.registered))
     }
 
-    /// The tool call `id` of the host, while it waits for its result.
+    /// Returns the call chain of the pending tool call `id`.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
         self.pending.running(id)
     }
 
-    /// Says `shutdown` and closes its input once that is written. Before it is ready, the end of its input says it all.
+    /// Sends `shutdown`, then closes its input. Before it is ready, it only closes its input.
     pub(crate) fn shut_down(&self) {
-        self.leaving.store(true, Ordering::SeqCst);
+        self.shutting_down.store(true, Ordering::SeqCst);
         if self.is_ready() {
             let _ = self.send(&zot_protocol::Shutdown::default().into());
         }
         self.outbox.finish();
     }
 
-    /// Waits until it has taken what it was sent, or is gone.
-    pub(crate) async fn caught_up(&self) {
+    /// Waits until everything sent has been written, or the connection has ended.
+    pub(crate) async fn drained(&self) {
         self.outbox.drained().await;
     }
 
-    /// Whether the host has asked it to go.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.leaving.load(Ordering::SeqCst)
+    /// Reports whether the host has asked it to shut down.
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.load(Ordering::SeqCst)
     }
 
     /// Ends the connection from this side.
     pub(crate) fn disconnect(&self, why: impl Into<String>) {
         lock(&self.stop_reason).get_or_insert(why.into());
-        self.look.notify_one();
+        self.reader_wakeup.notify_one();
     }
 
     /// Reads the extension's output to its end, and answers its `hello` with `ack`. `exit` resolves
     /// when the process has exited.
     pub(crate) async fn run(
         &self,
-        output: Output,
+        output: OutputPipe,
         ack: HelloAck,
         exit: impl Future<Output = String>,
     ) {
         // Pending requests fail even if this task panics.
-        let mut end = End {
+        let mut end = EndGuard {
             connection: self,
-            why: "was let go: its task has failed".to_owned(),
+            why: "was disconnected: its reader task panicked".to_owned(),
         };
         let ended = self.read((output, ack), exit).await;
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 
-    /// Fails everything that waits, and says why.
+    /// Fails everything pending with the reason.
     fn end(&self, why: &str) {
-        let why = if self.is_leaving() {
+        let why = if self.is_shutting_down() {
             "was shut down"
         } else {
             why
@@ -206,12 +207,12 @@ impl Connection {
         }
     }
 
-    /// Sends a frame. One that does not fit into the queue ends the connection: nothing is dropped in silence.
+    /// Sends a frame. A full queue ends the connection, so that no frame is silently dropped.
     pub(crate) fn send(&self, frame: &FromHost) -> Result<(), RequestError> {
         self.send_as(frame, None)
     }
 
-    /// Sends a frame that can be withdrawn by the number of its request, until it is being written.
+    /// Sends a frame that can be withdrawn by its request number until its first byte is written.
     fn send_as(&self, frame: &FromHost, request: Option<u64>) -> Result<(), RequestError> {
         let mut line = serde_json::to_vec(frame).expect("frames serialise");
         if line.len() > self.limits.frame_bytes {
@@ -222,9 +223,9 @@ impl Connection {
         }
         line.push(b'\n');
         match self.outbox.send(line, request) {
-            Ok(Sent::AsBefore) => Ok(()),
-            Ok(Sent::BacklogBegins) => {
-                self.look.notify_one();
+            Ok(Sent::Unchanged) => Ok(()),
+            Ok(Sent::BacklogStarted) => {
+                self.reader_wakeup.notify_one();
                 Ok(())
             }
             Err(NotSent::Closed) => Err(RequestError::Closed(self.closed_reason())),
@@ -238,20 +239,20 @@ impl Connection {
     fn closed_reason(&self) -> String {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
-            // It was the host that closed it.
-            _ if self.is_leaving() => "was shut down".to_owned(),
+            // The host closed it.
+            _ if self.is_shutting_down() => "was shut down".to_owned(),
             _ => "has closed its standard input".to_owned(),
         }
     }
 }
 
 /// Ends the connection when it is dropped.
-struct End<'c> {
+struct EndGuard<'c> {
     connection: &'c Connection,
     why: String,
 }
 
-impl Drop for End<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         self.connection.end(&self.why);
     }
@@ -267,7 +268,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// Nothing in the crate panics while it holds a lock.
+/// Ignores poisoning: no code in this crate panics while it holds a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,9 @@
-//! Whose data is in an extension's `data_dir`.
+//! Assigns data directories to extensions.
 //!
-//! A name is free for anybody to use, so data belongs to a name *and* the place that its extension came from. The first
-//! one of a name gets the directory `extension-data/NAME`, and a record outside of it, where the extension cannot write,
-//! says so. One of the same name from elsewhere gets a directory of its own, until the user lets it have the other.
+//! Different extensions can have the same name, so data belongs to a name *and* the source of the
+//! extension. The first extension of a name gets `extension-data/NAME`. A record outside of that
+//! directory, where the extension cannot write, stores its owner. Another extension of the same
+//! name gets a directory of its own, unless the user gives it the first one.
 
 use std::{
     collections::BTreeMap,
@@ -12,27 +13,27 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::discover::{MANIFEST, Scope, shown};
+use super::discover::{MANIFEST, Scope, escape};
 use crate::{
     file,
     home::{Home, make_private, short_hash},
     untrusted,
 };
 
-/// More than a record says.
-const RECORD: usize = 64 << 10;
-/// More than any list of extensions.
-const LOCK_FILE: usize = 16 << 20;
+/// The largest owner record that is read.
+const MAX_RECORD_BYTES: usize = 64 << 10;
+/// The largest lock file that is read.
+const MAX_LOCK_FILE_BYTES: usize = 16 << 20;
 
-/// Where an extension came from, which is what its data belongs to.
+/// The source of an extension, which owns its data.
 ///
-/// What the user named with `--ext` and what was installed from that directory is one owner; a project's own is never one
-/// with either.
+/// A directory passed to `--ext` and an extension installed from that directory are the same owner.
+/// A project-local extension never has the same owner as either.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DataOwner {
     /// How it was found.
     pub scope: Scope,
-    /// What it was installed from, without its ref; its directory where nobody installed it.
+    /// Where it was installed from, without the ref; its directory if it was not installed.
     pub source: String,
 }
 
@@ -53,7 +54,7 @@ impl Eq for DataOwner {}
 /// `https://example.org/guard.git (global)`
 impl std::fmt::Display for DataOwner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} ({})", shown::text(&self.source), self.scope)
+        write!(formatter, "{} ({})", escape::text(&self.source), self.scope)
     }
 }
 
@@ -62,13 +63,13 @@ impl std::fmt::Display for DataOwner {
 pub struct DataDir {
     /// The directory.
     pub path: PathBuf,
-    /// Whose data is in the directory that has the plain name; `None` where it is this one's.
+    /// The owner of the directory with the plain name; `None` if it is this extension.
     pub apart_from: Option<String>,
 }
 
 impl DataOwner {
-    /// The owner that the extension in `dir` is. Only the user's own lock file is believed: a repository can write anything
-    /// into that of a project.
+    /// Determines the owner for the extension in `dir`. Only the user's own lock file is trusted: a
+    /// repository can write anything into a project's.
     pub fn of(scope: Scope, dir: &Path, home: &Home) -> Self {
         let installed = match (scope, dir.file_name()) {
             (Scope::Global, Some(name)) => installed_from(home, &name.to_string_lossy()),
@@ -81,23 +82,23 @@ impl DataOwner {
         Self { scope, source }
     }
 
-    /// Where the data of its extension `name` is, or will be when it is first started.
+    /// Where the data of the extension `name` is, or will be after its first start.
     pub fn data_dir(&self, home: &Home, name: &str) -> DataDir {
         let plain = home.data_dir(name);
         let apart_from = match record(home, name) {
             Ok(Some(owner)) if owner == *self => None,
-            // Nothing is left of it.
+            // The owner's data has been deleted.
             Ok(Some(_)) if plain.symlink_metadata().is_err() => None,
             Ok(Some(owner)) => Some(owner.to_string()),
-            // From before there were records: the installed one's, where there is one.
+            // Data older than the records belongs to the installed extension, if there is one.
             Ok(None) => {
                 let installed = home.extensions().join(name);
-                let is_anothers = self.scope != Scope::Global
+                let belongs_to_installed = self.scope != Scope::Global
                     && plain.symlink_metadata().is_ok()
                     && installed.join(MANIFEST).exists();
-                is_anothers.then(|| format!("{} (global)", shown::path(&installed)))
+                belongs_to_installed.then(|| format!("{} (global)", escape::path(&installed)))
             }
-            Err(error) => Some(format!("somebody: {error}")),
+            Err(error) => Some(format!("an unknown owner ({error})")),
         };
         let path = match apart_from {
             None => plain,
@@ -106,7 +107,8 @@ impl DataOwner {
         DataDir { path, apart_from }
     }
 
-    /// Makes the data directory, and records that the plain one is this owner's where it is nobody's yet.
+    /// Determines the data directory, and records the ownership of the plain one if it has no owner
+    /// yet.
     pub(crate) fn claim(&self, home: &Home, name: &str) -> io::Result<DataDir> {
         let data = self.data_dir(home, name);
         if data.apart_from.is_some() {
@@ -118,7 +120,7 @@ impl DataOwner {
                 let path = home.data_owner(name);
                 make_private(path.parent().unwrap_or(&path))?;
                 match file::write_new(&path, &self.to_bytes()) {
-                    // Another one was quicker.
+                    // Another process was faster.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Ok(self.data_dir(home, name))
                     }
@@ -129,14 +131,15 @@ impl DataOwner {
         }
     }
 
-    /// Gives the directory with the plain name, and all that is in it, to this owner. Whose it was gets one of its own.
+    /// Makes this the owner of the directory with the plain name and its contents. The previous
+    /// owner gets another directory.
     pub fn adopt(&self, home: &Home, name: &str) -> io::Result<()> {
         let path = home.data_owner(name);
         make_private(path.parent().unwrap_or(&path))?;
         file::replace(&path, &self.to_bytes(), |_| Ok(()))
     }
 
-    /// Forgets that the plain directory was this owner's, once that is gone.
+    /// Removes the ownership record, after the directory has been deleted.
     pub fn release(&self, home: &Home, name: &str) {
         if matches!(record(home, name), Ok(Some(owner)) if owner == *self) {
             let _ = fs::remove_file(home.data_owner(name));
@@ -154,14 +157,14 @@ impl DataOwner {
 }
 
 fn record(home: &Home, name: &str) -> io::Result<Option<DataOwner>> {
-    match untrusted::read_whole(None, &home.data_owner(name), RECORD) {
+    match untrusted::read_whole(None, &home.data_owner(name), MAX_RECORD_BYTES) {
         Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// What `extensions.lock` says that the extension in the directory `name` was installed from.
+/// Looks up in `extensions.lock` where the extension in the directory `name` was installed from.
 fn installed_from(home: &Home, name: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct LockFile {
@@ -177,7 +180,7 @@ fn installed_from(home: &Home, name: &str) -> Option<String> {
         Path { path: String },
         Git { url: String },
     }
-    let bytes = untrusted::read_whole(None, &home.lock_file(), LOCK_FILE).ok()?;
+    let bytes = untrusted::read_whole(None, &home.lock_file(), MAX_LOCK_FILE_BYTES).ok()?;
     let mut lock: LockFile = serde_json::from_slice(&bytes).ok()?;
     Some(match lock.extensions.remove(name)?.source {
         Source::Path { path } => path,
@@ -194,7 +197,7 @@ mod tests {
         DataOwner { scope, source }
     }
 
-    /// What starting does.
+    /// Claims and creates the data directory, like a start does.
     fn start(owner: &DataOwner, home: &Home) -> DataDir {
         let data = owner.claim(home, "guard").expect("claimed");
         fs::create_dir_all(&data.path).expect("made");
@@ -223,7 +226,7 @@ mod tests {
             paths.push(data.path);
         }
         assert_eq!(start(&first, &home), plain);
-        // However it is started.
+        // The same source in another scope.
         let again = owner(Scope::Explicit, "https://example.org/guard");
         assert_eq!(start(&again, &home), plain);
 
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_a_record_is_the_installed_ones() {
+    fn data_without_a_record_belongs_to_the_installed_extension() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let installed = home.extensions().join("guard");
@@ -250,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn the_source_is_what_it_was_installed_from_whatever_the_ref() {
+    fn the_owner_is_the_installation_source_without_its_ref() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let dir = home.extensions().join("guard");
         fs::create_dir_all(&dir).expect("made");
         let of = |scope| DataOwner::of(scope, &dir, &home).source;
-        let real = dir.canonicalize().expect("there").display().to_string();
+        let real = dir.canonicalize().expect("it exists").display().to_string();
         assert_eq!(of(Scope::Global), real);
         let lock = r#"{"version": 1, "extensions": {"guard": {
             "source": {"kind": "git", "url": "https://example.org/guard", "ref": "v1"}, "digest": ""}}}"#;

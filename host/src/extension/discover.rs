@@ -1,24 +1,26 @@
-//! Where extensions are found, in which order, which one wins, and what program each starts.
+//! Finds extensions, decides which of them start, and resolves the program of each.
 //!
-//! The search order is `--ext`, then the project's, then the global ones; within a directory it is that of the
-//! manifests' names, then of the directories' (both by bytes). The first one of a name has it, and the later ones are
-//! shadowed, also by one that is disabled. The result depends on files alone, never on how fast something starts.
+//! The search order is `--ext`, then the project, then the global extensions. Within a directory,
+//! extensions are ordered by manifest name, then by directory name (both by bytes). The first
+//! extension of a name wins and shadows the later ones, even if it is disabled. The result depends
+//! only on files, never on how fast something starts.
 //!
 //! # What a repository may do
 //!
-//! A project-local extension came with somebody's repository. Until the user agreed to it, it takes no part at all: it
-//! is not started, **and it does not shadow**. If it did, a repository could switch off a user's global guard by
-//! naming an extension like it, and that unasked. For the same reason `enabled: false` in a project-local manifest
-//! shadows only what the user agreed to: "do not run this one" is as strong a wish as "run that one". So the global one
-//! of that name goes on as itself, under its own scope, and [`Untrusted::instead`] tells the user which one that is,
-//! and what agreeing would replace. A disabled one that stands in nobody's way needs no agreement.
+//! A project-local extension comes with a repository, which may be someone else's. Until the user
+//! trusts it, it is not started **and does not shadow**. Otherwise a repository could disable a
+//! global guard, without the user being asked, by containing an extension of the same name. For the
+//! same reason, `enabled: false` in a project-local manifest only shadows if the user trusts it.
+//! Until then the global extension of that name starts as usual, and [`Untrusted::instead`] shows
+//! the user which one that is and what trusting the project would replace. A disabled extension
+//! that shadows nothing needs no trust.
 
-mod covered;
 mod digest;
+mod discovery;
+pub mod escape;
 mod exec;
-mod found;
 mod manifest;
-pub mod shown;
+mod project_exec;
 mod trust;
 
 use std::{
@@ -28,44 +30,45 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-pub use covered::resolve_project_exec;
 pub use digest::{
     DIGEST_BYTES, DIGEST_ENTRIES, DIGEST_LEVELS, DigestBudget, DigestError, digest, digest_within,
 };
+pub use discovery::{Candidate, Decision, Discovery, Found, Place, Refused, Scope};
 pub use exec::{ExecError, resolve_exec};
-pub use found::{Candidate, Discovery, Found, Place, Refused, Scope, Verdict};
 use manifest::read_manifest_in;
 pub use manifest::{FindError, MANIFEST, MANIFEST_BYTES, read_manifest};
-pub use trust::{Distrust, Seen, TrustProject, Untrusted};
+pub use project_exec::resolve_project_exec;
+pub use trust::{TrustProject, TrustSubject, Untrusted, UntrustedReason};
 
 use zot_protocol::Manifest;
 
 use crate::{home::Home, untrusted};
 
-/// The most extensions of a project that are looked at, by the names of their directories.
+/// The maximum number of extensions in a project. Further ones, by directory name, are ignored.
 pub const PROJECT_EXTENSIONS: usize = 64;
-/// A project's folder of extensions with more entries than this is not looked at.
+/// The maximum number of entries in a project's extensions folder. A larger folder is not read.
 const PROJECT_ENTRIES: usize = 1_000;
 
-/// A project's extensions, from its directory.
+/// The extensions folder of a project, relative to its directory.
 const PROJECT: &str = ".zot/extensions";
 
 /// Where to look for extensions.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Where the global ones are.
+    /// Contains the global extensions.
     pub home: Home,
-    /// The working directory: where the project's are, and where a relative `--ext` starts.
+    /// The working directory, which contains the project's extensions. A relative `--ext` starts
+    /// here.
     pub cwd: PathBuf,
     /// The paths given with `--ext`, each a directory or its `extension.json`.
     pub explicit: Vec<PathBuf>,
-    /// Whether to look only at those: `--no-ext`.
+    /// Use only those (`--no-ext`).
     pub no_ext: bool,
-    /// Which of the project's may be started.
+    /// Which project-local extensions may start.
     pub trust: TrustProject,
 }
 
-/// Looks for extensions. Whatever is wrong with one of them is told and leaves the others as they are.
+/// Finds all extensions. An error in one of them is reported and does not affect the others.
 pub fn discover(search: &Search) -> Discovery {
     let mut discovery = Discovery::default();
     let cwd = absolute(&search.cwd);
@@ -79,57 +82,57 @@ pub fn discover(search: &Search) -> Discovery {
     if !search.no_ext {
         let project = cwd.join(PROJECT);
         let global = search.home.extensions();
-        // In the directory above a `ZOT_HOME` called `.zot`, they are one and the same, and the user's own.
+        // Above a `ZOT_HOME` called `.zot`, both are the same directory, which belongs to the user.
         if !is_same(&project, &global) {
             found.extend(scan_project(&cwd, &mut discovery));
         }
         found.extend(scan_global(&global, &mut discovery));
     }
-    discovery.extensions = judge(found, &search.trust);
+    discovery.extensions = decide(found, &search.trust);
     discovery
 }
 
-/// Decides about each, given in load order.
-fn judge(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
-    let mut followers = BTreeMap::<String, usize>::new();
+/// Decides which extensions start. `found` is in load order.
+fn decide(found: Vec<Found>, trust: &TrustProject) -> Vec<Candidate> {
+    let mut remaining = BTreeMap::<String, usize>::new();
     for found in &found {
-        *followers.entry(found.name().to_owned()).or_default() += 1;
+        *remaining.entry(found.name().to_owned()).or_default() += 1;
     }
-    let mut holders = BTreeMap::<String, Place>::new();
+    let mut winners = BTreeMap::<String, Place>::new();
     let mut budget = DigestBudget::default();
     let mut candidates = Vec::new();
     for found in found {
         let name = found.name();
         let enabled = found.manifest.is_enabled();
-        let followers = followers.get_mut(name).expect("every name was counted");
-        *followers -= 1;
-        let verdict = if let Some(by) = holders.get(name) {
-            Verdict::Shadowed { by: by.clone() }
+        let remaining = remaining.get_mut(name).expect("every name was counted");
+        *remaining -= 1;
+        let decision = if let Some(by) = winners.get(name) {
+            Decision::Shadowed { by: by.clone() }
         } else if found.scope == Scope::Project
-            // A disabled one that nobody follows does nothing, agreed to or not.
-            && (enabled || *followers > 0)
-            && let Some(untrusted) = trust.distrust(&found.dir, &mut budget)
+            // A disabled extension that shadows nothing needs no trust.
+            && (enabled || *remaining > 0)
+            && let Some(untrusted) = trust.untrusted_reason(&found.dir, &mut budget)
         {
-            Verdict::Untrusted(untrusted)
+            Decision::Untrusted(untrusted)
         } else {
-            holders.insert(name.to_owned(), found.place());
+            winners.insert(name.to_owned(), found.place());
             if enabled {
-                Verdict::Start
+                Decision::Start
             } else {
-                Verdict::Disabled
+                Decision::Disabled
             }
         };
-        candidates.push(Candidate { found, verdict });
+        candidates.push(Candidate { found, decision });
     }
     for candidate in &mut candidates {
-        if let Verdict::Untrusted(untrusted) = &mut candidate.verdict {
-            untrusted.instead = holders.get(candidate.found.name()).cloned();
+        if let Decision::Untrusted(untrusted) = &mut candidate.decision {
+            untrusted.instead = winners.get(candidate.found.name()).cloned();
         }
     }
     candidates
 }
 
-/// The extension that `--ext` names.
+/// Loads the extension at a path given with `--ext`.
 fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
     let refuse = |path: &Path, reason| Refused {
         scope: Scope::Explicit,
@@ -154,9 +157,9 @@ fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
     load(Scope::Explicit, dir, read_manifest).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
 }
 
-/// The global extensions, in load order.
+/// Finds the global extensions, in load order.
 fn scan_global(extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
-    let names = names(extensions, |error| {
+    let names = list_names(extensions, |error| {
         discovery.refuse(Scope::Global, extensions, error.into());
     });
     scan(Scope::Global, extensions, names, discovery, |dir| {
@@ -164,8 +167,8 @@ fn scan_global(extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
     })
 }
 
-/// The extensions of the project in `cwd`, in load order. All of it came with somebody's repository: nothing is followed
-/// out of the project, and only so much of it is looked at.
+/// Finds the extensions of the project in `cwd`, in load order. The project is untrusted: no link
+/// is followed out of it, and the number of entries is limited.
 fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
     let extensions = cwd.join(PROJECT);
     let mut names = match untrusted::list(Some(cwd), Path::new(PROJECT), PROJECT_ENTRIES) {
@@ -178,13 +181,13 @@ fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
             return Vec::new();
         }
     };
-    sort(&mut names);
-    // Everything but files counts, whatever it turns out to be.
+    sort_visible(&mut names);
+    // Anything that is not a file counts against the limit.
     names.retain(|name| !extensions.join(name).is_file());
     if names.len() > PROJECT_EXTENSIONS {
         let reason = FindError::TooMany {
-            most: PROJECT_EXTENSIONS,
-            left: names.len() - PROJECT_EXTENSIONS,
+            max: PROJECT_EXTENSIONS,
+            ignored: names.len() - PROJECT_EXTENSIONS,
         };
         discovery.refuse(Scope::Project, &extensions, reason);
         names.truncate(PROJECT_EXTENSIONS);
@@ -194,12 +197,12 @@ fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
     })
 }
 
-/// What is left of a path in the project.
+/// Makes a path in the project relative to it.
 fn below<'p>(cwd: &Path, path: &'p Path) -> &'p Path {
     path.strip_prefix(cwd).unwrap_or(path)
 }
 
-/// The extensions of these names in a directory of directories, in load order.
+/// Loads the extensions with these directory names, in load order.
 fn scan(
     scope: Scope,
     extensions: &Path,
@@ -226,21 +229,21 @@ fn scan(
         });
         match loaded {
             Ok(extension) => found.push(extension),
-            // A symlink to nothing is something that somebody meant to be there.
+            // A broken symlink is an error, not a missing manifest.
             Err(FindError::Missing) if !manifest.is_symlink() => {
                 discovery.without_manifest.push(dir);
             }
             Err(reason) => discovery.refuse(scope, &manifest, reason),
         }
     }
-    // Stable, and the directories came by name.
+    // The sort is stable, and the directories are sorted by name.
     found.sort_by(|a, b| a.name().cmp(b.name()));
     found
 }
 
-/// What is in a directory, by the bytes of the names, without what begins with a dot: half-done installations and the
-/// like. A directory that is not there has nothing in it; a symlink to nothing is one that somebody misses.
-fn names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
+/// Lists a directory, sorted by the bytes of the names, without names that start with a dot, such
+/// as unfinished installations. A missing directory is empty; a broken symlink is an error.
+fn list_names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
     let mut names = Vec::new();
     match fs::read_dir(dir) {
         Ok(entries) => {
@@ -254,11 +257,11 @@ fn names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.is_symlink() => {}
         Err(error) => failed(error),
     }
-    sort(&mut names);
+    sort_visible(&mut names);
     names
 }
 
-fn sort(names: &mut Vec<OsString>) {
+fn sort_visible(names: &mut Vec<OsString>) {
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
 }
@@ -282,8 +285,8 @@ fn load(
     })
 }
 
-/// The path from the root on. Symlinks in it stay, since people know their directories by them, unless `..` makes it
-/// unclear what they would mean.
+/// Makes a path absolute. Symlinks are kept, because users know their directories by them, unless
+/// the path contains `..`, which would make their meaning ambiguous.
 fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if absolute

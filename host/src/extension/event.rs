@@ -1,31 +1,31 @@
-//! Events to one extension; one that is too large for a frame is cut.
+//! Sends events to an extension, truncated if they are too large for a frame.
 
 use zot_protocol::{Content, Event, Object, limits::Limits};
 
 use super::connection::Connection;
 use crate::extension::RequestError;
 
-/// Sends an event. Whatever cannot be sent has ended the connection, which is told elsewhere.
+/// Sends an event. Other errors have closed the connection, which is reported elsewhere.
 pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     let sent = connection.send(&event.clone().into());
     if let Err(RequestError::TooLarge { .. }) = sent {
-        let _ = connection.send(&cut(event.clone(), limits.event_text_bytes).into());
+        let _ = connection.send(&truncate(event.clone(), limits.event_text_bytes).into());
     }
 }
 
-/// The event with its texts and contents cut to `bytes` in all, and marked so.
-fn cut(mut event: Event, bytes: usize) -> Event {
+/// Truncates the texts and contents of an event to `bytes` in total and marks it as truncated.
+fn truncate(mut event: Event, bytes: usize) -> Event {
     match &mut event {
         Event::UserMessage(message) => {
-            cut_text(&mut message.text, bytes);
+            truncate_text(&mut message.text, bytes);
             message.truncated = true;
         }
         Event::AssistantMessage(message) => {
-            cut_text(&mut message.text, bytes);
+            truncate_text(&mut message.text, bytes);
             message.truncated = true;
         }
         Event::Compact(compact) => {
-            cut_text(&mut compact.summary, bytes);
+            truncate_text(&mut compact.summary, bytes);
             compact.truncated = true;
         }
         Event::ToolCall(call) => {
@@ -33,13 +33,13 @@ fn cut(mut event: Event, bytes: usize) -> Event {
             call.truncated = true;
         }
         Event::ToolResult(result) => {
-            cut_content(&mut result.content, bytes);
+            truncate_content(&mut result.content, bytes);
             result.tool_args = Object::new();
             result.truncated = true;
         }
         Event::TurnEnd(end) => {
             if let Some(error) = &mut end.error {
-                cut_text(error, bytes);
+                truncate_text(error, bytes);
             }
             end.truncated = true;
         }
@@ -48,8 +48,9 @@ fn cut(mut event: Event, bytes: usize) -> Event {
     event
 }
 
-/// Cuts a text to at most `bytes` in its encoded form, between two characters; how many of them it then has.
-pub(crate) fn cut_text(text: &mut String, bytes: usize) -> usize {
+/// Truncates a text to at most `bytes` in JSON, at a character boundary. Returns its encoded
+/// length.
+pub(crate) fn truncate_text(text: &mut String, bytes: usize) -> usize {
     let mut used = 0;
     for (at, char) in text.char_indices() {
         let encoded = match char {
@@ -66,11 +67,12 @@ pub(crate) fn cut_text(text: &mut String, bytes: usize) -> usize {
     used
 }
 
-/// What a block has around its text or its image.
+/// The JSON around the text or image of a block.
 const BLOCK_BYTES: usize = 64;
 
-/// Cuts a list of blocks to about `bytes` in all, and says whether anything was. Texts are cut, images go whole.
-pub(crate) fn cut_content(content: &mut Vec<Content>, bytes: usize) -> bool {
+/// Truncates a list of blocks to about `bytes` in total. Texts are truncated, images dropped.
+/// Returns whether anything was removed.
+pub(crate) fn truncate_content(content: &mut Vec<Content>, bytes: usize) -> bool {
     let mut left = bytes;
     let mut cut = false;
     content.retain_mut(|block| {
@@ -81,7 +83,7 @@ pub(crate) fn cut_content(content: &mut Vec<Content>, bytes: usize) -> bool {
         match block {
             Content::Text(text) => {
                 let before = text.text.len();
-                left = room - cut_text(&mut text.text, room);
+                left = room - truncate_text(&mut text.text, room);
                 cut |= text.text.len() < before;
                 true
             }
@@ -107,19 +109,19 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn content_within_the_limit_is_unchanged() {
         let mut content = vec![Content::text(""), Content::text("a"), Content::text("")];
         let whole = content.clone();
-        assert!(!cut_content(&mut content, 1000));
+        assert!(!truncate_content(&mut content, 1000));
         assert_eq!(content, whole, "empty blocks too");
     }
 
     #[test]
-    fn whatever_it_is_it_is_no_larger_than_it_may_be() {
+    fn truncated_content_is_within_the_limit() {
         for piece in ["x", "é", "\"", "\n", "\u{1}", "\u{7f}", "𝄞"] {
             let text = piece.repeat(10_000);
             let mut content = vec![Content::text(text.clone()), Content::text(text)];
-            assert!(cut_content(&mut content, 1000));
+            assert!(truncate_content(&mut content, 1000));
             assert!(
                 encoded(&content) <= 1000,
                 "{piece:?}: {}",
@@ -127,7 +129,7 @@ mod tests {
             );
         }
         let mut content = vec![Content::text(""); 10_000];
-        assert!(cut_content(&mut content, 1000));
+        assert!(truncate_content(&mut content, 1000));
         assert!(encoded(&content) <= 1000, "{}", encoded(&content));
     }
 }

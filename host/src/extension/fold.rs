@@ -1,78 +1,80 @@
-//! What a chain of answers makes of an event: a pure function, without time and without processes.
+//! Applies the answers of interceptors to an event. A pure function, independent of time and
+//! processes.
 //!
-//! The subscribers answer one after the other; each sees what the one before it left; the first block ends the chain.
+//! Each interceptor sees the event as the previous one left it, and the first one that blocks ends
+//! the chain.
 
 use zot_protocol::{
     EventInterceptResponse, Intercept, InterceptName, OnFailure, Tagged, validate::Refusal,
 };
 
-/// Why an interceptor has given no answer that counts.
+/// Why an interceptor gave no valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
     /// It did not answer within its deadline.
     #[error("no answer within {0:?}")]
     Timeout(std::time::Duration),
-    /// The chain had used up its time before it was asked.
-    #[error("not asked: the chain had used up its {0:?}")]
+    /// The chain ran out of time before it was asked.
+    #[error("the chain ran out of time ({0:?}) before it was asked")]
     ChainTimeout(std::time::Duration),
-    /// It has ended, or was never there.
+    /// It has exited or never started.
     #[error("{0}")]
     Gone(String),
     /// It is not ready yet.
     #[error("not ready yet")]
     NotReady,
-    /// Its answer does not validate.
+    /// Its answer is invalid.
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// Its queue is full.
-    #[error("it does not read what it is sent")]
+    #[error("it does not read its input")]
     QueueFull,
-    /// It rewrote an event that its permissions do not let it rewrite.
+    /// It rewrote an event without the permission to do so.
     #[error("it may not rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
     NotGranted(InterceptName),
-    /// The request does not fit into a frame.
-    #[error("the request has {bytes} bytes, more than a frame may have")]
+    /// The request is too large for a frame.
+    #[error("the request is too large for a frame: {bytes} bytes")]
     TooLarge {
         /// The size of the request.
         bytes: usize,
     },
 }
 
-/// One link's answer.
-pub type Answer = Result<EventInterceptResponse, Failure>;
+/// The answer of one interceptor.
+pub type InterceptAnswer = Result<EventInterceptResponse, Failure>;
 
-/// What one link did to the event.
+/// What one interceptor did to the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It went on unchanged.
+    /// It left the event unchanged.
     Allowed,
-    /// It went on changed.
+    /// It changed the event.
     Rewritten,
-    /// It was refused.
+    /// It blocked the event.
     Blocked,
-    /// There was no answer that counts, and it went on unchanged.
+    /// It failed, and the event passed unchanged.
     FailedOpen(Failure),
-    /// There was no answer that counts, and it was refused.
+    /// It failed, and the event was blocked.
     FailedClosed(Failure),
 }
 
-/// What a link's answer may do, and what its failure means.
+/// What an interceptor may do, and what its failure means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
-    /// What its failure means.
+    /// What to do with the event if it fails.
     pub on_failure: OnFailure,
     /// Whether it may rewrite the event.
     pub rewrite: bool,
 }
 
-/// Who refused an event, and why.
+/// Which extension blocked an event, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct Blocked {
     /// The extension.
     pub by: String,
-    /// Its reason, or ours where it failed; never empty.
+    /// Its reason, or the host's if it failed. Never empty.
     pub reason: String,
 }
 
@@ -80,42 +82,42 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fold {
     event: Intercept,
-    block: Option<Block>,
+    block: Option<Blocked>,
 }
 
 impl Fold {
-    /// The event as it happened.
+    /// Starts with the original event.
     pub fn new(event: Intercept) -> Self {
         Self { event, block: None }
     }
 
-    /// What the next link is asked about.
+    /// The event for the next interceptor.
     pub fn event(&self) -> &Intercept {
         &self.event
     }
 
-    /// Whether a link has ended the chain.
+    /// Reports whether an interceptor has blocked the event.
     pub fn is_blocked(&self) -> bool {
         self.block.is_some()
     }
 
-    /// What has become of it: the event as the links left it, or who refused it.
-    pub fn finish(self) -> Result<Intercept, Block> {
+    /// Returns the event as the interceptors left it, or which of them blocked it.
+    pub fn finish(self) -> Result<Intercept, Blocked> {
         match self.block {
             Some(block) => Err(block),
             None => Ok(self.event),
         }
     }
 
-    /// Takes in the answer of the link called `who`.
-    pub fn answer(&mut self, who: &str, rights: Rights, answer: Answer) -> Verdict {
+    /// Applies the answer of the interceptor `extension`.
+    pub fn answer(&mut self, extension: &str, rights: Rights, answer: InterceptAnswer) -> Verdict {
         let response = match answer {
             Ok(response) => response,
-            Err(failure) => return self.failure(who, rights.on_failure, failure),
+            Err(failure) => return self.failure(extension, rights.on_failure, failure),
         };
         if response.block {
             return if self.can_be_blocked() {
-                self.block(who, response.reason)
+                self.block(extension, response.reason)
             } else {
                 Verdict::Allowed
             };
@@ -123,21 +125,27 @@ impl Fold {
         match self.rewrite(response, rights.rewrite) {
             Ok(true) => Verdict::Rewritten,
             Ok(false) => Verdict::Allowed,
-            Err(failure) => self.failure(who, rights.on_failure, failure),
+            Err(failure) => self.failure(extension, rights.on_failure, failure),
         }
     }
 
-    /// Takes in the answer of a link that is asked about the event as the whole chain left it. It can refuse any event
-    /// now, and change none.
-    pub fn last_word(&mut self, who: &str, on_failure: OnFailure, answer: Answer) -> Verdict {
+    /// Applies the answer of a final interceptor about the event as the whole chain left it. It can
+    /// block any event, but change none.
+    pub fn final_answer(
+        &mut self,
+        extension: &str,
+        on_failure: OnFailure,
+        answer: InterceptAnswer,
+    ) -> Verdict {
         match answer {
-            Ok(response) if response.block => self.block(who, response.reason),
+            Ok(response) if response.block => self.block(extension, response.reason),
             Ok(_) => Verdict::Allowed,
-            Err(failure) => self.failure(who, on_failure, failure),
+            Err(failure) => self.failure(extension, on_failure, failure),
         }
     }
 
-    /// Puts the rewrite for this event in place. `false` if there is none, or it changes nothing.
+    /// Applies the rewrite for this type of event. Returns false if there is none, or it changes
+    /// nothing.
     fn rewrite(
         &mut self,
         response: EventInterceptResponse,
@@ -168,47 +176,43 @@ impl Fold {
         Ok(changes)
     }
 
-    fn failure(&mut self, who: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
-        // A malformed answer that says `block: true` blocks, whatever else it holds.
+    fn failure(&mut self, extension: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
+        // A malformed answer with `block: true` blocks, whatever else is wrong with it.
         if let Failure::Refused(refusal) = &failure
             && refusal.says_block
             && self.can_be_blocked()
         {
-            return self.block(who, None);
+            return self.block(extension, None);
         }
-        // Size must not be a way past a guard.
+        // Otherwise a large event could bypass a guard.
         let too_large = matches!(failure, Failure::TooLarge { .. });
         if on_failure == OnFailure::Block || too_large {
-            let what = match &failure {
-                Failure::NotGranted(_) => "failed",
-                _ => "could not be asked",
-            };
-            self.block = Some(Block {
-                by: who.to_owned(),
-                reason: format!("{who} {what}: {failure}"),
+            self.block = Some(Blocked {
+                by: extension.to_owned(),
+                reason: format!("{extension} failed: {failure}"),
             });
             return Verdict::FailedClosed(failure);
         }
         Verdict::FailedOpen(failure)
     }
 
-    fn block(&mut self, who: &str, reason: Option<String>) -> Verdict {
+    fn block(&mut self, extension: &str, reason: Option<String>) -> Verdict {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
-        let reason = reason.unwrap_or_else(|| format!("refused by {who}"));
-        self.block = Some(Block {
-            by: who.to_owned(),
+        let reason = reason.unwrap_or_else(|| format!("refused by {extension}"));
+        self.block = Some(Blocked {
+            by: extension.to_owned(),
             reason,
         });
         Verdict::Blocked
     }
 
-    /// A session cannot be refused its system prompt, only be given another.
+    /// The system prompt can be replaced, but not blocked.
     fn can_be_blocked(&self) -> bool {
         !matches!(self.event, Intercept::BeforeAgentStart(_))
     }
 }
 
-/// Whether `rewrite` would change `place`; where that is granted, it does.
+/// Reports whether `rewrite` differs from `place`, and replaces it if that is granted.
 fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bool {
     let Some(rewrite) = rewrite.filter(|rewrite| rewrite != place) else {
         return false;
@@ -219,7 +223,7 @@ fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bo
     true
 }
 
-/// For texts, `""` is no rewrite.
+/// An empty text is not a rewrite.
 fn not_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }

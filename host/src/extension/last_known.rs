@@ -1,4 +1,4 @@
-//! What an extension offered when it last ran, on disk: a listing need not start it.
+//! What each extension registered when it last ran, stored on disk so that lists need not start it.
 
 use std::{
     fs,
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::untrusted::{Follow, open_regular};
 
-/// Who writes.
-static WRITING: Semaphore = Semaphore::const_new(1);
+/// Allows one write at a time.
+static WRITE_PERMIT: Semaphore = Semaphore::const_new(1);
 
-/// More than any extension registers; another file is none of ours.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// More than any extension may register. A larger file is not ours.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What an extension had registered when it was last seen ready.
+/// What an extension had registered when it last ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LastKnown {
-    /// The version that its manifest had; `""` where it had none.
+    /// The version in its manifest; `""` if it has none.
     pub version: String,
     /// Its slash commands.
     pub commands: Vec<Offer>,
@@ -39,14 +39,14 @@ pub struct LastKnown {
     pub intercepts: Vec<String>,
 }
 
-/// Something that was offered.
+/// A registered command or tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Offer {
     /// Its name.
     pub name: String,
-    /// What it does; `""` where nothing was said.
+    /// What it does; `""` if not given.
     pub description: String,
 }
 
@@ -75,28 +75,28 @@ impl LastKnown {
         }
     }
 
-    /// What the file says; `None` where there is none that can be read, since it is only what was once known.
+    /// Reads the file. Returns `None` if it is missing or unreadable, because it is only a cache.
     pub fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
         let file = open_regular(path, Follow::Never).ok()??;
-        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes the file, whole or not at all. One that says the same is left as it is.
+    /// Writes the file atomically. Does nothing if it already has the same content.
     fn write(&self, path: &Path) -> io::Result<()> {
         if Self::read(path).as_ref() == Some(self) {
             return Ok(());
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Another zot may write the same at the same time; each has a file of its own until the rename.
+        // Another zot may write at the same time, so each process has its own temporary file.
         let own = folder.join(format!(
             ".{}.{}",
             path.file_name().unwrap_or_default().display(),
             std::process::id()
         ));
-        // What an earlier one left behind, or somebody put there, is not written to.
+        // Do not write into a leftover file, or one that someone else put there.
         let _ = fs::remove_file(&own);
         let written = fs::File::create_new(&own)
             .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(self)?))
@@ -108,8 +108,8 @@ impl LastKnown {
     }
 }
 
-/// Keeps the file of one extension in step with what it registers, from its `ready` to its end.
-pub(crate) async fn keep(
+/// Updates an extension's file whenever its registrations change, from `ready` until it exits.
+pub(crate) async fn keep_updated(
     path: PathBuf,
     version: String,
     connection: Arc<Connection>,
@@ -118,16 +118,16 @@ pub(crate) async fn keep(
     let mut stage = connection.stage();
     loop {
         tokio::select! {
-            // What has changed just before the end is written too.
+            // Also write a change just before the end.
             biased;
             () = changed.notified() => {}
             _ = stage.wait_for(|stage| matches!(stage, Stage::Ended(_))) => return,
         }
         let known = LastKnown::of(&version, &connection.registered());
         let path = path.clone();
-        // One after the other: a thread for each of many extensions at once would cost more than it hurries.
-        let _turn = WRITING.acquire().await;
-        // A home that cannot be written to is told elsewhere; here it only makes a listing poorer.
+        // One write at a time: a thread for each extension would cost more than it gains.
+        let _turn = WRITE_PERMIT.acquire().await;
+        // Other code reports a home that is not writable; here it only makes a list incomplete.
         let _ = tokio::task::spawn_blocking(move || known.write(&path)).await;
     }
 }

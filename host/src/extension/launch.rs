@@ -1,4 +1,4 @@
-//! What an extension is started from.
+//! What is needed to start an extension.
 
 use std::path::PathBuf;
 
@@ -6,29 +6,30 @@ use zot_protocol::Manifest;
 
 use super::{
     data::{DataDir, DataOwner},
-    discover::{ExecError, Found, Scope, resolve_exec, resolve_project_exec, shown},
+    discover::{ExecError, Found, Scope, escape, resolve_exec, resolve_project_exec},
 };
 use crate::home::{Home, HomeError, check_data_name, prepare_data};
 
-/// What an extension is started from. Whether it can be started is found out when it is, and then is told: one whose
-/// program is missing must still refuse what it guards.
+/// Everything needed to start an extension. It may still fail to start; that is only reported then,
+/// because an extension whose program is missing must still block what it guards.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Launch {
     /// Its manifest.
     pub manifest: Manifest,
-    /// The directory of its manifest, which it works in.
+    /// The directory of its manifest, which is also its working directory.
     pub dir: PathBuf,
-    /// Where its log, its data and what is known of it are.
+    /// Contains its log, its data and its last known registrations.
     pub home: Home,
-    /// How it was found, which decides what it may start and whose data it gets. [`Scope::Explicit`].
+    /// How it was found, which decides what it may run and which data it gets. Default:
+    /// [`Scope::Explicit`].
     pub scope: Scope,
-    /// The manifest's fields that this version does not know, to be named in the log.
+    /// Unknown fields of the manifest, to be logged.
     pub unknown_fields: Vec<String>,
 }
 
 impl Launch {
-    /// From what discovery has found.
+    /// Creates a launch from a discovered extension.
     pub fn of(found: &Found, home: &Home) -> Self {
         let mut launch = Self::new(found.manifest.clone(), &found.dir, home);
         launch.scope = found.scope;
@@ -36,7 +37,7 @@ impl Launch {
         launch
     }
 
-    /// From a manifest and the directory it stands in.
+    /// Creates a launch from a manifest and its directory.
     pub fn new(manifest: Manifest, dir: impl Into<PathBuf>, home: &Home) -> Self {
         Self {
             manifest,
@@ -52,12 +53,12 @@ impl Launch {
         &self.manifest.name
     }
 
-    /// Its own directory for data, which is made when it is started.
+    /// Its data directory, which is created when it starts.
     pub fn data_dir(&self) -> PathBuf {
         self.data_owner().data_dir(&self.home, self.name()).path
     }
 
-    /// Whom its data belongs to.
+    /// The owner of its data.
     pub fn data_owner(&self) -> DataOwner {
         DataOwner::of(self.scope, &self.dir, &self.home)
     }
@@ -75,7 +76,7 @@ impl Launch {
         }
     }
 
-    /// Makes the data directory, and says where it is if the user should know that.
+    /// Creates the data directory. Returns a message if the user should know where it is.
     pub(crate) fn prepare_data(&self) -> Result<Option<String>, HomeError> {
         let io = |source| HomeError::Io {
             path: self.home.data_owner(self.name()),
@@ -90,14 +91,14 @@ impl Launch {
         prepare_data(&path)?;
         Ok(apart_from.filter(|_| is_new).map(|owner| {
             let which = match self.scope {
-                Scope::Explicit => shown::path(&self.dir).to_string(),
+                Scope::Explicit => escape::path(&self.dir).to_string(),
                 Scope::Project => format!("{} --project", self.name()),
                 Scope::Global => format!("{} --global", self.name()),
             };
             format!(
-                "keeps its data in `{}`, since the data of that name belongs to {owner}; \
-                 `zot ext adopt {which}` lets it have that instead",
-                shown::path(&path)
+                "stores its data in `{}`, because the data directory of that name belongs to {owner}; \
+                 run `zot ext adopt {which}` to give it that directory instead",
+                escape::path(&path)
             )
         }))
     }

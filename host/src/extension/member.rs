@@ -1,6 +1,6 @@
-//! One extension of a host: its process, its connection, and what is known of it.
+//! One extension of a host: its process, its connection and its state.
 
-mod ear;
+mod listener;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,111 +25,112 @@ use zot_protocol::{
     Manifest, NoteLevel, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
-use ear::Ear;
+use listener::MemberListener;
 
 use super::{
-    calls::Calls,
-    chain::{Ask, Link},
+    chain::{InterceptRecord, Interceptor},
     connection::{Connection, Stage, Tap},
     event,
-    fold::{Answer, Failure},
+    fold::{Failure, InterceptAnswer},
     last_known,
     launch::Launch,
-    outbox::{Budget, Outbox},
+    outbox::{Outbox, QueueBudget},
     pending::Ids,
     permission::{self, PermissionReport},
+    running_calls::RunningCalls,
     stats::Stats,
 };
 use crate::hooks::Hooks;
 
-/// How long the end of an extension's standard error is waited for once it has exited.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long what it last offered may take to reach the disk.
-const KEEPING: Duration = Duration::from_millis(100);
+/// How long to wait for the end of an extension's stderr after it has exited.
+const STDERR_GRACE: Duration = Duration::from_millis(500);
+/// How long to wait at shutdown until its registrations are saved.
+const SAVE_GRACE: Duration = Duration::from_millis(100);
 
-/// The host, as its members see it.
+/// The host, from the point of view of its members.
 pub(crate) trait Owner: Send + Sync {
-    /// A member has become ready, has changed or has ended.
+    /// A member became ready, changed its registrations or exited.
     fn changed(&self);
-    /// A member wants a tool to be run.
+    /// A member called a tool.
     fn call_tool(self: Arc<Self>, caller: &Arc<Member>, call: CallTool);
 }
 
-/// The causes of failure that the user has been told of.
+/// The causes of failure that the user has been warned about.
 #[derive(Debug, Default)]
-pub(crate) struct Warned(Mutex<HashSet<Discriminant<Failure>>>);
+pub(crate) struct WarnedFailures(Mutex<HashSet<Discriminant<Failure>>>);
 
-impl Warned {
-    /// Whether this is the first failure of its cause.
+impl WarnedFailures {
+    /// Records a failure. Returns true for the first one with this cause.
     pub(crate) fn first(&self, failure: &Failure) -> bool {
         lock(&self.0).insert(discriminant(failure))
     }
 }
 
-/// What all members of a host share.
+/// State shared by all members of a host.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
-    /// What waits to be written to them.
-    pub(crate) queues: Arc<Budget>,
+    /// The limit on all queued output together.
+    pub(crate) queues: Arc<QueueBudget>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) tap: Option<Arc<dyn Tap>>,
-    /// Variables that an extension gets only where it lists them.
+    /// Environment variables that an extension gets only if its manifest lists them.
     pub(crate) secrets: Vec<String>,
-    /// What the kernel is taken to enforce.
+    /// What the kernel can enforce.
     pub(crate) support: Support,
     pub(crate) strict_permissions: bool,
-    /// What extensions are told about the host, from the next start on.
+    /// What `hello_ack` says about the host, for extensions started from now on.
     pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
     pub(crate) interactive: bool,
-    /// The user's, by extension.
+    /// The user's settings for each extension.
     pub(crate) settings: Mutex<BTreeMap<String, ExtensionConfig>>,
-    /// Whether a session is on: whoever becomes ready during one is told of it first.
+    /// Whether a session is active. An extension that becomes ready during one gets `session_start`
+    /// first.
     pub(crate) in_session: AtomicBool,
 }
 
 impl Shared {
-    /// Why an extension with these permissions is not started.
-    fn refusal_of(&self, permissions: &PermissionReport) -> Option<String> {
+    /// Returns why an extension with these permissions must not be started, if so.
+    fn start_refusal(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
         (self.strict_permissions && permissions.falls_short()).then(|| {
             format!(
-                "its permissions cannot be held here ({enforced})\n\
-                 hint: without --strict-permissions it is started all the same"
+                "its permissions cannot be enforced here ({enforced})\n\
+                 hint: without --strict-permissions it starts anyway"
             )
         })
     }
 }
 
-/// One extension of a host.
+/// An extension of a host.
 pub(crate) struct Member {
     pub(crate) launch: Launch,
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
-    pub(crate) warned: Warned,
+    pub(crate) warned: WarnedFailures,
     pub(crate) permissions: PermissionReport,
-    /// The tools that it is having run.
-    pub(crate) calls: Calls,
-    /// Where it was started, which is where its calls run, whoever has heard of them.
+    /// The tool calls that it is making.
+    pub(crate) calls: RunningCalls,
+    /// The runtime it was started on, which also runs its tool calls.
     pub(crate) runtime: Handle,
     process: Process,
     log: LogFile,
-    /// Whether its standard error has been read to the end.
-    pumped: watch::Receiver<bool>,
+    /// Becomes true when stderr has been read to the end.
+    stderr_done: watch::Receiver<bool>,
     limits: Limits,
-    told_of_session: Mutex<bool>,
-    /// Whether the user knows that a `submit` of it was refused.
-    told_of_submit: AtomicBool,
+    session_start_sent: Mutex<bool>,
+    /// Whether the user has been warned that a `submit` was refused.
+    warned_about_submit: AtomicBool,
     reading: Mutex<Option<JoinHandle<()>>>,
-    /// Told when it offers something else.
-    offers: Arc<Notify>,
-    keeping: Mutex<Option<JoinHandle<()>>>,
+    /// Notified when its registrations change.
+    registrations_changed: Arc<Notify>,
+    saving: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Member {
-    /// Starts the process and begins to read from it. It becomes ready by itself.
+    /// Starts the process and a task that reads from it. Does not wait until it is ready.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
         let limits = limits_of(&launch.manifest, &shared.limits);
         let log = log_of(&launch, &limits);
@@ -148,7 +149,7 @@ impl Member {
             log.note(&format!("its permissions: {permissions}"));
         }
         for path in &permissions.missing {
-            log.note(&format!("granted and not there: {}", path.display()));
+            log.note(&format!("granted path does not exist: {}", path.display()));
         }
         let stdin = process.take_stdin().expect("not taken yet");
         let stdout = process.take_stdout().expect("not taken yet");
@@ -161,10 +162,10 @@ impl Member {
         ack.supported_events = EventName::KNOWN.to_vec();
         ack.supported_intercepts = InterceptName::KNOWN.to_vec();
 
-        let calls = Calls::new(launch.name());
-        let (done, pumped) = watch::channel(false);
+        let calls = RunningCalls::new(launch.name());
+        let (done, stderr_done) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
-            let listener = Ear {
+            let listener = MemberListener {
                 member: Weak::clone(member),
                 shared: Arc::clone(shared),
                 name: launch.manifest.name.clone(),
@@ -181,50 +182,58 @@ impl Member {
                 )),
                 launch,
                 stats: Mutex::default(),
-                warned: Warned::default(),
+                warned: WarnedFailures::default(),
                 permissions,
                 calls,
                 runtime: Handle::current(),
                 process,
                 log: log.clone(),
-                pumped,
+                stderr_done,
                 limits,
-                told_of_session: Mutex::new(false),
-                told_of_submit: AtomicBool::new(false),
+                session_start_sent: Mutex::new(false),
+                warned_about_submit: AtomicBool::new(false),
                 reading: Mutex::new(None),
-                offers: Arc::default(),
-                keeping: Mutex::new(None),
+                registrations_changed: Arc::default(),
+                saving: Mutex::new(None),
             }
         });
-        member.keep_last_known();
+        member.save_registrations();
         tokio::spawn(async move {
             pump(stderr, &log).await;
             let _ = done.send(true);
         });
         let reader = Arc::clone(&member);
         let reading = tokio::spawn(async move {
-            let exit = async { reader.exit_in_words().await };
+            let exit = async { reader.describe_exit().await };
             reader.connection.run(Box::new(stdout), ack, exit).await;
-            // Whatever ended the stream, nothing of it stays behind.
+            // However the stream ended, kill what is left of the process tree.
             reader.process.end(reader.limits.term_grace).await;
         });
         *lock(&member.reading) = Some(reading);
         Ok(member)
     }
 
-    fn keep_last_known(&self) {
+    fn save_registrations(&self) {
         let path = self.launch.home.last_known_of(self.name());
         let version = self.launch.manifest.version.clone().unwrap_or_default();
-        let (connection, offers) = (Arc::clone(&self.connection), Arc::clone(&self.offers));
-        let keeping = tokio::spawn(last_known::keep(path, version, connection, offers));
-        *lock(&self.keeping) = Some(keeping);
+        let (connection, registrations_changed) = (
+            Arc::clone(&self.connection),
+            Arc::clone(&self.registrations_changed),
+        );
+        let saving = tokio::spawn(last_known::keep_updated(
+            path,
+            version,
+            connection,
+            registrations_changed,
+        ));
+        *lock(&self.saving) = Some(saving);
     }
 
     pub(crate) fn name(&self) -> &str {
         self.connection.name()
     }
 
-    /// A line for its log.
+    /// Writes a line to its log.
     pub(crate) fn log(&self, line: &str) {
         self.log.note(line);
     }
@@ -233,15 +242,16 @@ impl Member {
         self.connection.is_ready()
     }
 
-    /// How it exited; before its `hello`, with the end of what it said on standard error.
-    async fn exit_in_words(&self) -> String {
+    /// Waits for the process and describes how it exited. Before `hello`, this includes the last
+    /// line of its stderr.
+    async fn describe_exit(&self) -> String {
         let exit = self.process.wait().await;
         if *self.connection.stage().borrow() != Stage::Starting {
             return exit.to_string();
         }
-        // Its last words may still be in the pipe, which a descendant may hold open.
-        let mut pumped = self.pumped.clone();
-        let _ = tokio::time::timeout(LAST_WORDS, pumped.wait_for(|done| *done)).await;
+        // The end of stderr may still be in the pipe, which a descendant may hold open.
+        let mut stderr_done = self.stderr_done.clone();
+        let _ = tokio::time::timeout(STDERR_GRACE, stderr_done.wait_for(|done| *done)).await;
         match self.log.tail() {
             tail if tail.is_empty() => format!("{exit} before hello"),
             tail => format!(
@@ -251,37 +261,38 @@ impl Member {
         }
     }
 
-    /// Sends an event, after `session_start` where it has not been told yet.
-    pub(crate) fn tell(&self, event: &Event, shared: &Shared) {
+    /// Sends an event to the extension if it has subscribed, preceded by `session_start` if it has
+    /// not had that yet.
+    pub(crate) fn send_event(&self, event: &Event, shared: &Shared) {
         if !self.connection.is_ready() {
             return;
         }
-        let mut told = lock(&self.told_of_session);
-        self.tell_of_session(&mut told, shared);
+        let mut sent = lock(&self.session_start_sent);
+        self.send_session_start(&mut sent, shared);
         if matches!(event, Event::SessionStart(_)) {
             return;
         }
         if matches!(event, Event::SessionEnd(_)) {
-            *told = false;
+            *sent = false;
         }
-        self.send_event(event);
+        self.send_if_subscribed(event);
     }
 
-    /// Who becomes ready, or subscribes, in the middle of a session hears of its start first.
-    fn catch_up(&self, shared: &Shared) {
+    /// Sends `session_start` to an extension that became ready, or subscribed, during a session.
+    fn send_missed_session_start(&self, shared: &Shared) {
         if self.connection.is_ready() {
-            self.tell_of_session(&mut lock(&self.told_of_session), shared);
+            self.send_session_start(&mut lock(&self.session_start_sent), shared);
         }
     }
 
-    fn tell_of_session(&self, told: &mut bool, shared: &Shared) {
-        if !*told && shared.in_session.load(Ordering::SeqCst) {
-            *told = self.send_event(&SessionStart::default().into());
+    fn send_session_start(&self, sent: &mut bool, shared: &Shared) {
+        if !*sent && shared.in_session.load(Ordering::SeqCst) {
+            *sent = self.send_if_subscribed(&SessionStart::default().into());
         }
     }
 
-    /// Whether it has subscribed to it.
-    fn send_event(&self, event: &Event) -> bool {
+    /// Sends an event if the extension has subscribed to it. Returns whether it has.
+    fn send_if_subscribed(&self, event: &Event) -> bool {
         let registered = self.connection.registered();
         let subscribed = registered.events.contains(&EventName::from(event.name()));
         if subscribed {
@@ -290,7 +301,7 @@ impl Member {
         subscribed
     }
 
-    /// A prompt that it wants to have submitted.
+    /// Handles a prompt that the extension submits.
     fn submit(&self, text: &str, shared: &Shared) {
         if !shared.interactive || text.trim().is_empty() {
             return;
@@ -299,8 +310,8 @@ impl Member {
             self.log("ignored submit: it is shutting down");
         } else if let Err(refused) = self.may_submit() {
             self.log(&format!("refused submit: {refused}"));
-            self.connection.refuse("submit", &refused);
-            if !self.told_of_submit.swap(true, Ordering::SeqCst) {
+            self.connection.report_refused("submit", &refused);
+            if !self.warned_about_submit.swap(true, Ordering::SeqCst) {
                 shared.hooks.note(self.name(), NoteLevel::Warn, &refused);
             }
         } else {
@@ -308,7 +319,7 @@ impl Member {
         }
     }
 
-    /// Whether it may submit prompts, or why not.
+    /// Checks that it may submit prompts.
     pub(crate) fn may_submit(&self) -> Result<(), String> {
         let permissions = self.launch.manifest.permissions.as_ref();
         if permissions.is_none_or(|granted| granted.submit) {
@@ -317,7 +328,7 @@ impl Member {
         Err(not_granted("submit prompts", "\"submit\": true"))
     }
 
-    /// Whether it may call `tool`, or why not.
+    /// Checks that it may call `tool`.
     pub(crate) fn may_call(&self, tool: &str) -> Result<(), String> {
         let permissions = self.launch.manifest.permissions.as_ref();
         if permissions.is_none_or(|granted| granted.tools.iter().any(|it| it == tool)) {
@@ -327,7 +338,8 @@ impl Member {
         Err(not_granted(&format!("call `{tool}`"), &line))
     }
 
-    /// Whether it is to be asked about `event`: it has subscribed, or its manifest says that nothing passes without it.
+    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
+    /// blocks the event on failure.
     pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
         let ready = self.connection.is_ready();
         (ready && self.connection.registered().intercepts.contains(event)) || self.guards(event)
@@ -337,30 +349,32 @@ impl Member {
         self.launch.manifest.intercept.on_failure(event) == OnFailure::Block
     }
 
-    pub(crate) fn record(&self, link: &Link) {
-        lock(&self.stats).record(link);
+    pub(crate) fn record(&self, record: &InterceptRecord) {
+        lock(&self.stats).record(record);
     }
 
-    /// How long a tool of it may take.
+    /// The deadline for each of its tool calls.
     pub(crate) fn tool_deadline(&self) -> Duration {
         self.limits.tool
     }
 
-    /// Has it killed, with all it has started, by the runtime this is called on. A runtime that is gone has done so.
+    /// Kills its process tree in the background on the current runtime. Without a runtime there is
+    /// nothing to do: dropping the runtime has killed it.
     pub(crate) fn abandon(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let member = Arc::clone(self);
             runtime.spawn(async move { member.process.kill().await });
         }
-        self.connection.disconnect("was let go: its host is gone");
+        self.connection
+            .disconnect("was killed: its host was dropped");
     }
 
-    /// Cancels what it is having done, and does nothing for it from now on.
+    /// Cancels its tool calls and accepts no more.
     pub(crate) fn retire(&self) {
         self.calls.close();
     }
 
-    /// `shutdown`, then SIGTERM, then SIGKILL, each after its grace.
+    /// Sends `shutdown`, then SIGTERM, then SIGKILL, each after a grace period.
     pub(crate) async fn shut_down(&self) {
         self.retire();
         self.connection.shut_down();
@@ -368,32 +382,32 @@ impl Member {
         self.process.end(self.limits.term_grace).await;
         let reading = lock(&self.reading).take();
         if let Some(reading) = reading {
-            // A descendant in another session may hold its output open; the connection need not wait for that.
+            // A descendant in another session may hold the output open. Do not wait for it.
             self.connection.disconnect("was shut down");
             let _ = reading.await;
         }
-        let keeping = lock(&self.keeping).take();
-        if let Some(keeping) = keeping {
-            // A disk that hangs is not waited for.
-            let _ = tokio::time::timeout(KEEPING, keeping).await;
+        let saving = lock(&self.saving).take();
+        if let Some(saving) = saving {
+            // Do not wait for a disk that hangs.
+            let _ = tokio::time::timeout(SAVE_GRACE, saving).await;
         }
         self.log.finish();
     }
 }
 
-/// Why something is refused that the manifest could grant, and the line that grants it.
+/// Describes a missing permission and the manifest line that grants it.
 fn not_granted(what: &str, line: &str) -> String {
     format!("it may not {what}: add {line} to \"permissions\" in its extension.json")
 }
 
-/// Starts the process, if its permissions can be held as they must be.
+/// Starts the process, unless strict permissions forbid it.
 async fn spawn(
     launch: &Launch,
     permissions: &PermissionReport,
     cwd: &Path,
     shared: &Shared,
 ) -> Result<Process, String> {
-    if let Some(refusal) = shared.refusal_of(permissions) {
+    if let Some(refusal) = shared.start_refusal(permissions) {
         return Err(refusal);
     }
     let program = launch.program().map_err(|error| error.to_string())?;
@@ -408,14 +422,14 @@ async fn spawn(
     spawned.map_err(|error| permission::explain(&error))
 }
 
-/// The log of an extension, whether it can be started or not.
+/// Opens the log of an extension, whether or not it can be started.
 pub(crate) fn log_of(launch: &Launch, limits: &Limits) -> LogFile {
     let mut log_limits = LogLimits::default();
     log_limits.file = limits.log_bytes;
     LogFile::new(launch.home.log_of(launch.name()), &log_limits)
 }
 
-/// The manifest may move deadlines within their bounds, which its schema has checked.
+/// Applies the deadlines of the manifest. Its schema has checked their bounds.
 fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     let mut limits = limits.clone();
     if let Some(timeouts) = manifest.timeouts {
@@ -431,7 +445,7 @@ fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     limits
 }
 
-impl Ask for Arc<Member> {
+impl Interceptor for Arc<Member> {
     fn name(&self) -> &str {
         Member::name(self)
     }
@@ -453,16 +467,16 @@ impl Ask for Arc<Member> {
         self.limits.intercept
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.connection.intercept(event, until).await
     }
 
-    async fn ask_last(&self, event: &Intercept, until: Instant) -> Answer {
-        self.connection.intercept_last(event, until).await
+    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
+        self.connection.intercept_final(event, until).await
     }
 }
 
-/// Nothing in here panics while it holds a lock.
+/// Ignores poisoning: no code in this crate panics while it holds a lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

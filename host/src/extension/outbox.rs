@@ -1,7 +1,8 @@
-//! Frames on their way to an extension: one bounded queue, one pipe, the order kept.
+//! Frames to an extension: a bounded queue in front of one pipe.
 //!
-//! Whoever sends a frame also tries to write it at once; only what the pipe does not take waits for the task that
-//! drives the outbox. So a frame to an idle extension costs no task switch, and a sender never waits.
+//! A sender tries to write its frame immediately. What the pipe does not accept stays in the queue
+//! for the task that drives the outbox. So sending to an idle extension needs no task switch, and a
+//! sender never waits.
 
 use std::{
     collections::VecDeque,
@@ -19,41 +20,41 @@ use zot_protocol::limits::Limits;
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Sees each frame just before its first byte is written.
-type Witness = Box<dyn Fn(&[u8]) + Send + Sync>;
+type FrameObserver = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Why a frame was not taken.
+/// Why a frame was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotSent {
-    /// The queue holds as much as it may.
+    /// The queue is full.
     Full,
     /// The pipe is closed.
     Closed,
 }
 
-/// How a frame that was taken left the queue.
+/// The effect of an accepted frame on the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The pipe takes less than it is given, from now on.
-    BacklogBegins,
-    /// As it was: empty, or waiting for the pipe.
-    AsBefore,
+    /// The pipe stopped accepting everything; the queue was empty before.
+    BacklogStarted,
+    /// No change: the queue is still empty, or still waits for the pipe.
+    Unchanged,
 }
 
-/// The queue and the pipe behind it.
+/// The queue and its pipe.
 pub(crate) struct Outbox {
     queue: Arc<Queue>,
-    budget: Arc<Budget>,
+    budget: Arc<QueueBudget>,
     max_frames: usize,
     max_bytes: usize,
 }
 
-/// What the queues of all extensions of a host may hold together.
-pub(crate) struct Budget {
+/// The limit on the queues of all extensions of a host together.
+pub(crate) struct QueueBudget {
     max_bytes: usize,
     queues: Mutex<Vec<Weak<Queue>>>,
 }
 
-impl Budget {
+impl QueueBudget {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             max_bytes: limits.all_queues_bytes,
@@ -61,8 +62,8 @@ impl Budget {
         })
     }
 
-    /// Closes the largest queue, and the next, until all of them hold no more than they may: the fault is with the
-    /// extension that does not read, not with the one that is sent something now.
+    /// Closes the largest queues until the total is within the limit. The fault lies with the
+    /// extension that does not read, not with the receiver of the current frame.
     fn enforce(&self) {
         let mut queues = self.lock();
         queues.retain(|queue| queue.strong_count() > 0);
@@ -85,55 +86,55 @@ impl Budget {
 }
 
 struct Queue {
-    state: Mutex<State>,
-    /// Notified when nothing waits any more.
+    state: Mutex<QueueState>,
+    /// Notified when the queue is empty or closed.
     drained: Notify,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half-way through a change.
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the pipe and what waits for it.
+    /// Closes the pipe and drops the queue.
     fn close(&self) {
         self.lock().close();
         self.drained.notify_waiters();
     }
 }
 
-struct State {
+struct QueueState {
     /// `None` once it is closed.
     pipe: Option<Pipe>,
     queue: VecDeque<Frame>,
-    /// How much of the first frame has been written; `None` before the first attempt.
+    /// How many bytes of the first frame have been written; `None` before the first attempt.
     written: Option<usize>,
-    witness: Option<Witness>,
+    observer: Option<FrameObserver>,
     bytes: usize,
-    /// Closes the pipe when the queue is empty.
+    /// Close the pipe once the queue is empty.
     finishing: bool,
-    /// It was closed because too much waited in it.
+    /// Whether it was closed because it was too full.
     overflowed: bool,
-    /// The driving task, which a pipe that fills up must wake.
+    /// Wakes the driving task when the pipe accepts data again.
     driver: Waker,
-    /// When the pipe last took something; only known while something waits.
+    /// When the pipe last accepted something. Only valid while the queue is not empty.
     progress: Instant,
 }
 
 struct Frame {
-    /// The request that it makes, which may be withdrawn.
+    /// The request that it belongs to, by which it can be withdrawn.
     request: Option<u64>,
     line: Vec<u8>,
 }
 
 impl Outbox {
-    pub(crate) fn new(pipe: Pipe, budget: &Arc<Budget>, limits: &Limits) -> Self {
-        let state = State {
+    pub(crate) fn new(pipe: Pipe, budget: &Arc<QueueBudget>, limits: &Limits) -> Self {
+        let state = QueueState {
             pipe: Some(pipe),
             queue: VecDeque::new(),
             written: None,
-            witness: None,
+            observer: None,
             bytes: 0,
             finishing: false,
             overflowed: false,
@@ -153,7 +154,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until nothing waits for the pipe, or the pipe is closed.
+    /// Waits until the queue is empty or the pipe is closed.
     pub(crate) async fn drained(&self) {
         loop {
             let notified = self.queue.drained.notified();
@@ -164,13 +165,13 @@ impl Outbox {
         }
     }
 
-    /// Shows every frame to `witness` just before its first byte is written.
-    pub(crate) fn set_witness(&self, witness: Witness) {
-        self.lock().witness = Some(witness);
+    /// Shows every frame to `observer` just before its first byte is written.
+    pub(crate) fn set_observer(&self, observer: FrameObserver) {
+        self.lock().observer = Some(observer);
     }
 
-    /// Queues a line, newline included, and writes as much of the queue as the pipe takes at once. Returns how that left
-    /// the queue. A line that makes a `request` can be withdrawn until the pipe takes its first byte.
+    /// Queues a line, including its newline, and writes as much of the queue as the pipe accepts
+    /// now. A line with a `request` can be withdrawn until its first byte is written.
     pub(crate) fn send(&self, line: Vec<u8>, request: Option<u64>) -> Result<Sent, NotSent> {
         let mut state = self.lock();
         if state.overflowed {
@@ -201,15 +202,16 @@ impl Outbox {
             return Err(NotSent::Full);
         }
         match written {
-            Poll::Pending if was_idle => return Ok(Sent::BacklogBegins),
-            // It is the driver's to report.
+            Poll::Pending if was_idle => return Ok(Sent::BacklogStarted),
+            // The driving task reports the error.
             Poll::Ready(Err(_)) => driver.wake(),
             Poll::Ready(Ok(())) | Poll::Pending => {}
         }
-        Ok(Sent::AsBefore)
+        Ok(Sent::Unchanged)
     }
 
-    /// Removes a request that nobody waits for any more. `false` if the pipe has begun to take it, or never will.
+    /// Removes a cancelled request from the queue. Returns false if it is not in the queue or has
+    /// been partly written.
     pub(crate) fn withdraw(&self, request: u64) -> bool {
         let mut state = self.lock();
         let begun = usize::from(state.written.is_some());
@@ -226,7 +228,7 @@ impl Outbox {
         true
     }
 
-    /// Takes no more; closes the pipe once all is written.
+    /// Accepts no more frames, and closes the pipe once the queue is empty.
     pub(crate) fn finish(&self) {
         let mut state = self.lock();
         state.finishing = true;
@@ -235,23 +237,25 @@ impl Outbox {
         driver.wake();
     }
 
-    /// Drops the pipe and what waits for it.
+    /// Closes the pipe and drops the queue.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 
-    /// Whether it was closed because too much waited in all queues together, and most of it here.
+    /// Reports whether it was closed as the largest queue when all queues together were too full.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.lock().overflowed
     }
 
-    /// Since when the pipe takes nothing although something waits; `None` while all is well.
+    /// Since when the pipe has accepted nothing although the queue is not empty; `None` if it is
+    /// not stalled.
     pub(crate) fn stalled_since(&self) -> Option<Instant> {
         let state = self.lock();
         (state.pipe.is_some() && !state.queue.is_empty()).then_some(state.progress)
     }
 
-    /// Writes until the outbox is finished and empty, or the pipe breaks. One task awaits this.
+    /// Writes until the outbox is finished and empty, or the pipe breaks. Only one task may await
+    /// this.
     pub(crate) async fn drive(&self) -> io::Result<()> {
         poll_fn(|context| {
             let mut state = self.lock();
@@ -278,21 +282,21 @@ impl Outbox {
         .await
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock()
     }
 }
 
-impl State {
-    /// Ready when the queue is empty.
+impl QueueState {
+    /// Writes as much as the pipe accepts. Ready when the queue is empty.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(pipe) = &mut self.pipe else {
             return Poll::Ready(Ok(()));
         };
         while let Some(Frame { line, .. }) = self.queue.front() {
             let written = self.written.get_or_insert_with(|| {
-                if let Some(witness) = &self.witness {
-                    witness(line);
+                if let Some(observer) = &self.observer {
+                    observer(line);
                 }
                 0
             });
@@ -339,54 +343,58 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn when_all_queues_are_full_the_largest_goes_and_not_the_one_that_is_sent_something() {
+    async fn the_largest_queue_is_closed_when_all_together_exceed_the_limit() {
         let limits = Limits {
             queue_bytes: 10_000,
             all_queues_bytes: 15_000,
             ..Limits::default()
         };
-        let budget = Budget::new(&limits);
+        let budget = QueueBudget::new(&limits);
         let mut other_ends = Vec::new();
         let mut outbox = || {
             let (ours, theirs) = tokio::io::duplex(1);
             other_ends.push(theirs);
             Outbox::new(Box::new(ours), &budget, &limits)
         };
-        let (hoarder, innocent, third) = (outbox(), outbox(), outbox());
+        let (largest, second, third) = (outbox(), outbox(), outbox());
         let send = |to: &Outbox, bytes| to.send(vec![b'x'; bytes], None);
-        assert_eq!(send(&hoarder, 9_000), Ok(Sent::BacklogBegins));
-        assert_eq!(send(&innocent, 4_000), Ok(Sent::BacklogBegins));
-        assert_eq!(send(&third, 1_000), Ok(Sent::BacklogBegins));
-        assert!(!hoarder.has_overflowed());
-        assert_eq!(send(&innocent, 2_000), Ok(Sent::AsBefore));
-        assert!(hoarder.has_overflowed(), "the largest");
-        assert!(!innocent.has_overflowed() && !third.has_overflowed());
-        assert_eq!(send(&hoarder, 1), Err(NotSent::Full));
-        assert!(hoarder.drive().await.is_ok(), "its task hears of it");
-        assert_eq!(hoarder.lock().bytes, 0, "and its memory is free");
-        assert_eq!(send(&third, 8_000), Ok(Sent::AsBefore), "room again");
-        drop(innocent);
-        assert_eq!(send(&third, 500), Ok(Sent::AsBefore));
+        assert_eq!(send(&largest, 9_000), Ok(Sent::BacklogStarted));
+        assert_eq!(send(&second, 4_000), Ok(Sent::BacklogStarted));
+        assert_eq!(send(&third, 1_000), Ok(Sent::BacklogStarted));
+        assert!(!largest.has_overflowed());
+        assert_eq!(send(&second, 2_000), Ok(Sent::Unchanged));
+        assert!(largest.has_overflowed(), "the largest");
+        assert!(!second.has_overflowed() && !third.has_overflowed());
+        assert_eq!(send(&largest, 1), Err(NotSent::Full));
+        assert!(largest.drive().await.is_ok(), "its driver ends");
+        assert_eq!(largest.lock().bytes, 0, "its memory is freed");
+        assert_eq!(
+            send(&third, 8_000),
+            Ok(Sent::Unchanged),
+            "there is room again"
+        );
+        drop(second);
+        assert_eq!(send(&third, 500), Ok(Sent::Unchanged));
     }
 
     #[tokio::test]
-    async fn a_request_that_is_withdrawn_before_its_first_byte_is_never_sent() {
+    async fn a_request_withdrawn_before_its_first_byte_is_never_sent() {
         use tokio::io::AsyncReadExt as _;
 
         let limits = Limits::default();
         let (ours, mut theirs) = tokio::io::duplex(1);
-        let outbox = Outbox::new(Box::new(ours), &Budget::new(&limits), &limits);
+        let outbox = Outbox::new(Box::new(ours), &QueueBudget::new(&limits), &limits);
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let witness = Arc::clone(&seen);
-        outbox.set_witness(Box::new(move |line| {
-            witness.lock().unwrap().push(line.to_vec());
+        let observer = Arc::clone(&seen);
+        outbox.set_observer(Box::new(move |line| {
+            observer.lock().unwrap().push(line.to_vec());
         }));
         for (request, line) in ["first\n", "second\n", "third\n"].into_iter().enumerate() {
             outbox.send(line.into(), Some(request as u64)).unwrap();
         }
         assert!(outbox.withdraw(1));
-        assert!(!outbox.withdraw(1), "it is gone");
-        assert!(!outbox.withdraw(0), "its first byte is written");
+        assert!(!outbox.withdraw(1), "already withdrawn");
+        assert!(!outbox.withdraw(0), "partly written");
         outbox.finish();
         let mut read = String::new();
         let (driven, _) = tokio::join!(outbox.drive(), theirs.read_to_string(&mut read));

@@ -1,7 +1,8 @@
-//! Requests that wait for their replies, by id, each with its clock. An id is a number here, and its digits on the wire.
+//! Pending requests by id, each with its deadline. An id is a number here and decimal digits on the
+//! wire.
 //!
-//! There is one timer for all of them, which the connection keeps: a request that is answered in time, as nearly all
-//! are, sets none.
+//! The connection has one timer for all of them, so that a request that is answered in time, as
+//! nearly all are, sets none.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,39 +20,39 @@ use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, vali
 
 use super::call_chain::CallChain;
 
-/// How many lines of progress may wait to be shown.
+/// How many unread lines of progress to keep.
 const PROGRESS_LINES: usize = 64;
 
-/// Why a request has no reply.
+/// Why a request got no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// No reply within the deadline.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// The extension is gone, or was never there.
+    /// The extension has exited or never started.
     #[error("{0}")]
     Closed(String),
-    /// The reply does not validate.
-    #[error("its answer was refused: {0}")]
+    /// The reply is invalid.
+    #[error("its answer is invalid: {0}")]
     Refused(Box<Refusal>),
-    /// The extension sent a line over the limit, which may have been the reply.
-    #[error("it sent a line of more than {0} bytes")]
+    /// The extension sent a line over the size limit, which may have been the reply.
+    #[error("it sent a line longer than {0} bytes")]
     LineTooLong(usize),
-    /// As much waits to be written to the extension as may.
-    #[error("it does not read what it is sent")]
+    /// The extension's queue is full.
+    #[error("it does not read its input")]
     QueueFull,
-    /// The request does not fit into a frame.
-    #[error("the request has {bytes} bytes, more than the {limit} of a frame")]
+    /// The request is too large for a frame.
+    #[error("the request is {bytes} bytes, over the frame limit of {limit}")]
     TooLarge {
         /// The size of the request.
         bytes: usize,
-        /// The size of a frame.
+        /// The size limit of a frame.
         limit: usize,
     },
 }
 
-/// A reply, by what it answers.
+/// A reply to a request.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Command(CommandResponse),
@@ -59,17 +60,17 @@ pub(crate) enum Reply {
     Intercept(EventInterceptResponse),
 }
 
-/// What a request waits for.
+/// The type of a request, which its reply must match.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     Command,
-    /// With its place among other calls.
+    /// With the chain of calls that it belongs to.
     Tool(CallChain),
     Intercept,
 }
 
 impl Reply {
-    /// The request that it says it answers.
+    /// The id of the request that it answers.
     pub(crate) fn id(&self) -> &Id {
         match self {
             Self::Command(response) => &response.id,
@@ -79,7 +80,7 @@ impl Reply {
     }
 }
 
-impl Kind {
+impl RequestKind {
     fn is_answered_by(&self, reply: &Reply) -> bool {
         matches!(
             (self, reply),
@@ -90,46 +91,46 @@ impl Kind {
     }
 }
 
-pub(crate) type Outcome = Result<Reply, RequestError>;
+pub(crate) type RequestResult = Result<Reply, RequestError>;
 
-/// What comes of a request while it is waited for.
+/// What happens to a pending request.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "it lives on the stack for a moment, and nearly always is the large one"
+    reason = "short-lived on the stack, and nearly always the large variant"
 )]
-pub(crate) enum News {
-    /// A line about a tool call that goes on.
+pub(crate) enum Update {
+    /// A line of progress of a running tool call.
     Progress(String),
-    /// The end.
-    Outcome(Outcome),
+    /// The result. Nothing follows.
+    Done(RequestResult),
 }
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
-    /// From the request, and again from each progress.
+pub(crate) struct RequestTimer {
+    /// The time limit from the start, and again after each line of progress.
     each: Duration,
     total: Duration,
     start: Instant,
     until: Option<Instant>,
 }
 
-impl Clock {
-    /// It has `each` from now on, and starts again with each progress until `total` is over.
+impl RequestTimer {
+    /// A limit of `each` that restarts with each line of progress, until `total` has passed.
     pub(crate) fn new(each: Duration, total: Duration) -> Self {
         let start = Instant::now();
-        let clock = Self {
+        let timer = Self {
             each,
             total,
             start,
             until: None,
         };
-        clock.again(start)
+        timer.restarted(start)
     }
 
-    /// It has all the time.
-    pub(crate) fn none() -> Self {
+    /// No limit.
+    pub(crate) fn unlimited() -> Self {
         Self {
             each: Duration::MAX,
             total: Duration::MAX,
@@ -138,8 +139,8 @@ impl Clock {
         }
     }
 
-    fn again(self, now: Instant) -> Self {
-        // A sum that overflows is further away than anybody waits.
+    fn restarted(self, now: Instant) -> Self {
+        // A sum that overflows is too far in the future to matter.
         let until = [
             now.checked_add(self.each),
             self.start.checked_add(self.total),
@@ -150,48 +151,48 @@ impl Clock {
         }
     }
 
-    /// The time that was over, where it is.
-    fn over(&self, now: Instant) -> Option<Duration> {
+    /// Returns the limit that has been exceeded, if any.
+    fn expired(&self, now: Instant) -> Option<Duration> {
         let until = self.until.filter(|&until| until <= now)?;
         let in_all = self.start.checked_add(self.total) == Some(until);
         Some(if in_all { self.total } else { self.each })
     }
 }
 
-struct Waiting {
-    kind: Kind,
-    clock: Clock,
+struct PendingRequest {
+    kind: RequestKind,
+    timer: RequestTimer,
     progress: VecDeque<String>,
-    outcome: Option<Outcome>,
+    outcome: Option<RequestResult>,
     waker: Waker,
 }
 
-impl Waiting {
-    /// Has an outcome. Whoever waits is to be woken, once the lock is free again.
-    fn settle(&mut self, outcome: Outcome) -> Waker {
+impl PendingRequest {
+    /// Sets the outcome. Returns the waker of the caller, to be woken after the lock is released.
+    fn settle(&mut self, outcome: RequestResult) -> Waker {
         self.outcome = Some(outcome);
         std::mem::replace(&mut self.waker, Waker::noop().clone())
     }
 }
 
-/// The requests of one connection. Ids are never used twice.
+/// The pending requests of one connection. Ids are never reused.
 pub(crate) struct Pending {
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
-struct State {
-    waiting: HashMap<u64, Waiting>,
-    /// When to look at the clocks. It may be too early, and then is set anew, but never too late.
-    alarm: Option<Instant>,
-    /// When a request was last given up or had its outcome.
+struct PendingState {
+    requests: HashMap<u64, PendingRequest>,
+    /// When to check the deadlines. May be too early, and is then set again, but never too late.
+    next_check: Option<Instant>,
+    /// When a request was last dropped or settled.
     settled_at: Instant,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        let state = State {
-            waiting: HashMap::new(),
-            alarm: None,
+        let state = PendingState {
+            requests: HashMap::new(),
+            next_check: None,
             settled_at: Instant::now(),
         };
         Self {
@@ -201,22 +202,28 @@ impl Default for Pending {
 }
 
 impl Pending {
-    /// Waits for the reply to the request `number`, until the returned ticket is dropped. `true` if the alarm is earlier than before.
-    pub(crate) fn wait(&self, number: u64, kind: Kind, clock: Clock) -> (Ticket<'_>, bool) {
-        let waiting = Waiting {
+    /// Adds a pending request, which stays until the returned ticket is dropped. Returns true if
+    /// the next check is now earlier than before.
+    pub(crate) fn wait(
+        &self,
+        number: u64,
+        kind: RequestKind,
+        timer: RequestTimer,
+    ) -> (Ticket<'_>, bool) {
+        let request = PendingRequest {
             kind,
-            clock,
+            timer,
             progress: VecDeque::new(),
             outcome: None,
             waker: Waker::noop().clone(),
         };
         let mut state = self.lock();
-        state.waiting.insert(number, waiting);
-        let sooner = clock
+        state.requests.insert(number, request);
+        let sooner = timer
             .until
-            .is_some_and(|until| state.alarm.is_none_or(|alarm| until < alarm));
+            .is_some_and(|until| state.next_check.is_none_or(|next_check| until < next_check));
         if sooner {
-            state.alarm = clock.until;
+            state.next_check = timer.until;
         }
         let ticket = Ticket {
             pending: self,
@@ -225,76 +232,74 @@ impl Pending {
         (ticket, sooner)
     }
 
-    /// When [`expire`](Self::expire) is to be called.
-    pub(crate) fn alarm(&self) -> Option<Instant> {
-        self.lock().alarm
+    /// When [`expire`](Self::expire) should be called next.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.lock().next_check
     }
 
-    /// Fails what is over time, and sets the alarm for the rest.
+    /// Fails the requests whose deadline has passed, and schedules the next check.
     pub(crate) fn expire(&self, now: Instant) {
         let mut state = self.lock();
         let late: Vec<Waker> = state
-            .open()
-            .filter_map(|waiting| {
-                let time = waiting.clock.over(now)?;
-                Some(waiting.settle(Err(RequestError::Timeout(time))))
+            .unsettled()
+            .filter_map(|request| {
+                let time = request.timer.expired(now)?;
+                Some(request.settle(Err(RequestError::Timeout(time))))
             })
             .collect();
-        state.alarm = state.open().filter_map(|open| open.clock.until).min();
+        state.next_check = state.unsettled().filter_map(|open| open.timer.until).min();
         drop(state);
         late.into_iter().for_each(Waker::wake);
     }
 
-    /// Delivers a reply, or gives it back when nobody waits for it.
-    #[expect(
-        clippy::result_large_err,
-        reason = "it is moved, and nearly never given back"
-    )]
+    /// Delivers a reply, or returns it if no request is waiting for it.
+    #[expect(clippy::result_large_err, reason = "moved, and rarely returned")]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.lock();
-        let waiting = state.open_one(reply.id());
-        let Some(waiting) = waiting.filter(|waiting| waiting.kind.is_answered_by(&reply)) else {
+        let request = state.unsettled_one(reply.id());
+        let Some(request) = request.filter(|request| request.kind.is_answered_by(&reply)) else {
             return Err(reply);
         };
-        let waker = waiting.settle(Ok(reply));
+        let waker = request.settle(Ok(reply));
         drop(state);
         waker.wake();
         Ok(())
     }
 
-    /// Delivers a line of progress; `false` when nobody waits for it. Where too many wait to be shown, the oldest goes.
+    /// Delivers a line of progress. Returns false if no tool call is waiting for it. If too many
+    /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.lock();
-        let Some(waiting) = state.open_one(id) else {
+        let Some(request) = state.unsettled_one(id) else {
             return false;
         };
-        if !matches!(waiting.kind, Kind::Tool(_)) {
+        if !matches!(request.kind, RequestKind::Tool(_)) {
             return false;
         }
-        waiting.clock = waiting.clock.again(Instant::now());
-        if waiting.progress.len() == PROGRESS_LINES {
-            waiting.progress.pop_front();
+        request.timer = request.timer.restarted(Instant::now());
+        if request.progress.len() == PROGRESS_LINES {
+            request.progress.pop_front();
         }
-        waiting.progress.push_back(text);
-        let waker = waiting.waker.clone();
+        request.progress.push_back(text);
+        let waker = request.waker.clone();
         drop(state);
         waker.wake();
         true
     }
 
-    /// The tool call `id`, while it is waited for.
+    /// Returns the call chain of the tool call `id` if it is pending.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
-        match &self.lock().open_one(id)?.kind {
-            Kind::Tool(chain) => Some(chain.clone()),
+        match &self.lock().unsettled_one(id)?.kind {
+            RequestKind::Tool(chain) => Some(chain.clone()),
             _ => None,
         }
     }
 
-    /// Fails the request `id`; `false` when nobody waits for it.
+    /// Fails the request `id`. Returns false if it is not pending.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
         let mut state = self.lock();
-        let waiting = state.open_one(id);
-        let waker = waiting.map(|waiting| waiting.settle(Err(error)));
+        let request = state.unsettled_one(id);
+        let waker = request.map(|request| request.settle(Err(error)));
         drop(state);
         waker.map(Waker::wake).is_some()
     }
@@ -302,43 +307,43 @@ impl Pending {
     /// Fails every request.
     pub(crate) fn fail_all(&self, error: &RequestError) {
         let mut state = self.lock();
-        let all = state.open();
+        let all = state.unsettled();
         let all: Vec<Waker> = all
-            .map(|waiting| waiting.settle(Err(error.clone())))
+            .map(|request| request.settle(Err(error.clone())))
             .collect();
         drop(state);
         all.into_iter().for_each(Waker::wake);
     }
 
-    /// When a request was last given up or had its outcome.
+    /// When a request was last dropped or settled.
     pub(crate) fn settled_at(&self) -> Instant {
         self.lock().settled_at
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().open().next().is_none()
+        self.lock().unsettled().next().is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half-way through a change.
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
+        // No code panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Those that have no outcome yet.
-    fn open(&mut self) -> impl Iterator<Item = &mut Waiting> {
-        let all = self.waiting.values_mut();
-        all.filter(|waiting| waiting.outcome.is_none())
+impl PendingState {
+    /// The requests without an outcome.
+    fn unsettled(&mut self) -> impl Iterator<Item = &mut PendingRequest> {
+        let all = self.requests.values_mut();
+        all.filter(|request| request.outcome.is_none())
     }
 
-    fn open_one(&mut self, id: &Id) -> Option<&mut Waiting> {
-        let one = self.waiting.get_mut(&number(id)?);
-        one.filter(|waiting| waiting.outcome.is_none())
+    fn unsettled_one(&mut self, id: &Id) -> Option<&mut PendingRequest> {
+        let one = self.requests.get_mut(&number(id)?);
+        one.filter(|request| request.outcome.is_none())
     }
 }
 
-/// One request's place. Dropping it gives up waiting; a later reply is then nobody's.
+/// A pending request. Dropping it cancels the request; a later reply is ignored.
 pub(crate) struct Ticket<'p> {
     pending: &'p Pending,
     number: u64,
@@ -353,32 +358,33 @@ impl Ticket<'_> {
         self.number
     }
 
-    /// What comes next. May be cancelled and awaited again, but not after the outcome.
-    pub(crate) async fn news(&mut self) -> News {
-        poll_fn(|context| self.poll_news(context)).await
+    /// Waits for progress or the outcome. Cancel safe. Must not be called again after the
+    /// outcome.
+    pub(crate) async fn update(&mut self) -> Update {
+        poll_fn(|context| self.poll_update(context)).await
     }
 
-    /// The outcome, of a request without progress.
-    pub(crate) async fn outcome(&mut self) -> Outcome {
+    /// Waits for the outcome of a request that has no progress.
+    pub(crate) async fn outcome(&mut self) -> RequestResult {
         loop {
-            if let News::Outcome(outcome) = self.news().await {
+            if let Update::Done(outcome) = self.update().await {
                 return outcome;
             }
         }
     }
 
-    fn poll_news(&self, context: &mut Context<'_>) -> Poll<News> {
+    fn poll_update(&self, context: &mut Context<'_>) -> Poll<Update> {
         let mut state = self.pending.lock();
-        let waiting = state.waiting.get_mut(&self.number);
-        let waiting = waiting.expect("kept until its outcome is taken");
-        if let Some(line) = waiting.progress.pop_front() {
-            return Poll::Ready(News::Progress(line));
+        let request = state.requests.get_mut(&self.number);
+        let request = request.expect("kept until its outcome is taken");
+        if let Some(line) = request.progress.pop_front() {
+            return Poll::Ready(Update::Progress(line));
         }
-        if let Some(outcome) = waiting.outcome.take() {
-            state.waiting.remove(&self.number);
-            return Poll::Ready(News::Outcome(outcome));
+        if let Some(outcome) = request.outcome.take() {
+            state.requests.remove(&self.number);
+            return Poll::Ready(Update::Done(outcome));
         }
-        waiting.waker.clone_from(context.waker());
+        request.waker.clone_from(context.waker());
         Poll::Pending
     }
 }
@@ -386,12 +392,13 @@ impl Ticket<'_> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let mut state = self.pending.lock();
-        state.waiting.remove(&self.number);
+        state.requests.remove(&self.number);
         state.settled_at = Instant::now();
     }
 }
 
-/// Where ids come from: one for all connections, so that an id of another connection is never taken for one's own.
+/// Generates ids. All connections share it, so that an id is never mistaken for one of another
+/// connection.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(AtomicU64);
 
@@ -401,7 +408,7 @@ impl Ids {
     }
 }
 
-/// The number that [`Ticket::id`] spells so; an id in any other spelling is none of ours.
+/// Parses an id. Accepts only the form that [`Ticket::id`] writes.
 fn number(id: &Id) -> Option<u64> {
     let digits = id.as_str();
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');

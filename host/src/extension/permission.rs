@@ -1,4 +1,4 @@
-//! What an extension may touch: its manifest's declaration, made into a confinement and an environment.
+//! Turns the permissions in a manifest into a confinement and an environment.
 
 use std::{
     ffi::OsStr,
@@ -11,7 +11,8 @@ use zot_protocol::{Manifest, Net, Permissions};
 
 use super::launch::Launch;
 
-/// The variables that a program needs to run, besides `LC_*`. None of them is a secret.
+/// Variables that an extension with declared permissions always gets, besides `LC_*`. None of them
+/// is a secret.
 const BASE: [&str; 18] = [
     "PATH",
     "HOME",
@@ -33,23 +34,25 @@ const BASE: [&str; 18] = [
     "SYSTEMROOT",
 ];
 
-/// What a driver proves itself with. No extension gets it, whatever it declares.
+/// The variable with the token that authenticates a driver. No extension gets it, whatever its
+/// manifest declares.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// What an extension has declared, and what of it the kernel enforces. It reads as one line.
+/// What an extension declares, and which part of it the kernel enforces. Displayed as one
+/// line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionReport {
-    /// The declaration of its manifest; `None`: it has the user's full rights.
+    /// The permissions in its manifest; `None` for the user's full rights.
     pub declared: Option<Permissions>,
-    /// What of it is enforced; `None` without a declaration.
+    /// Which part of them is enforced; `None` without a declaration.
     pub enforced: Option<Enforced>,
-    /// Granted paths at which nothing was found when it was started; they are denied.
+    /// Granted paths that did not exist when it was started. Access to them is denied.
     pub missing: Vec<PathBuf>,
 }
 
 impl PermissionReport {
-    /// What an extension with this manifest would have where the kernel enforces `support`.
+    /// Describes an extension with this manifest on a kernel with this `support`.
     pub fn of(manifest: &Manifest, support: Support) -> Self {
         let declared = manifest.permissions.clone();
         let enforced = declared
@@ -62,7 +65,7 @@ impl PermissionReport {
         }
     }
 
-    /// Whether it declares something that is not enforced.
+    /// Reports whether part of the declaration is not enforced.
     pub fn falls_short(&self) -> bool {
         self.enforced.is_some_and(|enforced| !enforced.is_full())
     }
@@ -73,16 +76,16 @@ impl fmt::Display for PermissionReport {
         let (Some(declared), Some(enforced)) = (&self.declared, &self.enforced) else {
             return formatter.write_str("the user's full rights");
         };
-        let mut said = Vec::new();
+        let mut phrases = Vec::new();
         let mut list = |what: &str, items: &[String]| {
             if !items.is_empty() {
-                said.push(format!("{what} {}", items.join(" ")));
+                phrases.push(format!("{what} {}", items.join(" ")));
             }
         };
         list("reads", &declared.fs.read);
         list("writes", &declared.fs.write);
         list("gets", &declared.env);
-        said.push(match &declared.net {
+        phrases.push(match &declared.net {
             Net::Denied => "no network".to_owned(),
             Net::Full => "the network".to_owned(),
             Net::Ports(ports) => {
@@ -90,22 +93,22 @@ impl fmt::Display for PermissionReport {
                 format!("TCP to {}", ports.join(" "))
             }
         });
-        write!(formatter, "{} ({enforced})", said.join(", "))?;
-        for act in acts(declared) {
+        write!(formatter, "{} ({enforced})", phrases.join(", "))?;
+        for act in describe_actions(declared) {
             write!(formatter, "; {act}")?;
         }
         Ok(())
     }
 }
 
-/// What an extension may have done with the user's rights, in words, one phrase each.
-pub fn acts(permissions: &Permissions) -> Vec<String> {
+/// Describes what an extension may do with the user's rights, one phrase each.
+pub fn describe_actions(permissions: &Permissions) -> Vec<String> {
     let mut acts: Vec<String> = Vec::new();
     for tool in &permissions.tools {
         acts.push(match &**tool {
-            "bash" => "may run bash: that is everything you can do".to_owned(),
+            "bash" => "may run bash: it can do everything you can do".to_owned(),
             "write" | "edit" => format!("may call {tool}: it can change any file that you can"),
-            "read" => "may call read: it sees any file that you can".to_owned(),
+            "read" => "may call read: it can read any file that you can".to_owned(),
             other => format!("may call {other}"),
         });
     }
@@ -117,8 +120,8 @@ pub fn acts(permissions: &Permissions) -> Vec<String> {
     acts
 }
 
-/// The command of an extension with the environment it may have, confined where its manifest declares something.
-/// `cwd` is where the user works.
+/// Sets the environment of an extension, and confines it if its manifest declares permissions.
+/// `cwd` is the user's working directory.
 pub(crate) fn apply(
     spec: Spec,
     launch: &Launch,
@@ -132,41 +135,41 @@ pub(crate) fn apply(
     };
     let passed = std::env::vars_os().filter(|(name, _)| is_passed(name, permissions));
     let mut spec = spec.env_clear().envs(passed);
-    let places = Places::of(launch, cwd);
+    let roots = PathRoots::of(launch, cwd);
     let temporary = std::env::temp_dir();
     let mut writable = permissions.fs.write.iter();
     if !writable.any(|granted| {
-        let place = places.find(granted);
+        let place = roots.find(granted);
         place.is_some_and(|it| temporary.starts_with(it.path()))
     }) {
-        // What cannot be written to is of no use for temporary files.
+        // The extension cannot write to the default directory for temporary files.
         for name in ["TMPDIR", "TMP", "TEMP"] {
             spec = spec.env(name, launch.data_dir());
         }
     }
-    spec.confine(confinement(permissions, launch, &places, support))
+    spec.confine(confinement(permissions, launch, &roots, support))
 }
 
-/// Why it could not be started, with the line that its manifest lacks if that is the reason.
+/// Describes a failed start, with a hint if the manifest lacks a permission.
 pub(crate) fn explain(error: &SpawnError) -> String {
     match error {
         SpawnError::Undeclared { needed, .. } => format!(
-            "{error}\nhint: add {:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH",
+            "{error}\nhint: add {:?} to `permissions.fs.read` in its extension.json, or use a system program or one on PATH",
             needed.display().to_string()
         ),
         error => error.to_string(),
     }
 }
 
-/// What the first word of a granted path stands for.
-struct Places<'l> {
+/// The directories that a granted path can start with.
+struct PathRoots<'l> {
     home: Option<PathBuf>,
     cwd: &'l Path,
     data: PathBuf,
     own: &'l Path,
 }
 
-impl<'l> Places<'l> {
+impl<'l> PathRoots<'l> {
     fn of(launch: &'l Launch, cwd: &'l Path) -> Self {
         Self {
             home: std::env::home_dir(),
@@ -176,34 +179,36 @@ impl<'l> Places<'l> {
         }
     }
 
-    /// Where a granted path is. The manifest's schema has seen to its form; a path with `..` is nowhere.
-    fn find(&self, granted: &str) -> Option<Place<'_>> {
+    /// Resolves a granted path. The manifest's schema has checked its form. Returns `None` for a
+    /// path with `..`.
+    fn find(&self, granted: &str) -> Option<GrantedPath<'_>> {
         if granted.split('/').any(|part| part == "..") {
             return None;
         }
         let (start, rest) = granted.split_once('/').unwrap_or((granted, ""));
         let rest = rest.trim_start_matches('/');
-        let within = |folder| Some(Place::Within(folder, rest.into()));
+        let within = |folder| Some(GrantedPath::Within(folder, rest.into()));
         match start {
-            // The project and what the extension brought are others' work: a link in there leads nowhere else.
+            // The project and the extension's own files are untrusted: links out of them are not
+            // followed.
             "$cwd" => within(self.cwd),
             "$data" => within(&self.data),
             "." => within(self.own),
-            "~" => Some(Place::At(self.home.as_deref()?.join(rest))),
-            _ => Some(Place::At(Path::new("/").join(rest))),
+            "~" => Some(GrantedPath::At(self.home.as_deref()?.join(rest))),
+            _ => Some(GrantedPath::At(Path::new("/").join(rest))),
         }
     }
 }
 
-/// Where a granted path is.
+/// A resolved path.
 #[derive(Debug, PartialEq)]
-enum Place<'l> {
+enum GrantedPath<'l> {
     At(PathBuf),
-    /// In a folder, and not where a link leads out of it.
+    /// A path in a folder. Links out of the folder are not followed.
     Within(&'l Path, PathBuf),
 }
 
-impl Place<'_> {
+impl GrantedPath<'_> {
     fn path(&self) -> PathBuf {
         match self {
             Self::At(path) => path.clone(),
@@ -237,13 +242,13 @@ fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
 fn confinement(
     permissions: &Permissions,
     launch: &Launch,
-    places: &Places<'_>,
+    roots: &PathRoots<'_>,
     support: Support,
 ) -> Confinement {
     let confinement = Confinement::new(support)
         .read(&launch.dir)
         .write(launch.data_dir());
-    let find = |granted: &String| places.find(granted);
+    let find = |granted: &String| roots.find(granted);
     let read = permissions.fs.read.iter().filter_map(find);
     let confinement = read.fold(confinement, |confinement, place| place.read(confinement));
     let write = permissions.fs.write.iter().filter_map(find);
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_base_and_what_is_listed_is_passed_and_the_token_never() {
+    fn only_base_and_listed_variables_are_passed_and_never_the_token() {
         let declared = permissions(json!({"env": ["GUARD_RULES", "ZOTCORE_RPC_TOKEN"]}));
         let passed = |name: &str| is_passed(OsStr::new(name), &declared);
         for name in ["PATH", "LC_ALL", "GUARD_RULES"] {
@@ -282,8 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn a_granted_path_stays_below_what_it_begins_with() {
-        let places = Places {
+    fn a_granted_path_stays_below_its_root() {
+        let roots = PathRoots {
             home: Some("/home/me".into()),
             cwd: Path::new("/project"),
             data: "/data".into(),
@@ -299,17 +304,17 @@ mod tests {
             ("./lib", "/ext/lib"),
             ("//etc", "/etc"),
         ] {
-            let place = places.find(granted).map(|place| place.path());
+            let place = roots.find(granted).map(|place| place.path());
             assert_eq!(place, Some(path.into()), "{granted}");
         }
         for granted in ["~/../..", "/etc/..", "$cwd/../x"] {
-            assert_eq!(places.find(granted), None, "{granted}");
+            assert_eq!(roots.find(granted), None, "{granted}");
         }
-        let homeless = Places {
+        let without_home = PathRoots {
             home: None,
-            ..places
+            ..roots
         };
-        assert_eq!(homeless.find("~/.cache"), None);
+        assert_eq!(without_home.find("~/.cache"), None);
     }
 
     #[test]

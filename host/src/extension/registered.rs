@@ -1,6 +1,6 @@
-//! What one extension has registered so far.
+//! The registrations of one extension.
 
-mod room;
+mod quota;
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -9,12 +9,12 @@ use zot_protocol::{
     Subscribe, limits::Limits, validate::ToolSchema,
 };
 
-use room::{Room, Size, command_size, tool_size};
+use quota::{Quota, Size, command_size, tool_size};
 
-/// Everything that an extension offers and wants to hear of.
+/// The commands, tools and subscriptions of an extension.
 #[derive(Debug, Clone, Default)]
 pub struct Registered {
-    /// What it has said it can do.
+    /// The capabilities it listed in `hello`.
     pub capabilities: BTreeSet<Capability>,
     /// Its slash commands, in the order of registration.
     pub commands: Vec<Command>,
@@ -31,43 +31,43 @@ pub struct Registered {
 pub struct Command {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does, in one line; `""` where nothing was said.
+    /// What it does, in one line; `""` if not given.
     pub description: String,
 }
 
 /// A tool.
 #[derive(Debug)]
 pub struct Tool {
-    /// As it was registered, with `type: "object"` in its schema.
+    /// The registration, with `type: "object"` added to its schema if missing.
     pub frame: RegisterTool,
-    /// Checks arguments; used where the registration says `strict`.
+    /// Validates arguments, if the registration sets `strict`.
     pub arguments: ToolSchema,
-    /// Checks structured results, where the registration says what they look like.
+    /// Validates structured results, if the registration has an output schema.
     pub output: Option<ToolSchema>,
     size: Size,
 }
 
-/// What became of a registration.
+/// The effect of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// It says something new.
-    New,
-    /// It says what was known.
-    Known,
-    /// It says something that counts and something that does not.
-    Partly(String),
+pub(crate) enum RegisterEffect {
+    /// It changed something.
+    Changed,
+    /// It repeats what is registered.
+    Unchanged,
+    /// Part of it is ignored, for this reason.
+    Partial(String),
 }
 
-/// Why a registration does not count.
+/// Why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub(crate) struct Refused {
+pub(crate) struct RegistrationError {
     what: String,
-    /// Where in the frame, as a JSON pointer.
+    /// The invalid field, as a JSON pointer.
     pub(crate) pointer: Option<String>,
 }
 
-impl Refused {
+impl RegistrationError {
     fn whole(what: String) -> Self {
         Self {
             what,
@@ -84,17 +84,21 @@ impl Refused {
 }
 
 impl Registered {
-    /// Takes in a registration.
-    pub(crate) fn take(&mut self, frame: FromExtension, limits: &Limits) -> Result<Taken, Refused> {
+    /// Adds a registration.
+    pub(crate) fn register(
+        &mut self,
+        frame: FromExtension,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         match frame {
-            FromExtension::RegisterCommand(frame) => self.take_command(frame, limits),
-            FromExtension::RegisterTool(frame) => self.take_tool(frame, limits),
+            FromExtension::RegisterCommand(frame) => self.register_command(frame, limits),
+            FromExtension::RegisterTool(frame) => self.register_tool(frame, limits),
             FromExtension::Subscribe(frame) => Ok(self.subscribe(frame)),
-            _ => Ok(Taken::Known),
+            _ => Ok(RegisterEffect::Unchanged),
         }
     }
 
-    fn subscribe(&mut self, frame: Subscribe) -> Taken {
+    fn subscribe(&mut self, frame: Subscribe) -> RegisterEffect {
         let before = self.events.len() + self.intercepts.len();
         let mut unknown = Vec::new();
         for event in frame.events {
@@ -112,21 +116,25 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // They may be many, and long.
+            // There may be many, and long ones.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())
                 .collect();
-            return Taken::Partly(format!("no such event: {}", names.join(", ")));
+            return RegisterEffect::Partial(format!("no such event: {}", names.join(", ")));
         }
         if self.events.len() + self.intercepts.len() > before {
-            Taken::New
+            RegisterEffect::Changed
         } else {
-            Taken::Known
+            RegisterEffect::Unchanged
         }
     }
 
-    fn take_command(&mut self, frame: RegisterCommand, limits: &Limits) -> Result<Taken, Refused> {
+    fn register_command(
+        &mut self,
+        frame: RegisterCommand,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         let command = Command {
             name: frame.name,
             description: frame.description.unwrap_or_default(),
@@ -134,38 +142,43 @@ impl Registered {
         let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
         let known = self.commands.iter().position(same);
         let replaced = known.map(|at| command_size(&self.commands[at]));
-        let room = Room::of(self, self.commands.len(), replaced, limits);
-        room.take(command_size(&command)).map_err(|full| {
+        let quota = Quota::of(self, self.commands.len(), replaced, limits);
+        quota.check(command_size(&command)).map_err(|full| {
             let name: String = command.name.chars().take(80).collect();
-            Refused::whole(format!("{name}: {full}"))
+            RegistrationError::whole(format!("{name}: {full}"))
         })?;
-        // Registered again: the newer one counts.
+        // A repeated name replaces the earlier registration.
         match known {
-            Some(at) if self.commands[at] == command => return Ok(Taken::Known),
+            Some(at) if self.commands[at] == command => return Ok(RegisterEffect::Unchanged),
             Some(at) => self.commands[at] = command,
             None => self.commands.push(command),
         }
-        Ok(Taken::New)
+        Ok(RegisterEffect::Changed)
     }
 
-    fn take_tool(&mut self, mut frame: RegisterTool, limits: &Limits) -> Result<Taken, Refused> {
+    fn register_tool(
+        &mut self,
+        mut frame: RegisterTool,
+        limits: &Limits,
+    ) -> Result<RegisterEffect, RegistrationError> {
         let name = frame.name.clone();
-        say_object(&mut frame.schema);
+        add_object_type(&mut frame.schema);
         let known = self.tools.iter().position(|it| it.frame.name == name);
         if known.is_some_and(|at| self.tools[at].frame == frame) {
-            return Ok(Taken::Known);
+            return Ok(RegisterEffect::Unchanged);
         }
         let size = tool_size(&frame);
         let replaced = known.map(|at| self.tools[at].size);
-        let room = Room::of(self, self.tools.len(), replaced, limits);
-        room.take(size)
-            .map_err(|full| Refused::whole(format!("{name}: {full}")))?;
+        let quota = Quota::of(self, self.tools.len(), replaced, limits);
+        quota
+            .check(size)
+            .map_err(|full| RegistrationError::whole(format!("{name}: {full}")))?;
         let arguments = ToolSchema::for_arguments(&frame.schema)
-            .map_err(|fault| Refused::at("/schema", &name, &fault))?;
+            .map_err(|fault| RegistrationError::at("/schema", &name, &fault))?;
         let output = frame.output_schema.as_ref().map(ToolSchema::compile);
         let output = output
             .transpose()
-            .map_err(|fault| Refused::at("/output_schema", &name, &fault))?;
+            .map_err(|fault| RegistrationError::at("/output_schema", &name, &fault))?;
         let tool = Arc::new(Tool {
             frame,
             arguments,
@@ -176,17 +189,17 @@ impl Registered {
             Some(at) => self.tools[at] = tool,
             None => self.tools.push(tool),
         }
-        Ok(Taken::New)
+        Ok(RegisterEffect::Changed)
     }
 
-    /// Whether it has said it can do `capability`.
+    /// Reports whether it listed this capability in `hello`.
     pub fn can(&self, capability: &Capability) -> bool {
         self.capabilities.contains(capability)
     }
 }
 
-/// Providers insist on the `type` that the protocol allows to be left out.
-fn say_object(schema: &mut Object) {
+/// Adds the `type` that providers require and the protocol makes optional.
+fn add_object_type(schema: &mut Object) {
     if schema.get("type").is_none_or(serde_json::Value::is_null) {
         schema.insert("type".into(), "object".into());
     }

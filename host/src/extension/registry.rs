@@ -1,56 +1,58 @@
-//! Who offers what: an immutable snapshot, made anew and swapped whole whenever something changes.
+//! The commands and tools of all extensions: an immutable snapshot, rebuilt and replaced as a whole
+//! when something changes.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use super::{member::Member, registered::Tool};
 
-/// The commands and tools of all extensions, each name once. Built-ins come first, then load order.
+/// The commands and tools of all extensions, with unique names. Built-in names win, then load
+/// order.
 #[derive(Default)]
 pub struct Registry {
     commands: Vec<CommandEntry>,
-    /// By name, in lower case.
+    /// Keyed by lower-case name.
     commands_by_name: HashMap<String, usize>,
     tools: Vec<ToolEntry>,
     tools_by_name: HashMap<String, usize>,
     shadowed: Vec<Shadowed>,
 }
 
-/// A slash command that an extension offers.
+/// A slash command of an extension.
 #[derive(Clone)]
 pub struct CommandEntry {
     /// Its name, as registered.
     pub name: String,
-    /// What it does, in one line; `""` where nothing was said.
+    /// What it does, in one line; `""` if not given.
     pub description: String,
-    /// The extension.
+    /// The extension that provides it.
     pub extension: String,
     pub(crate) member: Arc<Member>,
 }
 
-/// A tool that an extension offers.
+/// A tool of an extension.
 #[derive(Clone)]
 pub struct ToolEntry {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// The extension.
+    /// The extension that provides it.
     pub extension: String,
     pub(crate) member: Arc<Member>,
 }
 
-/// A registration that does not count, because its name is taken.
+/// A registration that is ignored because its name is taken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Shadowed {
-    /// The extension that lost.
+    /// The extension whose registration is ignored.
     pub extension: String,
     /// `command` or `tool`.
     pub kind: &'static str,
     /// The name.
     pub name: String,
-    /// Who has it: an extension, or `None` for a built-in.
+    /// The extension that has the name; `None` if it is built in.
     pub by: Option<String>,
 }
 
-/// A line for the log of the one that lost.
+/// A line for the log of the ignored extension.
 impl fmt::Display for Shadowed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -59,13 +61,13 @@ impl fmt::Display for Shadowed {
             self.kind, self.name
         )?;
         match &self.by {
-            Some(extension) => write!(formatter, "that of {extension}, which comes first"),
+            Some(extension) => write!(formatter, "the one from {extension}, which loads first"),
             None => write!(formatter, "the built-in one"),
         }
     }
 }
 
-/// The names that the program itself uses.
+/// The names of built-in commands and tools.
 #[derive(Debug, Clone, Default)]
 pub struct Builtins {
     /// Slash commands, without the slash.
@@ -75,7 +77,7 @@ pub struct Builtins {
 }
 
 impl Registry {
-    /// From the members that are ready, in load order.
+    /// Builds the registry from the members that are ready, in load order.
     pub(crate) fn of(members: &[&Arc<Member>], builtins: &Builtins) -> Self {
         let mut registry = Self::default();
         for member in members {
@@ -132,28 +134,28 @@ impl Registry {
         });
     }
 
-    /// The extensions' commands.
+    /// The commands of all extensions.
     pub fn commands(&self) -> &[CommandEntry] {
         &self.commands
     }
 
-    /// The extensions' tools.
+    /// The tools of all extensions.
     pub fn tools(&self) -> &[ToolEntry] {
         &self.tools
     }
 
-    /// The registrations that lost their name to another.
+    /// The registrations that are ignored because their name is taken.
     pub fn shadowed(&self) -> &[Shadowed] {
         &self.shadowed
     }
 
-    /// The command of this name, in any case.
+    /// Finds a command by name, ignoring case.
     pub fn command(&self, name: &str) -> Option<&CommandEntry> {
         let at = self.commands_by_name.get(&name.to_ascii_lowercase())?;
         self.commands.get(*at)
     }
 
-    /// The tool of this name.
+    /// Finds a tool by name.
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
         self.tools.get(*self.tools_by_name.get(name)?)
     }

@@ -1,13 +1,13 @@
-//! How an extension has fared as an interceptor, for a UI to show.
+//! Statistics of an extension as an interceptor, for display.
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{chain::Link, fold::Verdict};
+use super::{chain::InterceptRecord, fold::Verdict};
 
-/// How many latencies the median is taken over.
+/// How many latencies to keep for the median.
 const RECENT: usize = 256;
 
-/// Running figures of one extension; its size does not grow.
+/// Statistics of one extension. Uses constant memory.
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
     asked: u64,
@@ -19,20 +19,20 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Takes in what the extension did in one chain.
-    pub fn record(&mut self, link: &Link) {
+    /// Adds the record of one event.
+    pub fn record(&mut self, record: &InterceptRecord) {
         self.asked += 1;
-        match &link.verdict {
+        match &record.verdict {
             Verdict::Blocked => self.blocked += 1,
             Verdict::Rewritten => self.rewritten += 1,
             Verdict::FailedOpen(_) | Verdict::FailedClosed(_) => self.failed += 1,
             Verdict::Allowed => {}
         }
-        self.worst = self.worst.max(link.latency);
+        self.worst = self.worst.max(record.latency);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
-        self.recent.push_back(link.latency);
+        self.recent.push_back(record.latency);
     }
 
     /// How often it was asked.
@@ -40,27 +40,27 @@ impl Stats {
         self.asked
     }
 
-    /// How often it refused.
+    /// How often it blocked an event.
     pub fn blocked(&self) -> u64 {
         self.blocked
     }
 
-    /// How often it changed something.
+    /// How often it rewrote an event.
     pub fn rewritten(&self) -> u64 {
         self.rewritten
     }
 
-    /// How often it gave no answer that counts.
+    /// How often it failed to give a valid answer.
     pub fn failed(&self) -> u64 {
         self.failed
     }
 
-    /// The longest it has ever taken.
+    /// The longest latency.
     pub fn worst(&self) -> Duration {
         self.worst
     }
 
-    /// The median of the last 256 times; `None` before the first.
+    /// The median of the last 256 latencies; `None` if there is none.
     pub fn median(&self) -> Option<Duration> {
         let mut recent: Vec<Duration> = self.recent.iter().copied().collect();
         recent.sort_unstable();

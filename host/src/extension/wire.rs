@@ -1,41 +1,42 @@
-//! Lines of bytes from an extension. Knows newlines and a size limit, and no frame.
+//! Splits the bytes from an extension into lines, with a size limit. Does not know about frames.
 
 use std::io;
 
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How much is read at once from one who says much: as much as a pipe holds.
+/// The read size for extensions that send much: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
-/// How much from one who has not done so yet. Most never do.
+/// The initial read size, which is enough for most extensions.
 const SMALL_CHUNK: usize = 2 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One line, without its newline and a carriage return before it.
+/// A line, without its newline and a carriage return before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'r> {
-    /// Bytes that may be a frame; never blank.
+    /// The bytes of a line; never blank.
     Bytes(&'r [u8]),
-    /// A line that passed the limit. It is told as soon as that is known; the rest of it is skipped unseen.
+    /// A line over the limit. Returned as soon as the limit is exceeded; the rest of the line is
+    /// skipped.
     TooLong,
 }
 
-/// Reads lines with a bound on their length.
+/// Reads lines of limited length.
 ///
-/// Tolerated and dropped: blank lines, a carriage return before the newline, a byte order mark at the very start. What
-/// stands before the end of the stream without a newline is a line as well.
+/// Blank lines, a carriage return before a newline and a byte order mark at the start are dropped.
+/// Bytes after the last newline also count as a line.
 #[derive(Debug)]
 pub struct LineReader<R> {
     reader: R,
     limit: usize,
-    /// How much is read at once.
+    /// The current read size.
     chunk: usize,
-    /// What has been read. The line that was returned last is dropped from it by the next call.
+    /// The bytes read so far. The next call drops the line that was returned last.
     buffer: Vec<u8>,
-    /// How much of the buffer belongs to lines that have been returned.
+    /// How many bytes of the buffer belong to lines that were returned.
     consumed: usize,
-    /// How much of the buffer is known to hold no newline.
+    /// How many bytes after `consumed` are known to contain no newline.
     scanned: usize,
     skipping: bool,
     at_start: bool,
@@ -58,35 +59,35 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line; `None` at the end of the stream. May be cancelled.
+    /// Returns the next line, or `None` at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             match self.take() {
-                Some(taken) => return Ok(Some(self.line(taken))),
+                Some(span) => return Ok(Some(self.line(span))),
                 None if self.ended => return Ok(None),
                 None => self.fill().await?,
             }
         }
     }
 
-    /// The next line that has been read already; `None` when more must be read to know one.
+    /// Returns the next line that is already in the buffer, or `None` if more must be read first.
     pub fn buffered(&mut self) -> Option<Line<'_>> {
-        self.take().map(|taken| self.line(taken))
+        self.take().map(|span| self.line(span))
     }
 
-    /// Whether more has been read than was returned: a line, or a part of one.
+    /// Reports whether the buffer contains bytes after the last returned line.
     pub fn has_more(&self) -> bool {
         self.consumed < self.buffer.len()
     }
 
-    /// Whether the stream has ended; lines may still be [`buffered`](Self::buffered).
+    /// Reports whether the stream has ended. There may still be [`buffered`](Self::buffered) lines.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Reads once, whatever comes of it: perhaps no line, perhaps many.
+    /// Reads once. Afterwards there may be no new line, or several.
     ///
-    /// May be cancelled: all that has been read is in `self`, and the one place that waits adds to it or does not.
+    /// Cancel safe: the only await point either adds bytes to the buffer or does not.
     pub async fn fill(&mut self) -> io::Result<()> {
         self.make_room();
         let count = self.reader.read_buf(&mut self.buffer).await?;
@@ -106,15 +107,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer.reserve(self.chunk);
     }
 
-    fn line(&self, taken: Taken) -> Line<'_> {
-        match taken {
-            Taken::Bytes { start, end } => Line::Bytes(&self.buffer[start..end]),
-            Taken::TooLong => Line::TooLong,
+    fn line(&self, span: LineSpan) -> Line<'_> {
+        match span {
+            LineSpan::Bytes { start, end } => Line::Bytes(&self.buffer[start..end]),
+            LineSpan::TooLong => Line::TooLong,
         }
     }
 
-    /// The next line in the buffer, if a whole one is there. After `consumed` comes what is still to be looked at.
-    fn take(&mut self) -> Option<Taken> {
+    /// Takes the next complete line out of the buffer.
+    fn take(&mut self) -> Option<LineSpan> {
         loop {
             let rest = &self.buffer[self.consumed..];
             let newline = memchr(b'\n', &rest[self.scanned..]).map(|at| self.scanned + at);
@@ -130,31 +131,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
-            if let Some(taken) = self.trimmed(start, end) {
-                return Some(taken);
+            if let Some(span) = self.trimmed(start, end) {
+                return Some(span);
             }
         }
     }
 
-    /// A line without an end yet: too long already, or the rest of one that was.
-    fn overflowing(&mut self, length: usize) -> Option<Taken> {
-        // A carriage return at its end and a byte order mark at its start do not count.
-        let frills = 1 + if self.at_start {
+    /// Handles an incomplete line: reports it once if it is over the limit, and drops the rest of a
+    /// line that is skipped.
+    fn overflowing(&mut self, length: usize) -> Option<LineSpan> {
+        // A carriage return at the end and a byte order mark at the start do not count.
+        let ignored = 1 + if self.at_start {
             BYTE_ORDER_MARK.len()
         } else {
             0
         };
-        let too_long = length > self.limit + frills;
+        let too_long = length > self.limit + ignored;
         if self.skipping || too_long {
             self.consumed = self.buffer.len();
             self.scanned = 0;
         }
         let first_seen = too_long && !self.skipping;
         self.skipping |= too_long;
-        first_seen.then_some(Taken::TooLong)
+        first_seen.then_some(LineSpan::TooLong)
     }
 
-    fn trimmed(&mut self, mut start: usize, mut end: usize) -> Option<Taken> {
+    fn trimmed(&mut self, mut start: usize, mut end: usize) -> Option<LineSpan> {
         if std::mem::take(&mut self.at_start)
             && self.buffer[start..end].starts_with(BYTE_ORDER_MARK)
         {
@@ -164,16 +166,16 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             end -= 1;
         }
         if end - start > self.limit {
-            return Some(Taken::TooLong);
+            return Some(LineSpan::TooLong);
         }
         let blank = self.buffer[start..end].trim_ascii().is_empty();
-        (!blank).then_some(Taken::Bytes { start, end })
+        (!blank).then_some(LineSpan::Bytes { start, end })
     }
 }
 
-/// A line by its place in the buffer.
+/// The position of a line in the buffer.
 #[derive(Clone, Copy)]
-enum Taken {
+enum LineSpan {
     Bytes { start: usize, end: usize },
     TooLong,
 }

@@ -1,4 +1,4 @@
-//! `call_tool`: an extension has a tool run, as the model would.
+//! `call_tool`: an extension runs a tool, as the model would.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus, validat
 
 use super::{Host, HostError, ToolOutcome};
 use crate::{
-    extension::{CallChain, calls::NotBegun, event::cut_content, member::Member},
+    extension::{CallChain, event::truncate_content, member::Member, running_calls::BeginError},
     hooks::ToolRequest,
 };
 
 impl Host {
-    /// An extension has sent `call_tool`. Whatever becomes of the call, the extension gets one answer, unless it takes
-    /// the call back or ends first.
-    pub(super) fn called(self, caller: &Arc<Member>, call: CallTool) {
+    /// Handles `call_tool`. The extension always gets exactly one answer, unless it cancels the
+    /// call or exits first.
+    pub(super) fn handle_call_tool(self, caller: &Arc<Member>, call: CallTool) {
         let admitted = self.admit(caller, &call);
         let CallTool { id, name, args, .. } = call;
         let chain = match admitted {
@@ -25,12 +25,13 @@ impl Host {
         };
         match caller.calls.begin(&id, &chain) {
             Ok(()) => {}
-            // Its id never repeats, so a second one is a mistake, and its answer would be taken for the first one's.
-            Err(NotBegun::IdInUse) => {
+            // Ids must not repeat. An answer to the second call would be mistaken for the first
+            // one's.
+            Err(BeginError::IdInUse) => {
                 let id = id.as_str();
                 return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
             }
-            Err(NotBegun::Closed) => return caller.log("ignored call_tool: it is shutting down"),
+            Err(BeginError::Closed) => return caller.log("ignored call_tool: it is shutting down"),
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {
@@ -48,14 +49,14 @@ impl Host {
         caller.may_call(&call.name)?;
         if !caller.connection.registered().can(&Capability::CallTool) {
             return Err(
-                "call_tool is off: name `call_tool` among the capabilities of hello".into(),
+                "call_tool is not enabled: list `call_tool` in the capabilities of hello".into(),
             );
         }
         if caller.calls.count() >= limits.call_tools {
             return Err(format!(
-                "{} calls of {} are running already",
-                limits.call_tools,
-                caller.name()
+                "{} already has {} calls running",
+                caller.name(),
+                limits.call_tools
             ));
         }
         if self.registry().tool(&call.name).is_none() && !self.0.builtins.tools.contains(&call.name)
@@ -66,13 +67,13 @@ impl Host {
         let (bytes, values) = (args.len(), validate::weight(args.as_bytes()));
         if bytes > limits.call_tool_bytes {
             return Err(format!(
-                "the arguments have {bytes} bytes, more than the {} of a call_tool",
+                "the arguments are {bytes} bytes, over the call_tool limit of {}",
                 limits.call_tool_bytes
             ));
         }
         if values > limits.call_tool_values {
             return Err(format!(
-                "the arguments have {values} values, more than the {} of a call_tool",
+                "the arguments have {values} values, over the call_tool limit of {}",
                 limits.call_tool_values
             ));
         }
@@ -81,7 +82,7 @@ impl Host {
         };
         let parent = caller.connection.running(parent).ok_or_else(|| {
             format!(
-                "parent_id {:?} is no tool_call that waits for a result of {}",
+                "parent_id {:?} is not a pending tool_call of {}",
                 parent.as_str(),
                 caller.name()
             )
@@ -93,10 +94,10 @@ impl Host {
 
     fn answer(&self, caller: &Member, id: Id, name: &str, outcome: ToolOutcome) {
         let mut content = outcome.content;
-        let cut = cut_content(&mut content, self.0.shared.limits.call_tool_bytes);
+        let cut = truncate_content(&mut content, self.0.shared.limits.call_tool_bytes);
         let mut result = CallToolResult::new(id, name, content, outcome.is_error);
         result.truncated = cut || outcome.truncated;
-        // Who has gone meanwhile needs no answer.
+        // An extension that has exited needs no answer.
         let _ = caller.connection.send(&result.into());
     }
 }

@@ -1,4 +1,4 @@
-//! What runs a tool. Extensions have the implementation here, built-in tools have theirs in the agent.
+//! Runs tools. This file runs those of extensions; the agent runs the built-in ones.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -53,7 +53,7 @@ impl Executor for ExtensionTools<'_> {
         Box::pin(async move {
             tokio::select! {
                 biased;
-                // Dropping the call tells the extension, if it has the capability.
+                // Dropping the call notifies the extension, if it has the capability.
                 () = chain.cancelled() => ToolOutcome::cancelled(),
                 called = self.call(chain, args, progress) => {
                     called.map_or_else(ToolOutcome::from, ToolOutcome::from)
@@ -64,28 +64,28 @@ impl Executor for ExtensionTools<'_> {
 }
 
 /// Why a tool was not called.
-pub(super) enum Refused {
+pub(super) enum NotCalled {
     /// The call gets this result instead.
     Result(ToolResult),
     Error(HostError),
 }
 
-impl From<Refused> for ToolOutcome {
-    fn from(refused: Refused) -> Self {
+impl From<NotCalled> for ToolOutcome {
+    fn from(refused: NotCalled) -> Self {
         match refused {
-            Refused::Result(result) => result.into(),
-            Refused::Error(error) => error.into(),
+            NotCalled::Result(result) => result.into(),
+            NotCalled::Error(error) => error.into(),
         }
     }
 }
 
 impl ExtensionTools<'_> {
-    pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, Refused> {
+    pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, NotCalled> {
         self.0.members().await;
-        let tool = self.tool(name).map_err(Refused::Error)?;
+        let tool = self.tool(name).map_err(NotCalled::Error)?;
         if tool.frame.interactive && !self.0.0.shared.interactive {
-            return Err(Refused::Result(error_result(format!(
-                "`{name}` talks with the user, and there is none to talk with here"
+            return Err(NotCalled::Result(error_result(format!(
+                "`{name}` needs to interact with the user, but no user is present"
             ))));
         }
         if !tool.frame.strict {
@@ -94,15 +94,15 @@ impl ExtensionTools<'_> {
         let args = Value::Object(args);
         match check(&tool, |tool| Some(&tool.arguments), args).await {
             (Value::Object(args), None) => Ok(args),
-            (_, mismatch) => Err(Refused::Result(error_result(format!(
-                "the arguments do not fit the schema of `{name}`: {}",
+            (_, mismatch) => Err(NotCalled::Result(error_result(format!(
+                "the arguments do not match the schema of `{name}`: {}",
                 mismatch.unwrap_or_default()
             )))),
         }
     }
 
-    /// Calls a tool. A result that does not match its output schema becomes an error result, so that
-    /// the model sees where and why.
+    /// Calls a tool. A result that does not match its output schema becomes an error result, so
+    /// that the model sees where and why.
     pub(super) async fn call(
         &self,
         chain: &CallChain,
@@ -124,7 +124,7 @@ impl ExtensionTools<'_> {
             let (structured, mismatch) = check(tool, |tool| tool.output.as_ref(), structured).await;
             if let Some(mismatch) = mismatch {
                 return Ok(error_result(format!(
-                    "the result of `{name}` does not fit its output schema: {mismatch}"
+                    "the result of `{name}` does not match its output schema: {mismatch}"
                 )));
             }
             result.structured_content = Some(structured);

@@ -1,5 +1,5 @@
-//! One tool call from its announcement to the report of its end: the only place that knows the order
-//! of announcing, intercepting, confirming, executing and reporting.
+//! One tool call from its announcement to the report of its end: the only place that knows the
+//! order of announcing, intercepting, confirming, executing and reporting.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use zot_protocol::{
 
 use super::{
     Host, HostError, ToolOutcome,
-    executor::{Executor, ExtensionTools, Refused},
+    executor::{Executor, ExtensionTools, NotCalled},
     slot::Slot,
 };
 use crate::{
     Confirmed,
-    extension::{CallChain, chain::Outcome, event::cut_content},
+    extension::{CallChain, chain::ChainOutcome, event::truncate_content},
 };
 
 /// How long an extension's call waits for other extensions to read what they were sent.
-const CATCHING_UP: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the caller wants to know about a call while it runs.
 pub(crate) trait Watcher: Send {
@@ -41,8 +41,8 @@ impl<F: FnMut(String) + Send> Watcher for F {
 
 impl Host {
     /// Calls a tool of an extension, without events and interception. `progress` receives lines of
-    /// progress. Arguments or results that do not match the tool's schema give an error result, which
-    /// tells the model where and why.
+    /// progress. Arguments or results that do not match the tool's schema give an error result,
+    /// which tells the model where and why.
     pub async fn tool(
         &self,
         name: &str,
@@ -52,8 +52,8 @@ impl Host {
         let (chain, tools) = (CallChain::new(name), ExtensionTools(self));
         let args = match tools.checked(name, args).await {
             Ok(args) => args,
-            Err(Refused::Result(result)) => return Ok(result),
-            Err(Refused::Error(error)) => return Err(error),
+            Err(NotCalled::Result(result)) => return Ok(result),
+            Err(NotCalled::Error(error)) => return Err(error),
         };
         self.confirm(&chain, &args).await?;
         tools.call(&chain, args, progress).await
@@ -75,12 +75,12 @@ impl Host {
         call.run(Some(&tools), &mut progress).await
     }
 
-    /// An id for a call that no model has named.
+    /// Generates an id for a call that the model did not make.
     pub(crate) fn next_call_id(&self) -> ToolId {
         ToolId::from(format!("call-{}", self.0.shared.ids.next()))
     }
 
-    /// Asks the program around this host whether to make a call.
+    /// Asks the embedding program whether to make a call.
     async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
         let (hooks, tool) = (&self.0.shared.hooks, chain.tool());
         match hooks.confirm(chain.caller(), tool, args).await {
@@ -89,18 +89,18 @@ impl Host {
         }
     }
 
-    /// Waits until every extension has read what it was sent, but at most [`CATCHING_UP`]: a stuck
-    /// extension must not hold up calls of others.
-    async fn caught_up(&self) {
+    /// Waits until every extension has read what it was sent, but at most [`DRAIN_TIMEOUT`]: a
+    /// stuck extension must not hold up calls of others.
+    async fn wait_until_drained(&self) {
         let slots = self.0.slots();
         let all = async {
             for slot in slots.iter() {
                 if let Slot::Started(member) = slot {
-                    member.connection.caught_up().await;
+                    member.connection.drained().await;
                 }
             }
         };
-        let _ = tokio::time::timeout(CATCHING_UP, all).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
     }
 }
 
@@ -129,12 +129,13 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of extensions.
+    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of
+    /// extensions.
     pub(crate) fn announce(&mut self) {
         let mut call = ToolCallEvent::new(self.chain.tool(), self.args.clone());
         call.tool_id = Some(self.id.clone());
         call.caller = self.chain.caller().map(str::to_owned);
-        self.host.tell(&call.into());
+        self.host.send_event(&call.into());
         self.announced = true;
     }
 
@@ -177,7 +178,7 @@ impl<'h> Invocation<'h> {
         let mut outcome = executor.execute(&chain, args, &mut progress).await;
         if chain.caller().is_some() {
             // An extension receives no more than this, so interceptors need not see more.
-            outcome.truncated = cut_content(&mut outcome.content, limits::CALL_TOOL_BYTES);
+            outcome.truncated = truncate_content(&mut outcome.content, limits::CALL_TOOL_BYTES);
         }
         if !chain.is_cancelled() {
             return tokio::select! {
@@ -193,7 +194,7 @@ impl<'h> Invocation<'h> {
         Ok(outcome)
     }
 
-    /// Everything before the tool runs. Returns the arguments for the tool.
+    /// Does everything before the tool runs. Returns the arguments for the tool.
     async fn prepare(
         &mut self,
         executor: Option<&dyn Executor>,
@@ -211,10 +212,10 @@ impl<'h> Invocation<'h> {
     }
 
     async fn intercept_call(&mut self) -> Result<(), ToolOutcome> {
-        let turn = self.chain.turn().await;
+        let turn = self.chain.interceptor_turn().await;
         if turn.is_some() {
             // A flood of calls waits for the slowest observer instead of overflowing its queue.
-            self.host.caught_up().await;
+            self.host.wait_until_drained().await;
             self.announce();
         }
         let mut call = ToolCallIntercept::new(self.chain.tool(), self.args.clone());
@@ -239,7 +240,7 @@ impl<'h> Invocation<'h> {
             outcome.is_error,
         );
         result.caller = self.chain.caller().map(str::to_owned);
-        let turn = self.chain.turn().await;
+        let turn = self.chain.interceptor_turn().await;
         match self.ask(turn, result.into()).await.result {
             Ok(Intercept::ToolResult(result)) if result.content != outcome.content => {
                 outcome.content = result.content;
@@ -251,10 +252,10 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Asks the interceptors. A question about an extension's call keeps that extension's turn until
-    /// it is answered or times out, even if the call is cancelled meanwhile. So an extension that
-    /// calls and cancels in a loop has at most one question open.
-    async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> Outcome {
+    /// Asks the interceptors. The chain for an extension's call holds that extension's turn until it
+    /// ends, even if the call is cancelled in between. So an extension that calls and cancels in a
+    /// loop occupies at most one chain.
+    async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
         let Some(turn) = turn else {
             return self.host.intercept(event).await;
         };
@@ -278,7 +279,7 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Reports the end of a call to those who saw its beginning.
+    /// Reports the end of a call to everyone that was notified of its start.
     fn report(&mut self, outcome: &ToolOutcome) {
         if !self.announced {
             return;
@@ -288,7 +289,7 @@ impl<'h> Invocation<'h> {
         let tool = self.chain.tool();
         let mut end = ToolResultEvent::new(id, tool, args, status, content, outcome.is_error);
         end.caller = self.chain.caller().map(str::to_owned);
-        self.host.tell(&end.into());
+        self.host.send_event(&end.into());
         self.show();
         if let Some(caller) = self.chain.caller() {
             let (id, status) = (self.id.clone(), outcome.status.clone());

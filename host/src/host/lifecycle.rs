@@ -1,4 +1,4 @@
-//! Starting, reloading and ending all extensions.
+//! Starts, reloads and stops all extensions.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -9,26 +9,27 @@ use zot_protocol::{
 };
 
 use super::{
-    Host, Inner,
+    Host, HostInner,
     slot::{FailedStart, Slot},
 };
 use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
-    member::{Member, Shared, Warned, lock, log_of},
+    member::{Member, Shared, WarnedFailures, lock, log_of},
 };
 
 impl Host {
-    /// Starts extensions, all at once, and waits until each is ready or has failed, or the start-up time is over; who
-    /// is later joins later. `launches` is in load order. Those that were loaded before are shut down first.
+    /// Starts extensions in parallel and waits until each one is ready or has failed, but no longer
+    /// than the start-up limit; an extension that is slower joins later. `launches` is in load
+    /// order. Extensions loaded before are shut down first.
     ///
-    /// Once begun it goes on to its end, also if the caller stops waiting. After a shutdown it starts nothing.
+    /// Runs to completion even if the caller stops waiting. Starts nothing after a shutdown.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
         self.reload(|| launches).await
     }
 
-    /// As [`load`](Self::load), with what `find` finds once those that were loaded before have ended: none of them can
-    /// meddle with it.
+    /// Like [`load`](Self::load), but calls `find` for the extensions to start, after the old ones
+    /// have exited and cannot interfere.
     pub async fn reload(&self, find: impl FnOnce() -> Vec<Launch> + Send + 'static) -> ReloadStats {
         let host = self.clone();
         let loading = tokio::spawn(async move { host.replace_all(find).await });
@@ -39,29 +40,29 @@ impl Host {
         &self,
         find: impl FnOnce() -> Vec<Launch> + Send + 'static,
     ) -> ReloadStats {
-        // One reload after the other.
+        // Only one reload at a time.
         let _one = self.0.reloading.lock().await;
         let mut stats = ReloadStats::default();
-        if *self.0.over.borrow() {
+        if *self.0.closing.borrow() {
             return stats;
         }
-        let closed = Closed::door_of(&self.0);
+        let paused = PausedRequests::new(&self.0);
         let old = self.replace(Vec::new());
         retire_all(&old);
         stats.stopped = shut_down_all(&old).await as u64;
-        if *self.0.over.borrow() {
+        if *self.0.closing.borrow() {
             return stats;
         }
-        let Some(launches) = self.look(find).await else {
+        let Some(launches) = self.find_launches(find).await else {
             return stats;
         };
         let slots = start_all(launches, &self.0.shared).await;
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
-        self.tell_of_support();
+        self.warn_about_support();
         self.wait_for_start_up().await;
-        drop(closed);
+        drop(paused);
         for info in self.extensions() {
             match (&info.state, info.error) {
                 (ExtensionState::Ready, _) => stats.ready += 1,
@@ -72,25 +73,25 @@ impl Host {
         stats
     }
 
-    /// Runs `find` on a thread of its own, since it may read many files. `None` when the host is shut down meanwhile, which
-    /// does not wait for it.
-    async fn look(
+    /// Runs `find` on a blocking thread, because it may read many files. Returns `None` if the host
+    /// is shut down in the meantime, without waiting for `find`.
+    async fn find_launches(
         &self,
         find: impl FnOnce() -> Vec<Launch> + Send + 'static,
     ) -> Option<Vec<Launch>> {
-        let mut over = self.0.over.subscribe();
+        let mut over = self.0.closing.subscribe();
         tokio::select! {
             found = tokio::task::spawn_blocking(find) => {
-                Some(found.expect("looking for extensions does not panic"))
+                Some(found.expect("discovery does not panic"))
             }
             _ = over.wait_for(|over| *over) => None,
         }
     }
 
-    /// Ends all extensions, side by side, and with them this host: nothing is started any more.
+    /// Stops all extensions in parallel. The host starts nothing afterwards.
     pub async fn shutdown(&self) {
-        // A reload that is under way comes to its end at once, and one that waits for its turn starts nothing.
-        self.0.over.send_replace(true);
+        // A running reload ends early, and a queued one starts nothing.
+        self.0.closing.send_replace(true);
         retire_all(&self.0.slots());
         let _one = self.0.reloading.lock().await;
         let old = self.replace(Vec::new());
@@ -99,12 +100,13 @@ impl Host {
         shut_down_all(&old).await;
     }
 
-    /// Every extension in load order, and how it fares.
+    /// Lists every extension and its state, in load order.
     pub fn extensions(&self) -> Vec<ExtensionInfo> {
         self.0.slots().iter().map(info).collect()
     }
 
-    /// What each extension has declared of what it touches, and what of that is enforced, in load order.
+    /// Returns what each extension declares in its permissions and which part is enforced, in load
+    /// order.
     pub fn permissions(&self) -> Vec<(String, PermissionReport)> {
         let slots = self.0.slots();
         let reports = slots.iter().map(|slot| match slot {
@@ -117,8 +119,8 @@ impl Host {
         reports.collect()
     }
 
-    /// Says once that what extensions declare is not enforced.
-    fn tell_of_support(&self) {
+    /// Warns the user, once, about permissions that are not fully enforced.
+    fn warn_about_support(&self) {
         let slots = self.0.slots();
         let short: Vec<&str> = slots
             .iter()
@@ -127,9 +129,9 @@ impl Host {
                 _ => None,
             })
             .collect();
-        if !short.is_empty() && !self.0.told_of_support.swap(true, Ordering::SeqCst) {
+        if !short.is_empty() && !self.0.warned_about_support.swap(true, Ordering::SeqCst) {
             let line = format!(
-                "the permissions of {} are not held to the full; enforced here: {}",
+                "the permissions of {} are not fully enforced; enforced here: {}",
                 short.join(", "),
                 self.0.shared.support
             );
@@ -152,7 +154,7 @@ impl Host {
                 }
             }
         };
-        let mut over = self.0.over.subscribe();
+        let mut over = self.0.closing.subscribe();
         tokio::select! {
             () = all_settled => {}
             () = tokio::time::sleep(self.0.shared.limits.startup) => {}
@@ -161,17 +163,18 @@ impl Host {
     }
 }
 
-/// Nobody is asked while this is there; then whoever is there by then, whatever became of the reload.
-struct Closed<'h>(&'h Inner);
+/// Makes requests wait until it is dropped, and then publishes the current extensions, however the
+/// reload went.
+struct PausedRequests<'h>(&'h HostInner);
 
-impl<'h> Closed<'h> {
-    fn door_of(host: &'h Inner) -> Self {
-        host.asked.send_replace(None);
+impl<'h> PausedRequests<'h> {
+    fn new(host: &'h HostInner) -> Self {
+        host.active.send_replace(None);
         Self(host)
     }
 }
 
-impl Drop for Closed<'_> {
+impl Drop for PausedRequests<'_> {
     fn drop(&mut self) {
         self.0.publish(self.0.slots());
     }
@@ -187,12 +190,12 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
             let slot = match Member::start(launch.clone(), &shared).await {
                 Ok(member) => Slot::Started(member),
                 Err(why) => {
-                    // A note is one line; the hint has its own elsewhere.
+                    // A note is a single line.
                     let line = why.replace('\n', "; ");
                     shared.hooks.note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
                         why,
-                        warned: Warned::default(),
+                        warned: WarnedFailures::default(),
                         log: log_of(&launch, &shared.limits),
                         manifest: launch.manifest,
                     }))
@@ -208,7 +211,8 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     slots.into_iter().flatten().collect()
 }
 
-/// The user may make a failure block where the manifest lets it pass, and not the other way round.
+/// Applies the user's `on_failure` settings. They can make a failure block, but never make a
+/// blocking one pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
     let settings = lock(&shared.settings);
     if let Some(settings) = settings.get(&manifest.name) {
@@ -221,8 +225,8 @@ fn tighten(manifest: &mut Manifest, shared: &Shared) {
     }
 }
 
-/// Cancels what extensions are having done. From here on nothing is done for any of them, so that none acts while another
-/// one, which guards, has gone.
+/// Cancels the tool calls that extensions are making and accepts no more, so that no extension acts
+/// after its guard has gone.
 fn retire_all(slots: &[Slot]) {
     for slot in slots {
         if let Slot::Started(member) = slot {
@@ -231,7 +235,7 @@ fn retire_all(slots: &[Slot]) {
     }
 }
 
-/// How many were running.
+/// Returns how many extensions were running.
 async fn shut_down_all(slots: &[Slot]) -> usize {
     let mut ending = JoinSet::new();
     for slot in slots {

@@ -1,4 +1,4 @@
-//! The places of a host's extensions in load order.
+//! The extensions of a host in load order, including those that failed to start.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,28 +7,28 @@ use zot_process::LogFile;
 use zot_protocol::{Intercept, InterceptName, Manifest, NoteLevel, OnFailure};
 
 use crate::extension::{
-    chain::{Ask, Link},
-    fold::{Answer, Failure, Verdict},
-    member::{Member, Shared, Warned},
+    chain::{InterceptRecord, Interceptor},
+    fold::{Failure, InterceptAnswer, Verdict},
+    member::{Member, Shared, WarnedFailures},
 };
 
-/// One place in load order: an extension that was started, or one that could not be.
+/// An extension in load order, whether or not it could be started.
 #[derive(Clone)]
 pub(super) enum Slot {
     Started(Arc<Member>),
     Failed(Arc<FailedStart>),
 }
 
-/// An extension that could not be started. What its manifest guards is refused all the same.
+/// An extension that could not be started. The events that its manifest guards are still blocked.
 pub(super) struct FailedStart {
     pub(super) manifest: Manifest,
     pub(super) why: String,
-    pub(super) warned: Warned,
+    pub(super) warned: WarnedFailures,
     pub(super) log: LogFile,
 }
 
 impl Slot {
-    /// Its extension, where that can be asked.
+    /// Returns the extension if it is ready for requests.
     pub(super) fn ready(&self) -> Option<&Arc<Member>> {
         match self {
             Self::Started(member) if member.is_ready() => Some(member),
@@ -36,41 +36,42 @@ impl Slot {
         }
     }
 
-    /// Keeps the figures of what a link did, and says where it failed: in the log each time, to the user once for
-    /// each cause, so that a guard which has stopped guarding is seen.
-    pub(super) fn record(&self, event: &InterceptName, link: &Link, shared: &Shared) {
+    /// Updates the statistics with an interceptor's record, and reports a failure: in the log each
+    /// time, to the user once for each cause, so that a guard that stopped working does not go
+    /// unnoticed.
+    pub(super) fn record(&self, event: &InterceptName, record: &InterceptRecord, shared: &Shared) {
         let warned = match self {
             Self::Started(member) => {
-                member.record(link);
-                if let Some(note) = &link.note {
+                member.record(record);
+                if let Some(note) = &record.note {
                     member.log(&format!("{event}: {note}"));
                 }
                 &member.warned
             }
             Self::Failed(failed) => &failed.warned,
         };
-        let (failure, done, done_without) = match &link.verdict {
-            Verdict::FailedOpen(failure) => (failure, "passed unasked", "passed unchanged"),
-            Verdict::FailedClosed(failure) => (failure, "refused", "was refused"),
+        let (failure, done, done_without) = match &record.verdict {
+            Verdict::FailedOpen(failure) => (failure, "allowed", "left unchanged"),
+            Verdict::FailedClosed(failure) => (failure, "blocked", "blocked"),
             _ => return,
         };
-        let said = match failure {
-            Failure::NotGranted(_) => format!("{failure}; {event} {done_without}"),
-            _ => format!("could not be asked about {event}, which was {done}: {failure}"),
+        let message = match failure {
+            Failure::NotGranted(_) => format!("{failure}; {event} was {done_without}"),
+            _ => format!("failed to intercept {event}, which was {done}: {failure}"),
         };
         match self {
-            Self::Failed(failed) => failed.log.note(&said),
+            Self::Failed(failed) => failed.log.note(&message),
             Self::Started(member) => {
-                member.log(&said);
-                // A reload has caught the chain half-way; nothing is wrong with it.
-                if member.connection.is_leaving() {
+                member.log(&message);
+                // A reload interrupted the chain; that is not a fault of the extension.
+                if member.connection.is_shutting_down() {
                     return;
                 }
             }
         }
         if warned.first(failure) {
-            let name = Ask::name(self);
-            shared.hooks.note(name, NoteLevel::Warn, &said);
+            let name = Interceptor::name(self);
+            shared.hooks.note(name, NoteLevel::Warn, &message);
         }
     }
 
@@ -82,7 +83,7 @@ impl Slot {
     }
 }
 
-impl Ask for Slot {
+impl Interceptor for Slot {
     fn name(&self) -> &str {
         match self {
             Self::Started(member) => Member::name(member),
@@ -92,42 +93,42 @@ impl Ask for Slot {
 
     fn on_failure(&self, event: &InterceptName) -> OnFailure {
         match self {
-            Self::Started(member) => Ask::on_failure(member, event),
+            Self::Started(member) => Interceptor::on_failure(member, event),
             Self::Failed(failed) => failed.manifest.intercept.on_failure(event),
         }
     }
 
     fn may_rewrite(&self, event: &InterceptName) -> bool {
         match self {
-            Self::Started(member) => Ask::may_rewrite(member, event),
+            Self::Started(member) => Interceptor::may_rewrite(member, event),
             Self::Failed(_) => false,
         }
     }
 
     fn is_final(&self, event: &InterceptName) -> bool {
         match self {
-            Self::Started(member) => Ask::is_final(member, event),
+            Self::Started(member) => Interceptor::is_final(member, event),
             Self::Failed(_) => false,
         }
     }
 
     fn deadline(&self) -> Duration {
         match self {
-            Self::Started(member) => Ask::deadline(member),
+            Self::Started(member) => Interceptor::deadline(member),
             Self::Failed(_) => Duration::MAX,
         }
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         match self {
-            Self::Started(member) => Ask::ask(member, event, until).await,
+            Self::Started(member) => Interceptor::ask(member, event, until).await,
             Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }
 
-    async fn ask_last(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         match self {
-            Self::Started(member) => Ask::ask_last(member, event, until).await,
+            Self::Started(member) => Interceptor::ask_final(member, event, until).await,
             Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }

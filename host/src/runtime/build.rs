@@ -8,10 +8,10 @@ use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION};
 use super::{RuntimeConfig, hooks::Relay};
 use crate::{
     HostConfig,
-    agent::Settings,
+    agent::AgentSettings,
     extension::{
         Builtins, Launch,
-        discover::{TrustProject, discover, shown},
+        discover::{TrustProject, discover, escape},
     },
     provider::credentials,
     tool::{self, Toolbox, ToolboxConfig},
@@ -59,13 +59,13 @@ pub(super) fn host(
     host
 }
 
-pub(super) fn settings(config: &RuntimeConfig) -> Settings {
+pub(super) fn settings(config: &RuntimeConfig) -> AgentSettings {
     let context = if config.context_files {
         crate::context_files::find(&config.cwd, &config.home).files
     } else {
         Vec::new()
     };
-    Settings {
+    AgentSettings {
         cwd: config.cwd.clone(),
         system_prompt: config.system_prompt.clone(),
         appended: config.appended.clone(),
@@ -91,7 +91,7 @@ impl RuntimeConfig {
             // In interactive mode the program asks the user instead.
             if !interactive {
                 for (extension, untrusted) in found.untrusted() {
-                    let name = shown::text(extension.name());
+                    let name = escape::text(extension.name());
                     let message = format!(
                         "did not start the project's extension {name}: {untrusted}\nhint: pass --trust-project"
                     );

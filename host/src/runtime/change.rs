@@ -77,7 +77,7 @@ impl Runtime {
         let ack = build::ack(&self.0.config, provider.name(), &model.id);
         drop(state);
         agent.host.set_ack(ack);
-        agent.told(written);
+        agent.report_write_error(written);
     }
 
     /// Sets the reasoning effort, from the next turn on.
@@ -92,7 +92,9 @@ impl Runtime {
     pub async fn clear(&self) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         let agent = &self.0.agent;
-        agent.host.tell(&SessionEnd::new(EndReason::Clear).into());
+        agent
+            .host
+            .send_event(&SessionEnd::new(EndReason::Clear).into());
         let mut state = agent.state.lock().await;
         let written = if state.session.is_off() || matches!(self.0.config.session, Choice::File(_))
         {
@@ -106,7 +108,7 @@ impl Runtime {
         };
         self.use_scratch(state.session.id());
         drop(state);
-        agent.told(written);
+        agent.report_write_error(written);
         agent.host.start_session();
         Ok(())
     }
@@ -115,7 +117,7 @@ impl Runtime {
     pub async fn adopt(&self, opened: Opened) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         let host = &self.0.agent.host;
-        host.tell(&SessionEnd::new(EndReason::SessionSwitch).into());
+        host.send_event(&SessionEnd::new(EndReason::SessionSwitch).into());
         self.take_over(opened).await;
         host.start_session();
         Ok(())

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use zot_protocol::{ExtensionConfig, Reasoning};
 
 use crate::{
-    agent::Offered,
+    agent::ToolSelection,
     extension::{
         connection::Tap,
         discover::{Search, TrustProject},
@@ -41,7 +41,7 @@ pub struct RuntimeConfig {
     /// The maximum number of model calls per prompt. Default: unlimited.
     pub max_steps: Option<u32>,
     /// The tools to offer to the model. Default: all.
-    pub tools: Offered,
+    pub tools: ToolSelection,
     /// Whether the jail is on at the start. Default: no.
     pub jail: bool,
     /// The session to open. Default: none, and nothing is stored.
@@ -80,7 +80,7 @@ impl RuntimeConfig {
             skills: Skills::builtin(),
             catalogue: Arc::new(Catalogue::built_in()),
             max_steps: None,
-            tools: Offered::All,
+            tools: ToolSelection::All,
             jail: false,
             session: Choice::Off,
             explicit: Vec::new(),

@@ -81,13 +81,13 @@ async fn call_chains_are_limited_to_four_levels_and_reject_recursion() {
     .await;
     assert_eq!(
         text(&result),
-        "a got b got c got d got 4 tool calls within each other are the most there may be"
+        "a got b got c got d got tool calls cannot be nested more than 4 deep"
     );
     assert!(result.is_error);
     let result = call(&fixture, "via_a", path(&["via_b", "via_a"])).await;
     assert_eq!(
         text(&result),
-        "a got b got `via_a` is already being called further up"
+        "a got b got `via_a` is already running further up the call chain"
     );
     fixture.host.shutdown().await;
 }
@@ -97,7 +97,7 @@ async fn parent_id_must_be_a_pending_call_of_the_same_extension() {
     let fixture = five().await;
     let call_args = json!({"path": ["via_b"], "parent_id": "no-such-call"});
     let result = call(&fixture, "via_a", call_args).await;
-    let expected = r#"a got parent_id "no-such-call" is no tool_call that waits for a result of a"#;
+    let expected = r#"a got parent_id "no-such-call" is not a pending tool_call of a"#;
     assert_eq!(text(&result), expected);
     fixture.host.shutdown().await;
 }
@@ -116,7 +116,7 @@ async fn calls_without_a_parent_are_limited_in_number() {
     let path = vec!["via"; 100];
     let result = call(&fixture, "via", json!({"path": path, "parent": false})).await;
     assert!(
-        text(&result).ends_with("8 calls of caller are running already"),
+        text(&result).ends_with("caller already has 8 calls running"),
         "{result:?}"
     );
     fixture.host.shutdown().await;
@@ -135,7 +135,7 @@ async fn oversized_args_are_rejected() {
     let fixture = five().await;
     let call_args = json!({"path": ["echo"], "args": {"text": "x".repeat(256 * 1024)}});
     let result = call(&fixture, "via_a", call_args).await;
-    let expected = "a got the arguments have 262155 bytes, more than the 262144 of a call_tool";
+    let expected = "a got the arguments are 262155 bytes, over the call_tool limit of 262144";
     assert_eq!(text(&result), expected);
     fixture.host.shutdown().await;
 }
@@ -186,7 +186,7 @@ async fn call_tool_requires_the_capability_in_hello() {
     let result = call(&fixture, "via", json!({"path": ["caller_big"]})).await;
     assert_eq!(
         text(&result),
-        "caller got call_tool is off: name `call_tool` among the capabilities of hello"
+        "caller got call_tool is not enabled: list `call_tool` in the capabilities of hello"
     );
     fixture.host.shutdown().await;
 }

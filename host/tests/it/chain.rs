@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 use zot_host::extension::{
-    chain::{Ask, Outcome, run},
-    fold::{Answer, Failure, Verdict},
+    chain::{ChainOutcome, Interceptor, run},
+    fold::{Failure, InterceptAnswer, Verdict},
     stats::Stats,
 };
 use zot_protocol::{
@@ -23,11 +23,11 @@ struct Scripted<'s> {
     name: &'s str,
     after: Duration,
     on_failure: OnFailure,
-    answer: Box<dyn Fn(&Intercept) -> Answer + Send + Sync + 's>,
+    answer: Box<dyn Fn(&Intercept) -> InterceptAnswer + Send + Sync + 's>,
     seen: &'s Mutex<Vec<(String, Intercept)>>,
 }
 
-impl Ask for &Scripted<'_> {
+impl Interceptor for &Scripted<'_> {
     fn name(&self) -> &str {
         self.name
     }
@@ -40,7 +40,7 @@ impl Ask for &Scripted<'_> {
         limits::INTERCEPT
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.seen
             .lock()
             .expect("not poisoned")
@@ -63,11 +63,15 @@ struct UnboundLink<'s> {
     name: &'s str,
     after: Duration,
     on_failure: OnFailure,
-    answer: Box<dyn Fn(&Intercept) -> Answer + Send + Sync + 's>,
+    answer: Box<dyn Fn(&Intercept) -> InterceptAnswer + Send + Sync + 's>,
 }
 
 impl<'s> Chain<'s> {
-    fn link(self, name: &'s str, answer: impl Fn(&Intercept) -> Answer + Send + Sync + 's) -> Self {
+    fn link(
+        self,
+        name: &'s str,
+        answer: impl Fn(&Intercept) -> InterceptAnswer + Send + Sync + 's,
+    ) -> Self {
         self.slow(name, Duration::ZERO, OnFailure::Allow, answer)
     }
 
@@ -76,7 +80,7 @@ impl<'s> Chain<'s> {
         name: &'s str,
         after: Duration,
         on_failure: OnFailure,
-        answer: impl Fn(&Intercept) -> Answer + Send + Sync + 's,
+        answer: impl Fn(&Intercept) -> InterceptAnswer + Send + Sync + 's,
     ) -> Self {
         self.links.push(UnboundLink {
             name,
@@ -89,7 +93,7 @@ impl<'s> Chain<'s> {
 
     /// Returns the outcome and the names of the interceptors, in the order in which they were
     /// asked.
-    async fn run(self, event: Intercept) -> (Outcome, Vec<String>) {
+    async fn run(self, event: Intercept) -> (ChainOutcome, Vec<String>) {
         let Self { seen, links } = self;
         let links: Vec<Scripted<'_>> = links
             .into_iter()
@@ -114,7 +118,7 @@ impl<'s> Chain<'s> {
     }
 }
 
-fn response(fields: serde_json::Value) -> Answer {
+fn response(fields: serde_json::Value) -> InterceptAnswer {
     let mut frame = fields;
     frame["type"] = "event_intercept_response".into();
     frame["id"] = "1".into();
@@ -129,11 +133,11 @@ fn response(fields: serde_json::Value) -> Answer {
     clippy::unnecessary_wraps,
     reason = "one of many answers, some of which are failures"
 )]
-fn allow(_: &Intercept) -> Answer {
+fn allow(_: &Intercept) -> InterceptAnswer {
     Ok(EventInterceptResponse::new("1"))
 }
 
-fn text_of(outcome: &Outcome) -> &str {
+fn text_of(outcome: &ChainOutcome) -> &str {
     match outcome.result.as_ref().expect("not blocked") {
         Intercept::AssistantMessage(message) => &message.text,
         Intercept::UserMessage(message) => &message.text,
@@ -166,7 +170,7 @@ async fn each_interceptor_sees_the_previous_rewrite() {
     );
     assert!(
         outcome
-            .links
+            .records
             .iter()
             .all(|link| link.verdict == Verdict::Rewritten)
     );
@@ -207,7 +211,7 @@ async fn a_malformed_answer_that_blocks_still_blocks() {
         "a malformed answer without a block fails open"
     );
     assert!(matches!(
-        &outcome.links[0].verdict,
+        &outcome.records[0].verdict,
         Verdict::FailedOpen(Failure::Refused(_))
     ));
 }
@@ -257,7 +261,7 @@ async fn an_empty_replacement_is_not_a_rewrite() {
         .run(AssistantMessageIntercept::new("secret").into())
         .await;
     assert_eq!(text_of(&outcome), "secret");
-    assert_eq!(outcome.links[0].verdict, Verdict::Allowed);
+    assert_eq!(outcome.records[0].verdict, Verdict::Allowed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -309,9 +313,9 @@ async fn ten_silent_interceptors_take_no_longer_than_the_chain_deadline() {
     assert_eq!(start.elapsed().as_secs(), 15);
     assert_eq!(outcome.result, Ok(bash("ls")));
     assert_eq!(asked.len(), 3);
-    assert_eq!(outcome.links.len(), 10, "every interceptor is recorded");
+    assert_eq!(outcome.records.len(), 10, "every interceptor is recorded");
     assert!(
-        outcome.links[3..]
+        outcome.records[3..]
             .iter()
             .all(|link| matches!(link.verdict, Verdict::FailedOpen(Failure::ChainTimeout(_))))
     );
@@ -331,7 +335,7 @@ async fn a_guard_that_the_chain_did_not_reach_still_blocks() {
     assert_eq!(block.by, "guard");
     assert_eq!(
         block.reason,
-        "guard could not be asked: not asked: the chain had used up its 15s"
+        "guard failed: the chain ran out of time (15s) before it was asked"
     );
 }
 
@@ -350,7 +354,7 @@ async fn on_failure_block_blocks_on_every_failure() {
             .run(bash("ls"))
             .await;
         let block = outcome.result.expect_err("blocked");
-        assert_eq!(block.reason, format!("guard could not be asked: {failure}"));
+        assert_eq!(block.reason, format!("guard failed: {failure}"));
     }
 }
 
@@ -383,8 +387,8 @@ async fn a_reason_without_a_block_becomes_a_note() {
         .link("a", |_| response(json!({"reason": "looked fine"})))
         .run(bash("ls"))
         .await;
-    assert_eq!(outcome.links[0].note.as_deref(), Some("looked fine"));
-    assert_eq!(outcome.links[0].verdict, Verdict::Allowed);
+    assert_eq!(outcome.records[0].note.as_deref(), Some("looked fine"));
+    assert_eq!(outcome.records[0].verdict, Verdict::Allowed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -398,7 +402,7 @@ async fn stats_count_answers_and_measure_latency() {
             })
             .run(bash("ls"))
             .await;
-        stats.record(&outcome.links[0]);
+        stats.record(&outcome.records[0]);
     }
     assert_eq!(
         (

@@ -10,8 +10,8 @@ use std::{
 use tempfile::TempDir;
 use zot_host::{
     extension::discover::{
-        Discovery, Distrust, FindError, Found, MANIFEST_BYTES, Place, Scope, Search, TrustProject,
-        Untrusted, digest, discover,
+        Discovery, FindError, Found, MANIFEST_BYTES, Place, Scope, Search, TrustProject, Untrusted,
+        UntrustedReason, digest, discover,
     },
     home::Home,
 };

@@ -73,7 +73,7 @@ async fn a_strict_tool_is_not_called_with_invalid_args() {
     assert!(refused.is_error);
     assert_eq!(
         text(&refused),
-        "the arguments do not fit the schema of `strict`: /city: missing"
+        "the arguments do not match the schema of `strict`: /city: missing"
     );
     let given = fixture
         .host
@@ -126,7 +126,7 @@ async fn session_start_comes_first_and_events_stay_in_order() {
     })
     .await;
     for step in 1..=200 {
-        fixture.host.tell(&TurnStart::new(step).into());
+        fixture.host.send_event(&TurnStart::new(step).into());
         if step % 50 == 0 {
             fixture
                 .host
@@ -162,7 +162,7 @@ async fn an_oversized_event_is_marked_as_truncated() {
     fixture.host.load(vec![fixture.odd("odd", &[])]).await;
     fixture
         .host
-        .tell(&AssistantMessageEvent::new("é\n".repeat(2 << 20)).into());
+        .send_event(&AssistantMessageEvent::new("é\n".repeat(2 << 20)).into());
     let received = fixture
         .host
         .command("say", "events")

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use zot_host::extension::{Launch, chain::Outcome, fold::Verdict};
+use zot_host::extension::{Launch, chain::ChainOutcome, fold::Verdict};
 use zot_protocol::{
     AssistantMessageEvent, AssistantMessageIntercept, BeforeAgentStart, CompactEvent, Content,
     EndReason, Event, Intercept, InterceptName, Permissions, SessionEnd, StopReason, ToolCallEvent,
@@ -67,7 +67,7 @@ fn events() -> Vec<Event> {
     ]
 }
 
-async fn ask(fixture: &HostFixture, event: Intercept) -> Outcome {
+async fn ask(fixture: &HostFixture, event: Intercept) -> ChainOutcome {
     within("an interception", fixture.host.intercept(event)).await
 }
 
@@ -103,9 +103,11 @@ async fn exercise(fixture: &HostFixture, launch: Launch) {
 
     fixture.host.start_session();
     for event in events() {
-        fixture.host.tell(&event);
+        fixture.host.send_event(&event);
     }
-    fixture.host.tell(&SessionEnd::new(EndReason::Clear).into());
+    fixture
+        .host
+        .send_event(&SessionEnd::new(EndReason::Clear).into());
     assert_eq!(
         run_command("seen", "").await,
         "session_start user_message turn_start assistant_message tool_call turn_end tool_result compact session_end"
@@ -149,11 +151,11 @@ async fn intercepts(fixture: &HostFixture, name: &str) {
     for of in kinds {
         let allowed = ask(fixture, of("leave me")).await;
         assert_eq!(allowed.result, Ok(of("leave me")));
-        assert_eq!(allowed.links[0].verdict, Verdict::Allowed);
+        assert_eq!(allowed.records[0].verdict, Verdict::Allowed);
 
         let rewritten = ask(fixture, of("rewrite me")).await;
         assert_eq!(rewritten.result, Ok(of("rewritten")));
-        assert_eq!(rewritten.links[0].verdict, Verdict::Rewritten);
+        assert_eq!(rewritten.records[0].verdict, Verdict::Rewritten);
 
         let refused = ask(fixture, of("block me")).await;
         match refused.result {

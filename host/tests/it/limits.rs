@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use zot_host::extension::{
     CallChain, RequestError,
-    chain::{Ask, run},
+    chain::{Interceptor, run},
     connection::{Connection, Stage},
-    fold::{Answer, Failure, Verdict},
+    fold::{Failure, InterceptAnswer, Verdict},
 };
 use zot_protocol::{
     Intercept, InterceptName, OnFailure, ToolCallIntercept, UserMessageIntercept, limits,
@@ -40,7 +40,7 @@ async fn a_tool_times_out_after_60_seconds_and_is_cancelled() {
         sleep(seconds(0.01)).await;
     }
     assert!(
-        extension.log.has("nobody waits for it"),
+        extension.log.has("no request is waiting for it"),
         "the late result is logged"
     );
 }
@@ -107,11 +107,11 @@ async fn a_missing_hello_is_noted_after_5_seconds_and_fatal_after_30() {
     let extension = InMemoryExtension::start();
     let start = Instant::now();
     sleep(seconds(4.9)).await;
-    assert!(!extension.log.has("has not said hello"));
+    assert!(!extension.log.has("has not sent hello"));
     sleep(seconds(0.2)).await;
-    assert!(extension.log.has("Info: has not said hello for 5s"));
+    assert!(extension.log.has("Info: has not sent hello for 5s"));
     let why = extension.ended().await;
-    assert_eq!(why, "was ended: no hello within 30s");
+    assert_eq!(why, "was stopped: no hello within 30s");
     assert_eq!(start.elapsed().as_secs(), 30);
 }
 
@@ -196,7 +196,7 @@ async fn the_queue_holds_at_most_256_frames() {
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
-    assert_eq!(why, "was disconnected: it does not read what it is sent");
+    assert_eq!(why, "was disconnected: it does not read its input");
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,7 +212,7 @@ async fn the_queue_holds_at_most_16_mib() {
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
-    assert!(why.ends_with("it does not read what it is sent"), "{why}");
+    assert!(why.ends_with("it does not read its input"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -262,7 +262,7 @@ async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
 /// An in-memory extension as a link of a chain.
 struct Link<'p>(&'p Connection, OnFailure);
 
-impl Ask for Link<'_> {
+impl Interceptor for Link<'_> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -275,7 +275,7 @@ impl Ask for Link<'_> {
         limits::INTERCEPT
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> Answer {
+    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.0.intercept(event, until).await
     }
 }
@@ -318,16 +318,13 @@ async fn ten_silent_interceptors_end_the_chain_at_its_deadline() {
         let took = start.elapsed().as_secs();
         if on_failure == OnFailure::Block {
             let block = outcome.result.expect_err("blocked");
-            assert_eq!(
-                block.reason,
-                "played could not be asked: no answer within 5s"
-            );
+            assert_eq!(block.reason, "played failed: no answer within 5s");
             assert_eq!(took, 5);
         } else {
             assert!(outcome.result.is_ok());
             assert_eq!(took, 15);
             let failed = |verdict: &Verdict| matches!(verdict, Verdict::FailedOpen(_));
-            assert!(outcome.links.iter().all(|link| failed(&link.verdict)));
+            assert!(outcome.records.iter().all(|link| failed(&link.verdict)));
         }
     }
 }
@@ -362,7 +359,7 @@ async fn an_extension_registers_at_most_1000_commands_and_tools() {
     assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
     assert_eq!(registered.commands[7].description, "again");
     for kind in ["register_command", "register_tool"] {
-        let refused = format!("{kind}: name1000: there are 1000 already, and may be no more");
+        let refused = format!("{kind}: name1000: the limit of 1000 is reached");
         assert!(extension.log.has(&refused), "{refused}");
     }
 }
@@ -384,7 +381,7 @@ async fn the_registrations_of_an_extension_fit_into_one_frame() {
     assert!(
         extension
             .log
-            .has("name5: all that it registers would be larger than 4194304 bytes")
+            .has("name5: its registrations would exceed 4194304 bytes in total")
     );
     // Registering the same names with smaller frames makes room.
     for kind in ["register_command", "register_tool"] {

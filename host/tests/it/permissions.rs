@@ -195,7 +195,7 @@ async fn only_granted_files_are_accessible() {
         "it did not exist at startup"
     );
     let log = std::fs::read_to_string(user.path("zot/logs/ext-reach.log")).unwrap();
-    assert!(log.contains("granted and not there"), "{log}");
+    assert!(log.contains("granted path does not exist"), "{log}");
     user.end().await;
 
     let user = User::with(json!({"fs": {"write": ["$cwd"]}})).await;
@@ -232,7 +232,7 @@ async fn a_shebang_line_grants_nothing() {
         assert_eq!(stats.ready, 0, "{stats:?}");
         let expected = format!(
             "the first line of `{main}` names the interpreter `{interpreter}`, which its permissions do not grant\n\
-             hint: add {needed:?} to `permissions.fs.read` in its extension.json, or use a program of the system or on PATH"
+             hint: add {needed:?} to `permissions.fs.read` in its extension.json, or use a system program or one on PATH"
         );
         assert_eq!(stats.errors[0].reason, expected);
         assert!(
@@ -529,7 +529,9 @@ async fn unenforced_permissions_warn_once_or_fail_under_strict() {
             assert_eq!(stats.ready, ready, "{stats:?}");
             if strict {
                 let error = &stats.errors[0].reason;
-                assert!(error.starts_with("its permissions cannot be held here (not enforced:"));
+                assert!(
+                    error.starts_with("its permissions cannot be enforced here (not enforced:")
+                );
                 assert!(
                     error.contains("hint: without --strict-permissions"),
                     "{error}"
@@ -540,7 +542,7 @@ async fn unenforced_permissions_warn_once_or_fail_under_strict() {
         if strict {
             assert_eq!(notices, Vec::<String>::new());
         } else {
-            let line = "Warn: the permissions of reach are not held to the full; \
+            let line = "Warn: the permissions of reach are not fully enforced; \
                         enforced here: nothing: this kernel has no Landlock";
             assert_eq!(notices, [line]);
         }

@@ -127,7 +127,7 @@ async fn drive(fixture: &HostFixture, frame: &Value, recording: &Recording) {
             assert_eq!(ours.content, theirs.content);
         }
         FromHost::Event(Event::SessionStart(_)) => fixture.host.start_session(),
-        FromHost::Event(event) => fixture.host.tell(&event),
+        FromHost::Event(event) => fixture.host.send_event(&event),
         FromHost::EventIntercept(asked) => {
             let ours = fixture.host.intercept(asked.event.clone()).await.result;
             let FromExtension::EventInterceptResponse(theirs) = recording.answer(frame) else {

@@ -66,7 +66,10 @@ async fn a_panicking_hook_ends_the_extension_and_not_the_caller() {
     let launches = vec![chatty(&fixture), fixture.good("good")];
     fixture.host.load(launches).await;
     let error = within("the call", fixture.call("talk")).await.unwrap_err();
-    assert!(error.to_string().contains("its task has failed"), "{error}");
+    assert!(
+        error.to_string().contains("its reader task panicked"),
+        "{error}"
+    );
     assert_eq!(fixture.answer("good").await, "good: called");
     within("shutdown", fixture.host.shutdown()).await;
 }

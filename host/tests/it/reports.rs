@@ -50,11 +50,9 @@ async fn a_failing_guard_is_noted_once_and_logged_each_time() {
             .iter()
             .filter(|note| note.starts_with("[mute]"))
             .collect::<Vec<_>>(),
-        [
-            "[mute] Warn: could not be asked about tool_call, which was passed unasked: no answer within 50ms"
-        ],
+        ["[mute] Warn: failed to intercept tool_call, which was allowed: no answer within 50ms"],
     );
-    let logged = fixture.log("mute").matches("could not be asked").count();
+    let logged = fixture.log("mute").matches("failed to intercept").count();
     assert_eq!(logged, 3);
     fixture.host.shutdown().await;
 }
@@ -70,7 +68,7 @@ async fn a_guard_that_never_started_is_noted_too() {
     let warnings = warnings(&fixture);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].starts_with("[guard]"), "{warnings:?}");
-    assert!(warnings[0].contains("which was refused"), "{warnings:?}");
+    assert!(warnings[0].contains("which was blocked"), "{warnings:?}");
 }
 
 fn with_settings(on_failure: OnFailure) -> HostFixture {
@@ -114,8 +112,8 @@ async fn shadowed_names_are_logged_by_the_shadowed_extension() {
     assert_eq!(fixture.host.load(launches).await.ready, 2);
     let log = fixture.log("second");
     for line in [
-        "its tool `echo` is shadowed by that of first, which comes first",
-        "its command `say` is shadowed by that of first, which comes first",
+        "its tool `echo` is shadowed by the one from first, which loads first",
+        "its command `say` is shadowed by the one from first, which loads first",
         "ignored unknown fields of the manifest: /colour, /timeouts/tea_ms",
     ] {
         assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
@@ -239,7 +237,7 @@ async fn an_interactive_tool_needs_a_user() {
         (true, "asked"),
         (
             false,
-            "`ask` talks with the user, and there is none to talk with here",
+            "`ask` needs to interact with the user, but no user is present",
         ),
     ] {
         let (fixture, _, launch) = panel_host(interactive);
@@ -308,7 +306,7 @@ async fn a_late_subscriber_gets_session_start_exactly_once() {
     let heard = || std::fs::read_to_string(&keep).unwrap_or_default();
     until("the hooks are called", || heard().contains("session_start")).await;
     fixture.host.start_session();
-    fixture.host.tell(&TurnStart::new(1).into());
+    fixture.host.send_event(&TurnStart::new(1).into());
     until("the next event arrives", || heard().contains("turn_start")).await;
     assert_eq!(heard().matches("session_start").count(), 1, "{}", heard());
     fixture.host.shutdown().await;
@@ -373,11 +371,11 @@ async fn an_empty_message_is_not_intercepted() {
         .host
         .intercept(AssistantMessageIntercept::new("").into())
         .await;
-    assert!(outcome.result.is_ok() && outcome.links.is_empty());
+    assert!(outcome.result.is_ok() && outcome.records.is_empty());
     let outcome = fixture
         .host
         .intercept(AssistantMessageIntercept::new("hi").into())
         .await;
-    assert_eq!(outcome.links.len(), 1);
+    assert_eq!(outcome.records.len(), 1);
     fixture.host.shutdown().await;
 }

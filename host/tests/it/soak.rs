@@ -93,7 +93,7 @@ async fn intercept(host: Host, tally: Arc<Tally>) {
             Ok(Intercept::ToolCall(call)) => call,
             Ok(other) => panic!("unexpected event: {other:?}"),
             Err(block) => {
-                let refused = format!("{} could not be asked: was shut down", NAMES[0]);
+                let refused = format!("{} failed: was shut down", NAMES[0]);
                 assert_eq!(block.reason, refused);
                 tally.failed.fetch_add(1, Ordering::SeqCst);
                 continue;
@@ -115,7 +115,7 @@ async fn tell(host: Host, tally: Arc<Tally>) {
     let mut step = 0;
     while !tally.over.load(Ordering::SeqCst) {
         step += 1;
-        host.tell(&TurnStart::new(step).into());
+        host.send_event(&TurnStart::new(step).into());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
@@ -263,7 +263,7 @@ async fn events_and_interceptions_arrive_in_order() {
             };
             assert_eq!(call.tool_args["by"], json!(names), "in load order");
         } else {
-            host.tell(&ToolCallEvent::new("bash", args(numbered(n))).into());
+            host.send_event(&ToolCallEvent::new("bash", args(numbered(n))).into());
         }
     }
     over.store(true, Ordering::SeqCst);

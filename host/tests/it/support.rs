@@ -137,9 +137,9 @@ impl SentFrames {
 }
 
 impl Tap for SentFrames {
-    fn heard(&self, _: &str, _: &[u8]) {}
+    fn received(&self, _: &str, _: &[u8]) {}
 
-    fn said(&self, extension: &str, line: &[u8]) {
+    fn sent(&self, extension: &str, line: &[u8]) {
         let frame = serde_json::from_slice(line).unwrap();
         self.0
             .lock()

@@ -254,7 +254,7 @@ async fn audit() {
     stage.host.start_session();
     stage
         .host
-        .tell(&Event::from(TurnEnd::new(StopReason::EndTurn)));
+        .send_event(&Event::from(TurnEnd::new(StopReason::EndTurn)));
     let shown = stage.shown("audit", "").await;
     assert!(
         shown.contains(" session_start\n") && shown.ends_with(" turn_end"),

@@ -15,7 +15,7 @@ use zot_host::{
     Hooks, Host, HostConfig,
     extension::{
         Launch,
-        chain::Outcome,
+        chain::ChainOutcome,
         discover::{Search, TrustProject, discover},
     },
     home::Home,
@@ -208,7 +208,7 @@ impl Stage {
         result.unwrap_or_else(|error| panic!("{error}: {}", self.log()))
     }
 
-    pub(crate) async fn ask(&self, event: impl Into<Intercept>) -> Outcome {
+    pub(crate) async fn ask(&self, event: impl Into<Intercept>) -> ChainOutcome {
         self.host.intercept(event.into()).await
     }
 

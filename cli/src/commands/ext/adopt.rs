@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use zot_host::extension::{
     DataOwner,
-    discover::{self, MANIFEST, Scope, shown},
+    discover::{self, MANIFEST, Scope, escape},
 };
 
 use super::Context;
@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
     let (name, owner) = match directory(cwd, &which.name) {
         Some(dir) => {
             let (manifest, _) = discover::read_manifest(&dir.join(MANIFEST))
-                .with_context(|| format!("cannot read `{}`", shown::path(&dir.join(MANIFEST))))?;
+                .with_context(|| format!("cannot read `{}`", escape::path(&dir.join(MANIFEST))))?;
             (manifest.name, DataOwner::of(Scope::Explicit, &dir, home))
         }
         None => {
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
         .with_context(|| format!("cannot change the owner of the data of `{name}`"))?;
     output::line(format_args!(
         "✓ `{}` now belongs to {owner}\n  previous owner: {other}",
-        shown::path(&path)
+        escape::path(&path)
     ))
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::Context;
 use crate::{
@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
     let path = logs::find::find(&args.name, &context.cwd, &context.home)?;
-    let unreadable = || format!("cannot read `{}`", shown::path(&path));
+    let unreadable = || format!("cannot read `{}`", escape::path(&path));
     let last = logs::last(&path, args.lines).with_context(unreadable)?;
     let mut printer = Printer::default();
     let follower = match last {
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
             };
             output::note(
                 Style::of_stderr()
-                    .muted(format_args!("no log yet: {}{waiting}", shown::path(&path))),
+                    .muted(format_args!("no log yet: {}{waiting}", escape::path(&path))),
             );
             Follower::from_start(&path)
         }
@@ -58,7 +58,7 @@ fn follow(mut follower: Follower, mut printer: Printer, path: &Path) -> anyhow::
     while interrupt::check().is_ok() && wait_while_open() {
         let more = follower
             .more()
-            .with_context(|| format!("cannot read `{}`", shown::path(path)))?;
+            .with_context(|| format!("cannot read `{}`", escape::path(path)))?;
         if !printer.print(&more)? {
             break;
         }

@@ -1,6 +1,6 @@
 //! `zot ext remove NAME [--purge]`.
 
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::Context;
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, which: &Which, purge: bool) -> anyhow::Resu
         Data::Purged => output::line("  removed its data"),
         Data::Kept(path) => output::line(format_args!(
             "  kept its data in {} (use --purge to delete it)",
-            shown::path(&path)
+            escape::path(&path)
         )),
     }
 }

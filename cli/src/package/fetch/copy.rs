@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat,
 };
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::super::{
     contents::{Contents, ContentsError, EntryKind},
@@ -139,11 +139,11 @@ pub(super) fn write(
         )
     };
     if !is_unchanged(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed during the copy", shown::text(path));
+        bail!("`{}` changed during the copy", escape::text(path));
     }
     writer.file(path, *executable, *size, &file)?;
     if !is_unchanged(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed during the copy", shown::text(path));
+        bail!("`{}` changed during the copy", escape::text(path));
     }
     Ok(())
 }
@@ -173,6 +173,6 @@ fn cannot_read(path: &str) -> String {
     let path = path.trim_end_matches('/');
     format!(
         "cannot read `{}`",
-        shown::text(if path.is_empty() { "." } else { path })
+        escape::text(if path.is_empty() { "." } else { path })
     )
 }

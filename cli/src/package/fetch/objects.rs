@@ -3,7 +3,7 @@
 
 use anyhow::Context;
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{
     super::{
@@ -57,12 +57,12 @@ pub(super) fn stage(clone: &FetchedCommit, stage: &Stage<'_>) -> anyhow::Result<
         };
         let object = odb
             .read(*origin)
-            .with_context(|| format!("cannot read `{}`", shown::text(path)))?;
+            .with_context(|| format!("cannot read `{}`", escape::text(path)))?;
         writer.file(path, *executable, *size, object.data())
     })?;
     let notes = submodules
         .iter()
-        .map(|path| format!("skipped submodule `{}`", shown::text(path)));
+        .map(|path| format!("skipped submodule `{}`", escape::text(path)));
     Ok(notes.collect())
 }
 
@@ -109,7 +109,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            let unreadable = || format!("cannot read `{}`", shown::text(&path));
+            let unreadable = || format!("cannot read `{}`", escape::text(&path));
             match entry.kind() {
                 Some(ObjectType::Tree) => {
                     self.contents.add(path.clone(), EntryKind::Directory)?;

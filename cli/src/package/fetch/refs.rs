@@ -1,7 +1,7 @@
 //! Resolves a ref among those that a server lists.
 
 use git2::Oid;
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::super::lock_file::RefKind;
 
@@ -43,7 +43,7 @@ pub(super) enum RefError {
     Empty,
     #[error("the repository has no default branch{0}")]
     NoHead(String),
-    #[error("no branch, tag or commit named `{}`{hint}", shown::text(wanted))]
+    #[error("no branch, tag or commit named `{}`{hint}", escape::text(wanted))]
     Missing { wanted: String, hint: String },
     #[error("commit `{0}` is ambiguous\nhint: use more digits")]
     Ambiguous(String),
@@ -79,8 +79,8 @@ pub(super) fn find(heads: &[Head], wanted: Option<&str>) -> Result<Found, RefErr
             note: there.next().map(|(_, other)| {
                 format!(
                     "`{}` is both a tag and a branch; using the tag (the branch is `{}`)",
-                    shown::text(wanted),
-                    shown::text(&other.name)
+                    escape::text(wanted),
+                    escape::text(&other.name)
                 )
             }),
         });
@@ -175,10 +175,10 @@ fn hint(heads: &[Head]) -> String {
         [ref few @ .., _] if few.len() == 5 => {
             format!(
                 "\nhint: available refs include {}",
-                shown::text(&few.join(", "))
+                escape::text(&few.join(", "))
             )
         }
-        ref all => format!("\nhint: available refs: {}", shown::text(&all.join(", "))),
+        ref all => format!("\nhint: available refs: {}", escape::text(&all.join(", "))),
     }
 }
 

@@ -14,7 +14,7 @@ use git2::{
     Oid, ProxyOptions, Remote, RemoteCallbacks, Repository, RepositoryInitOptions,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use zot_host::extension::discover::shown;
+use zot_host::extension::discover::escape;
 
 use super::{
     super::{
@@ -48,7 +48,7 @@ pub(super) enum FetchError {
     Auth(&'static str),
     #[error(
         "cannot verify the server's identity: {}\nhint: {hint}",
-        shown::text(message)
+        escape::text(message)
     )]
     Identity { message: String, hint: &'static str },
     #[error(transparent)]
@@ -70,7 +70,7 @@ fn one_line(message: &str) -> String {
     let words: Vec<&str> = message.split_whitespace().collect();
     let text = words.join(" ");
     let short: String = text.chars().take(300).collect();
-    shown::text(&short).to_string()
+    escape::text(&short).to_string()
 }
 
 /// State shared between the fetch thread and the main thread.

@@ -2,7 +2,7 @@
 //! answers.
 
 use zot_host::{
-    extension::discover::{Distrust, Search, TrustProject, discover},
+    extension::discover::{Search, TrustProject, UntrustedReason, discover},
     settings,
 };
 use zot_protocol::Trust;
@@ -63,10 +63,10 @@ impl App {
 fn untrusted(search: &Search) -> Vec<UntrustedExtension> {
     let found = discover(search);
     let untrusted = found.untrusted().filter_map(|(extension, untrusted)| {
-        if matches!(untrusted.why, Distrust::Denied) {
+        if matches!(untrusted.why, UntrustedReason::Denied) {
             return None;
         }
-        let seen = untrusted.seen.as_ref()?;
+        let seen = untrusted.subject.as_ref()?;
         let manifest = &extension.manifest;
         let permissions: Vec<String> = permission_summary::lines(manifest)
             .into_iter()

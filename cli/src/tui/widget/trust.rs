@@ -33,7 +33,7 @@ pub(crate) fn lines(
     if !extension.description.is_empty() {
         about.push((clean::line(&extension.description), theme.text));
     }
-    let dir = zot_host::extension::discover::shown::path(&extension.dir);
+    let dir = zot_host::extension::discover::escape::path(&extension.dir);
     about.extend([
         (format!("path    {dir}"), theme.muted),
         (

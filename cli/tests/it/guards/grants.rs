@@ -176,7 +176,7 @@ fn install_list_and_doctor_show_permissions_in_words() {
     ] {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         for words in [
-            "may run bash: that is everything you can do",
+            "may run bash: it can do everything you can do",
             "may rewrite tool_result",
             "may submit prompts in your name",
         ] {

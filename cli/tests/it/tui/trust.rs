@@ -46,7 +46,7 @@ fn consent_is_asked_once_and_again_after_a_change() {
     fs::write(&file, text + "\n# changed\n").expect("failed to write");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("── Start the extension puppet? ──");
-    screen.wait_for("changed since it was last asked about");
+    screen.wait_for("changed since you were last asked");
     screen.wait_for("n  no, do not start it");
     screen.keys("n");
     screen.wait_idle();

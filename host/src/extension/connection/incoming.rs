@@ -1,4 +1,4 @@
-//! What becomes of a line from the extension.
+//! Handles each line from the extension.
 
 use std::sync::Arc;
 
@@ -9,39 +9,39 @@ use zot_protocol::{
 
 use super::{Connection, Stage, lock, reader::ReadState};
 use crate::extension::{
-    event::cut_text,
+    event::truncate_text,
     pending::{Reply, RequestError},
-    registered::Taken,
+    registered::RegisterEffect,
     wire::Line,
 };
 
-/// Garbage after this many lines in a row is counted, not logged.
+/// How many consecutive lines that are not JSON are logged; further ones are counted.
 const GARBAGE_LOGGED: usize = 10;
-/// So many unknown types are named in the log; a stream of made-up ones must not fill memory.
+/// How many unknown frame types are named in the log. Limits the memory that made-up types can use.
 const UNKNOWN_TYPES_NAMED: usize = 64;
 
 impl Connection {
-    /// Handles one line. `Err` ends the connection, and says why.
+    /// Handles one line. An error ends the connection.
     pub(super) fn line(&self, line: Line<'_>, state: &mut ReadState) -> Result<(), String> {
         let Line::Bytes(line) = line else {
             let limit = self.limits.frame_bytes;
             self.listener
-                .log(&format!("skipped a line of more than {limit} bytes"));
+                .log(&format!("skipped a line longer than {limit} bytes"));
             self.pending.fail_all(&RequestError::LineTooLong(limit));
-            let message = format!("a line of more than {limit} bytes");
-            self.tell_error(FrameError::new(message));
+            let message = format!("line longer than {limit} bytes");
+            self.send_error(FrameError::new(message));
             return Ok(());
         };
         if let Some(tap) = &self.tap {
-            tap.heard(&self.name, line);
+            tap.received(&self.name, line);
         }
         if let Some(unknown) = validate::unknown_type::<FromExtension>(line) {
-            self.garbage_ends(state);
+            self.end_garbage_run(state);
             return self.unknown(&unknown, state);
         }
         match validate::frame::<FromExtension>(line) {
             Ok(frame) => {
-                self.garbage_ends(state);
+                self.end_garbage_run(state);
                 self.frame(frame, state)
             }
             Err(refusal) => self.refused(refusal, state),
@@ -63,7 +63,7 @@ impl Connection {
         match frame {
             FromExtension::Hello(_) => self.listener.log("ignored a second hello"),
             FromExtension::Ready(_) => {
-                state.patience = None;
+                state.frame_deadline = None;
                 self.become_ready();
             }
             FromExtension::RegisterCommand(_)
@@ -77,13 +77,13 @@ impl Connection {
                 self.reply(Reply::Intercept(response));
             }
             FromExtension::ToolProgress(mut progress) => {
-                cut_text(&mut progress.text, self.limits.progress_bytes);
+                truncate_text(&mut progress.text, self.limits.progress_bytes);
                 if !self.pending.progress(&progress.id, progress.text) {
-                    self.nobody_waits("tool_progress", &progress.id);
+                    self.log_unmatched("tool_progress", &progress.id);
                 }
             }
             FromExtension::ShutdownAck(_) => {}
-            // Its type is spelled with escapes, or it would not have been parsed.
+            // Only reached if the type is spelled with escapes; `unknown_type` finds all others.
             FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, state),
             other => self.listener.frame(other),
         }
@@ -93,7 +93,7 @@ impl Connection {
     fn hello(&self, hello: &Hello) {
         if hello.name != *self.name {
             self.listener.log(&format!(
-                "hello says {:?}, the manifest {:?}; the manifest counts",
+                "hello has the name {:?}, the manifest {:?}; using the manifest's",
                 hello.name, self.name
             ));
         }
@@ -104,23 +104,23 @@ impl Connection {
             .extend(capabilities.cloned());
     }
 
-    /// Every frame before `ready` begins the wait for it anew.
+    /// Restarts the wait for `ready`, if it has not been sent yet.
     fn expect_ready(&self, state: &mut ReadState) {
         if *self.stage.borrow() == Stage::Registering {
-            state.patience = Some(tokio::time::Instant::now() + self.limits.auto_ready);
+            state.frame_deadline = Some(tokio::time::Instant::now() + self.limits.auto_ready);
         }
     }
 
     fn register(&self, frame: FromExtension, state: &mut ReadState) {
         let frame_type = frame.name().to_owned();
-        let taken = {
+        let effect = {
             let mut registered = lock(&self.registered);
-            Arc::make_mut(&mut registered).take(frame, &self.limits)
+            Arc::make_mut(&mut registered).register(frame, &self.limits)
         };
-        match taken {
-            Ok(Taken::Known) => {}
-            Ok(Taken::New) => state.changed = self.is_ready(),
-            Ok(Taken::Partly(unknown)) => {
+        match effect {
+            Ok(RegisterEffect::Unchanged) => {}
+            Ok(RegisterEffect::Changed) => state.changed = self.is_ready(),
+            Ok(RegisterEffect::Partial(unknown)) => {
                 state.changed = self.is_ready();
                 self.listener.log(&format!("{frame_type}: {unknown}"));
             }
@@ -129,27 +129,27 @@ impl Connection {
                 let mut error = FrameError::new(refused.to_string());
                 error.frame_type = Some(frame_type);
                 error.pointer = refused.pointer;
-                self.tell_error(error);
+                self.send_error(error);
             }
         }
     }
 
-    /// Tells it that a frame of this type was refused, and why.
-    pub(crate) fn refuse(&self, frame_type: &str, why: &str) {
+    /// Notifies the extension that a frame of this type was refused.
+    pub(crate) fn report_refused(&self, frame_type: &str, why: &str) {
         let mut error = FrameError::new(why.to_owned());
         error.frame_type = Some(frame_type.to_owned());
-        self.tell_error(error);
+        self.send_error(error);
     }
 
-    /// Tells an extension that wants to know what was refused.
-    fn tell_error(&self, error: FrameError) {
+    /// Sends an error frame if the extension supports that.
+    fn send_error(&self, error: FrameError) {
         if self.registered().can(&Capability::Errors) {
             let _ = self.send(&error.into());
         }
     }
 
-    /// A run of lines that are not JSON is over; those that were not logged are counted.
-    fn garbage_ends(&self, state: &mut ReadState) {
+    /// Ends a run of lines that are not JSON, and logs how many were not logged.
+    fn end_garbage_run(&self, state: &mut ReadState) {
         let run = std::mem::take(&mut state.garbage);
         if run > GARBAGE_LOGGED {
             let more = run - GARBAGE_LOGGED;
@@ -160,14 +160,14 @@ impl Connection {
 
     fn reply(&self, reply: Reply) {
         if let Err(reply) = self.pending.reply(reply) {
-            self.nobody_waits("a reply", reply.id());
+            self.log_unmatched("a reply", reply.id());
         }
     }
 
-    fn nobody_waits(&self, what: &str, id: &Id) {
+    fn log_unmatched(&self, what: &str, id: &Id) {
         let id: String = id.as_str().chars().take(80).collect();
         self.listener.log(&format!(
-            "dropped {what} for id {id:?}: nobody waits for it"
+            "dropped {what} for id {id:?}: no request is waiting for it"
         ));
     }
 
@@ -197,16 +197,18 @@ impl Connection {
                 ));
             }
         } else {
-            self.garbage_ends(state);
+            self.end_garbage_run(state);
         }
         if state.garbage <= GARBAGE_LOGGED {
             self.listener.log(&refusal.to_string());
         }
         if state.ack.is_some() && refusal.kind != RefusalKind::NotJson {
-            return Err(format!("was ended: its first frame was refused: {refusal}"));
+            return Err(format!(
+                "was stopped: its first frame is invalid: {refusal}"
+            ));
         }
-        self.tell_error(refusal.to_frame());
-        // In these the id is of the extension's own choice, and none of ours.
+        self.send_error(refusal.to_frame());
+        // In these frames the extension chose the id, so it does not belong to a pending request.
         let own = ["call_tool", "call_tool_cancel"];
         let own = refusal
             .frame_type
@@ -221,5 +223,5 @@ impl Connection {
 }
 
 fn not_hello(frame_type: &str) -> String {
-    format!("was ended: its first frame is {frame_type:?}, not \"hello\"")
+    format!("was stopped: its first frame is {frame_type:?}, not \"hello\"")
 }

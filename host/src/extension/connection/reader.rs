@@ -1,11 +1,11 @@
-//! Reads one extension's output to its end, and tracks every deadline of the connection meanwhile.
+//! Reads one extension's output to its end, and tracks every deadline of the connection.
 
 use std::{collections::HashSet, io, time::Duration};
 
 use tokio::{io::AsyncRead, pin, task::coop::consume_budget, time::Instant};
 use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
 
-use super::{Connection, alarm::Alarm, lock};
+use super::{Connection, lock, timer::Timer};
 use crate::extension::{pending::RequestError, wire::LineReader};
 
 /// How long to keep reading after the process has exited; a descendant may hold its output open.
@@ -15,7 +15,7 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
 
 /// The standard output of an extension.
-pub(crate) type Output = Box<dyn AsyncRead + Send + Unpin>;
+pub(crate) type OutputPipe = Box<dyn AsyncRead + Send + Unpin>;
 
 /// What the reader remembers between lines.
 pub(super) struct ReadState {
@@ -23,7 +23,7 @@ pub(super) struct ReadState {
     pub(super) ack: Option<HelloAck>,
     hello_by: Instant,
     /// When to act on a missing frame: first on `hello`, then on `ready`.
-    pub(super) patience: Option<Instant>,
+    pub(super) frame_deadline: Option<Instant>,
     /// Consecutive lines that are not JSON.
     pub(super) garbage: usize,
     pub(super) unknown_types: HashSet<String>,
@@ -38,7 +38,7 @@ impl ReadState {
         Self {
             ack: Some(ack),
             hello_by: start + limits.hello,
-            patience: Some(start + limits.hello.min(limits.hello_notice)),
+            frame_deadline: Some(start + limits.hello.min(limits.hello_notice)),
             garbage: 0,
             unknown_types: HashSet::new(),
             changed: false,
@@ -49,22 +49,22 @@ impl ReadState {
 
 /// How far the process has got in ending.
 #[derive(Default)]
-struct Ending {
+struct ProcessEnd {
     status: Option<String>,
     output_ended: bool,
     over_at: Option<Instant>,
 }
 
-impl Ending {
+impl ProcessEnd {
     fn expect_within(&mut self, time: Duration) {
         let at = Instant::now() + time;
         self.over_at.get_or_insert(at);
     }
 
-    fn in_words(&mut self) -> String {
+    fn describe(&mut self) -> String {
         match self.status.take() {
             Some(status) => format!("ended: {status}"),
-            // Alive, and nothing more will be heard of it, or can be said to it.
+            // The process is alive, but can no longer be read from or written to.
             None if self.output_ended => "closed its standard output".to_owned(),
             None => "closed its standard input".to_owned(),
         }
@@ -75,14 +75,14 @@ impl Connection {
     /// Reads to the end and returns why the stream ended: `Err` if this side ended it.
     pub(super) async fn read(
         &self,
-        (output, ack): (Output, HelloAck),
+        (output, ack): (OutputPipe, HelloAck),
         exit: impl Future<Output = String>,
     ) -> Result<String, String> {
         let mut lines = LineReader::new(output, self.limits.frame_bytes);
         let mut state = ReadState::new(ack, &self.limits);
-        let mut process = Ending::default();
+        let mut process = ProcessEnd::default();
         let mut written = false;
-        let mut alarm = Alarm::new();
+        let mut timer = Timer::new();
         let writing = self.outbox.drive();
         pin!(exit, writing);
         loop {
@@ -101,13 +101,13 @@ impl Connection {
                 process.expect_within(EXIT_AFTER_OUTPUT);
             }
             if process.output_ended && process.status.is_some() {
-                return Ok(process.in_words());
+                return Ok(process.describe());
             }
-            alarm.set(self.next_deadline(&state, &process));
-            // Reading comes last, for the same reason.
+            timer.set(self.next_deadline(&state, &process));
+            // Reading comes last, so that a busy extension does not delay deadlines and writes.
             tokio::select! {
                 biased;
-                () = alarm.rings() => self.deadline_passed(&mut state, &mut process)?,
+                () = timer.elapsed() => self.deadline_passed(&mut state, &mut process)?,
                 status = &mut exit, if process.status.is_none() => {
                     process.status = Some(status);
                     process.expect_within(OUTPUT_AFTER_EXIT);
@@ -122,9 +122,9 @@ impl Connection {
                         process.expect_within(OUTPUT_AFTER_EXIT);
                     }
                 }
-                () = self.look.notified() => {}
+                () = self.reader_wakeup.notified() => {}
                 read = lines.fill(), if !process.output_ended => {
-                    read.map_err(|error| format!("could not be read from: {error}"))?;
+                    read.map_err(|error| format!("was disconnected: cannot read its output: {error}"))?;
                 }
             }
         }
@@ -135,12 +135,12 @@ impl Connection {
     }
 
     /// The next deadline that no other event announces.
-    fn next_deadline(&self, state: &ReadState, process: &Ending) -> Option<Instant> {
+    fn next_deadline(&self, state: &ReadState, process: &ProcessEnd) -> Option<Instant> {
         let due = [
-            state.patience,
+            state.frame_deadline,
             process.over_at,
             self.stall(state),
-            self.pending.alarm(),
+            self.pending.next_deadline(),
         ];
         due.into_iter().flatten().min()
     }
@@ -152,17 +152,21 @@ impl Connection {
         Some(stalled.max(counted) + self.limits.write_stall)
     }
 
-    fn deadline_passed(&self, state: &mut ReadState, process: &mut Ending) -> Result<(), String> {
+    fn deadline_passed(
+        &self,
+        state: &mut ReadState,
+        process: &mut ProcessEnd,
+    ) -> Result<(), String> {
         let now = Instant::now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if is_due(self.pending.alarm()) {
+        if is_due(self.pending.next_deadline()) {
             self.pending.expire(now);
         }
         if is_due(process.over_at) {
-            return Err(process.in_words());
+            return Err(process.describe());
         }
-        if is_due(state.patience) {
-            self.out_of_patience(state)?;
+        if is_due(state.frame_deadline) {
+            self.frame_missing(state)?;
         }
         if is_due(self.stall(state)) {
             if self.pending.is_empty() {
@@ -183,19 +187,19 @@ impl Connection {
     }
 
     /// Handles a missing `hello`, or a missing `ready` after a pause.
-    fn out_of_patience(&self, state: &mut ReadState) -> Result<(), String> {
+    fn frame_missing(&self, state: &mut ReadState) -> Result<(), String> {
         if state.ack.is_none() {
-            state.patience = None;
+            state.frame_deadline = None;
             self.become_ready();
             return Ok(());
         }
         if Instant::now() >= state.hello_by {
             let limit = self.limits.hello;
-            return Err(format!("was ended: no hello within {limit:?}"));
+            return Err(format!("was stopped: no hello within {limit:?}"));
         }
-        state.patience = Some(state.hello_by);
+        state.frame_deadline = Some(state.hello_by);
         let waiting = format!(
-            "has not said hello for {:?}; it is waited for until {:?} are over",
+            "has not sent hello for {:?}; zot waits for {:?} in total",
             self.limits.hello_notice, self.limits.hello
         );
         self.listener.log(&waiting);

@@ -1,4 +1,4 @@
-//! What the host asks an extension, each with its deadline, the write included.
+//! Requests to an extension. A deadline includes the time to write the request.
 
 use std::time::Duration;
 
@@ -11,31 +11,40 @@ use zot_protocol::{
 use super::{Connection, Stage};
 use crate::extension::{
     call_chain::CallChain,
-    fold::{Answer, Failure},
-    pending::{Clock, Kind, News, Reply, RequestError, Ticket},
+    fold::{Failure, InterceptAnswer},
+    pending::{Reply, RequestError, RequestKind, RequestTimer, Ticket, Update},
 };
 
 impl Connection {
     /// Runs a slash command.
     pub async fn command(&self, name: &str, args: &str) -> Result<CommandResponse, RequestError> {
         let frame = |id: Id| CommandInvoked::new(id, name, args.trim()).into();
-        match self.ask(Kind::Command, frame, self.limits.command).await? {
+        match self
+            .ask(RequestKind::Command, frame, self.limits.command)
+            .await?
+        {
             Reply::Command(response) => Ok(response),
-            _ => unreachable!("only a reply of the kind that is waited for is delivered"),
+            _ => unreachable!("replies are matched to requests of their kind"),
         }
     }
 
-    /// Asks about an event, until a time.
-    pub async fn intercept(&self, event: &Intercept, until: Instant) -> Answer {
+    /// Asks the extension about an event. Fails after `until`.
+    pub async fn intercept(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.ask_about(event, false, until).await
     }
 
-    /// Asks about an event that later interceptors have changed, for a last word, until a time.
-    pub async fn intercept_last(&self, event: &Intercept, until: Instant) -> Answer {
+    /// Asks a final interceptor about an event that later interceptors have changed. Fails after
+    /// `until`.
+    pub async fn intercept_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
         self.ask_about(event, true, until).await
     }
 
-    async fn ask_about(&self, event: &Intercept, is_final: bool, until: Instant) -> Answer {
+    async fn ask_about(
+        &self,
+        event: &Intercept,
+        is_final: bool,
+        until: Instant,
+    ) -> InterceptAnswer {
         match &*self.stage.borrow() {
             Stage::Starting | Stage::Registering => return Err(Failure::NotReady),
             Stage::Ended(why) => return Err(Failure::Gone(why.to_string())),
@@ -63,29 +72,29 @@ impl Connection {
             frame.is_final = is_final;
             frame.into()
         };
-        match self.ask(Kind::Intercept, frame, deadline).await? {
+        match self.ask(RequestKind::Intercept, frame, deadline).await? {
             Reply::Intercept(response) => Ok(response),
-            _ => unreachable!("only a reply of the kind that is waited for is delivered"),
+            _ => unreachable!("replies are matched to requests of their kind"),
         }
     }
 
     async fn ask(
         &self,
-        kind: Kind,
+        kind: RequestKind,
         frame: impl FnOnce(Id) -> FromHost,
         deadline: Duration,
     ) -> Result<Reply, RequestError> {
-        let mut asked = Asked {
+        let mut request = RequestGuard {
             connection: self,
-            ticket: self.wait(kind, Clock::new(deadline, deadline)),
+            ticket: self.wait(kind, RequestTimer::new(deadline, deadline)),
         };
-        self.send_as(&frame(asked.ticket.id()), Some(asked.ticket.number()))?;
-        asked.ticket.outcome().await
+        self.send_as(&frame(request.ticket.id()), Some(request.ticket.number()))?;
+        request.ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and starts the clock of `deadline`
-    /// again, up to the total of the limits; without a deadline the tool has all the time it wants. Whoever drops the
-    /// future gives the call up, and the extension is told where it wants to be.
+    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and restarts
+    /// `deadline`, up to the total in the limits; without a deadline the call may take forever.
+    /// Dropping the future cancels the call, and notifies the extension if it supports that.
     pub async fn tool(
         &self,
         chain: &CallChain,
@@ -93,13 +102,13 @@ impl Connection {
         deadline: Option<Duration>,
         mut progress: impl FnMut(String),
     ) -> Result<ToolResult, RequestError> {
-        let clock = match deadline {
-            Some(deadline) => Clock::new(deadline, self.limits.tool_total),
-            None => Clock::none(),
+        let timer = match deadline {
+            Some(deadline) => RequestTimer::new(deadline, self.limits.tool_total),
+            None => RequestTimer::unlimited(),
         };
-        let mut call = Call {
+        let mut call = ToolCallGuard {
             connection: self,
-            ticket: self.wait(Kind::Tool(chain.clone()), clock),
+            ticket: self.wait(RequestKind::Tool(chain.clone()), timer),
             chain,
             over: false,
         };
@@ -109,17 +118,17 @@ impl Connection {
             return Err(error);
         }
         loop {
-            match call.ticket.news().await {
-                News::Progress(line) => progress(line),
-                News::Outcome(Err(RequestError::Timeout(time))) => {
+            match call.ticket.update().await {
+                Update::Progress(line) => progress(line),
+                Update::Done(Err(RequestError::Timeout(time))) => {
                     return Err(RequestError::Timeout(time));
                 }
-                News::Outcome(outcome) => {
+                Update::Done(outcome) => {
                     call.over = true;
                     return match outcome? {
                         Reply::Tool(result) => Ok(result),
                         _ => {
-                            unreachable!("only a reply of the kind that is waited for is delivered")
+                            unreachable!("replies are matched to requests of their kind")
                         }
                     };
                 }
@@ -127,36 +136,36 @@ impl Connection {
         }
     }
 
-    fn wait(&self, kind: Kind, clock: Clock) -> Ticket<'_> {
-        let (ticket, sooner) = self.pending.wait(self.ids.next(), kind, clock);
+    fn wait(&self, kind: RequestKind, timer: RequestTimer) -> Ticket<'_> {
+        let (ticket, sooner) = self.pending.wait(self.ids.next(), kind, timer);
         if sooner {
-            self.look.notify_one();
+            self.reader_wakeup.notify_one();
         }
         ticket
     }
 }
 
-/// A request that waits for its reply; dropped before it is sent, it leaves the queue.
-struct Asked<'c> {
+/// A pending request. Dropping it before it is written removes it from the queue.
+struct RequestGuard<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         self.connection.outbox.withdraw(self.ticket.number());
     }
 }
 
-/// A tool call that has not come to its end; dropped before, it is cancelled.
-struct Call<'c> {
+/// A pending tool call. Dropping it cancels the call.
+struct ToolCallGuard<'c> {
     connection: &'c Connection,
     ticket: Ticket<'c>,
     chain: &'c CallChain,
     over: bool,
 }
 
-impl Drop for Call<'_> {
+impl Drop for ToolCallGuard<'_> {
     fn drop(&mut self) {
         self.chain.close();
         if self.over || self.connection.outbox.withdraw(self.ticket.number()) {

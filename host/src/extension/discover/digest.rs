@@ -1,4 +1,4 @@
-//! The digest of a directory: what the user's agreement to an extension holds for.
+//! Computes the digest of a directory. The user's trust in an extension applies to this digest.
 
 use std::{
     fs,
@@ -8,18 +8,19 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::shown;
+use super::escape;
 use crate::untrusted::{Follow, open_regular};
 
-/// The most entries that are digested, at any depth: of one directory, and of all that share a [`DigestBudget`].
+/// The maximum number of entries, at any depth, in one directory or in all that share a
+/// [`DigestBudget`].
 pub const DIGEST_ENTRIES: usize = 20_000;
-/// The most bytes of files that are digested: of one directory, and of all that share a [`DigestBudget`].
+/// The maximum number of bytes in files, in one directory or in all that share a [`DigestBudget`].
 pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
-/// The most directories within each other.
+/// The maximum depth of nested directories.
 pub const DIGEST_LEVELS: usize = 64;
 
-/// What may still be digested. Directories that somebody else made share one, or many of them would take as many times
-/// as long as one may.
+/// What may still be digested. Untrusted directories share a budget, so that many of them do not
+/// take longer than one.
 #[derive(Debug)]
 pub struct DigestBudget {
     entries: usize,
@@ -44,7 +45,7 @@ impl DigestBudget {
     }
 }
 
-/// Why a directory has no digest.
+/// Why a directory could not be digested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
@@ -54,25 +55,25 @@ pub enum DigestError {
     /// More than [`DIGEST_BYTES`].
     #[error("more than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
-    /// More than is left of the [`DigestBudget`] that it shares.
+    /// More than what is left of a shared [`DigestBudget`].
     #[error(
         "the project's extensions together have more than {DIGEST_ENTRIES} files or {} MiB",
         DIGEST_BYTES / (1024 * 1024)
     )]
-    Together,
+    SharedBudgetExceeded,
     /// More than [`DIGEST_LEVELS`].
     #[error("more than {0} levels of directories")]
     TooDeep(usize),
-    /// Something in it cannot be read.
-    #[error("cannot read `{}`: {source}", shown::path(path))]
+    /// A file or directory cannot be read.
+    #[error("cannot read `{}`: {source}", escape::path(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It is another file than a moment ago.
-    #[error("`{}` changed while it was read", shown::path(.0))]
+    /// The file was replaced while it was read.
+    #[error("`{}` changed while it was read", escape::path(.0))]
     Changed(PathBuf),
 }
 
@@ -83,22 +84,24 @@ impl DigestError {
     }
 }
 
-/// The digest of everything in `dir`, as `sha256:` and 64 hexadecimal digits: paths, kinds, executable bits, contents.
+/// Computes the digest of everything in `dir`: paths, file types, executable bits and contents.
+/// Returns `sha256:` and 64 hexadecimal digits.
 ///
-/// A symlink counts by what it says, not by what it leads to; `dir` itself may be one. What the extension's program
-/// takes from elsewhere (an interpreter, a library, a file beside the directory) is not covered. Nothing is left out,
-/// neither `.git` nor `__pycache__`: whatever is left out is where changed code would hide.
+/// For a symlink, the digest covers its target path, not what is there; `dir` itself may be a
+/// symlink. Files that the program uses from elsewhere (an interpreter, a library, a file next to
+/// the directory) are not covered. Nothing in the directory is skipped, not even `.git` or
+/// `__pycache__`, because changed code could hide there.
 pub fn digest(dir: &Path) -> Result<String, DigestError> {
     digest_within(dir, &mut DigestBudget::default())
 }
 
-/// As [`digest`], within what is left of a budget. How long the files say they are is added up before any of them is
-/// read: a sparse file costs its author nothing.
+/// Like [`digest`], within what is left of a budget. Adds up the file sizes before it reads any
+/// file, because a huge sparse file is cheap to create.
 pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, DigestError> {
     let shared = std::mem::replace(&mut budget.shared, true);
     let too_large = |limit| {
         if shared {
-            DigestError::Together
+            DigestError::SharedBudgetExceeded
         } else {
             DigestError::TooLarge(limit)
         }
@@ -107,16 +110,16 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     let mut buffer = vec![0; 64 * 1024];
     let root = fs::canonicalize(dir).map_err(DigestError::io(dir))?;
     let entries = walk(&root, budget.entries).map_err(|error| match error {
-        DigestError::TooMany(_) if shared => DigestError::Together,
+        DigestError::TooMany(_) if shared => DigestError::SharedBudgetExceeded,
         error => error,
     });
-    if let Err(DigestError::TooMany(_) | DigestError::Together) = entries {
+    if let Err(DigestError::TooMany(_) | DigestError::SharedBudgetExceeded) = entries {
         budget.entries = 0;
     }
     let entries = entries?;
     budget.entries -= entries.len();
-    let length = |entry: &Entry| match entry.kind {
-        Kind::File { length, .. } => length,
+    let length = |entry: &TreeEntry| match entry.kind {
+        EntryKind::File { length, .. } => length,
         _ => 0,
     };
     let whole = entries.iter().map(length).fold(0, u64::saturating_add);
@@ -124,21 +127,21 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
         return Err(too_large(limit));
     }
     let mut all = Sha256::new();
-    // Every entry is as long as it says, so that no two trees give the same bytes.
+    // Every entry has a length prefix, so that different trees never produce the same bytes.
     all.update(b"zot extension directory 1\0");
     for entry in entries {
         all.update((entry.name().len() as u64).to_be_bytes());
         all.update(entry.name());
         let path = root.join(&entry.path);
         match entry.kind {
-            Kind::Directory => all.update(b"d"),
-            Kind::Other => all.update(b"o"),
-            Kind::Symlink => {
+            EntryKind::Directory => all.update(b"d"),
+            EntryKind::Other => all.update(b"o"),
+            EntryKind::Symlink => {
                 let target = fs::read_link(&path).map_err(DigestError::io(&path))?;
                 all.update(b"l");
                 all.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
             }
-            Kind::File { executable, .. } => {
+            EntryKind::File { executable, .. } => {
                 all.update(if executable { b"x" } else { b"f" });
                 let (content, read) = digest_file(&path, budget.bytes, &mut buffer)?;
                 let left = budget.bytes.checked_sub(read);
@@ -155,12 +158,12 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
     Ok(text)
 }
 
-/// A file's digest and length; of a file that is longer than `most`, one byte more than that is read.
-fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
+/// Returns a file's digest and length. Reads at most one byte more than `max`.
+fn digest_file(path: &Path, max: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), DigestError> {
     let file = open_regular(path, Follow::Never)
         .map_err(DigestError::io(path))?
         .ok_or_else(|| DigestError::Changed(path.to_owned()))?;
-    let mut file = file.take(most.saturating_add(1));
+    let mut file = file.take(max.saturating_add(1));
     let mut content = Sha256::new();
     let mut length = 0;
     loop {
@@ -175,27 +178,27 @@ fn digest_file(path: &Path, most: u64, buffer: &mut [u8]) -> Result<([u8; 32], u
     }
 }
 
-struct Entry {
-    /// Relative to the directory that is digested.
+struct TreeEntry {
+    /// Relative to the digested directory.
     path: PathBuf,
-    kind: Kind,
+    kind: EntryKind,
 }
 
-impl Entry {
+impl TreeEntry {
     fn name(&self) -> &[u8] {
         self.path.as_os_str().as_encoded_bytes()
     }
 }
 
-enum Kind {
+enum EntryKind {
     Directory,
     File { executable: bool, length: u64 },
     Symlink,
     Other,
 }
 
-/// Everything below `root`, in the order of the paths' bytes.
-fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
+/// Lists everything below `root`, sorted by the bytes of the paths.
+fn walk(root: &Path, max: usize) -> Result<Vec<TreeEntry>, DigestError> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(below) = open.pop() {
@@ -205,26 +208,26 @@ fn walk(root: &Path, most: usize) -> Result<Vec<Entry>, DigestError> {
         }
         for entry in fs::read_dir(&dir).map_err(DigestError::io(&dir))? {
             let entry = entry.map_err(DigestError::io(&dir))?;
-            if entries.len() == most {
-                return Err(DigestError::TooMany(most));
+            if entries.len() == max {
+                return Err(DigestError::TooMany(max));
             }
             let path = below.join(entry.file_name());
-            // Of the entry itself: a symlink is not followed.
+            // Metadata of the entry itself: symlinks are not followed.
             let metadata = entry.metadata().map_err(DigestError::io(&entry.path()))?;
             let kind = if metadata.is_symlink() {
-                Kind::Symlink
+                EntryKind::Symlink
             } else if metadata.is_dir() {
                 open.push(path.clone());
-                Kind::Directory
+                EntryKind::Directory
             } else if metadata.is_file() {
-                Kind::File {
+                EntryKind::File {
                     executable: super::exec::is_executable(&metadata),
                     length: metadata.len(),
                 }
             } else {
-                Kind::Other
+                EntryKind::Other
             };
-            entries.push(Entry { path, kind });
+            entries.push(TreeEntry { path, kind });
         }
     }
     entries.sort_by(|a, b| a.name().cmp(b.name()));
@@ -239,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// Two files, a directory, a symlink.
+    /// A tree with two files, a directory and a symlink.
     fn tree() -> TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("src")).unwrap();
@@ -250,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_nothing_but_what_is_in_the_directory() {
+    fn the_digest_depends_only_on_the_directory_contents() {
         let (a, b) = (tree(), tempfile::tempdir().unwrap());
-        // In another order, at another time.
+        // The same tree, created in another order.
         symlink("src/main.py", b.path().join("run")).unwrap();
         fs::write(b.path().join("extension.json"), "{}").unwrap();
         fs::create_dir(b.path().join("src")).unwrap();
@@ -262,7 +265,8 @@ mod tests {
         let hex = digest_a.strip_prefix("sha256:").unwrap();
         assert_eq!(hex.len(), 64);
         assert!(hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        // Written into people's configurations: another algorithm asks them all again.
+        // Users' configurations contain digests: after a change of algorithm, all of them would be
+        // asked again.
         assert_eq!(
             digest_a,
             "sha256:00549fa2310746f5e9dc78c8aff78bb5f3c58f46241a0f8aa3c271641b78cb6f"
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_shows() {
+    fn every_change_changes_the_digest() {
         type Change = fn(&Path);
         let changes: [(&str, Change); 9] = [
             ("content", |dir| {
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn content_moved_over_a_files_border_shows() {
+    fn content_moved_between_files_changes_the_digest() {
         let write = |first: &str, second: &str| {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("a"), first).unwrap();
@@ -331,14 +335,14 @@ mod tests {
         let before = digest(dir.path()).unwrap();
         fs::write(outside.path().join("file"), "").unwrap();
         assert_eq!(digest(dir.path()).unwrap(), before);
-        // But for the directory itself.
+        // Except for the directory itself.
         let link = outside.path().join("link");
         symlink(dir.path(), &link).unwrap();
         assert_eq!(digest(&link).unwrap(), before);
     }
 
     #[test]
-    fn a_fifo_does_not_block_and_counts() {
+    fn a_fifo_does_not_block_and_changes_the_digest() {
         let dir = tree();
         let before = digest(dir.path()).unwrap();
         let fifo = dir.path().join("fifo");
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_twenty_thousand_entries_are_too_many() {
+    fn more_than_20000_entries_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         for number in 0..=20_000 {
             fs::write(dir.path().join(number.to_string()), "").unwrap();
@@ -360,37 +364,40 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_is_named() {
+    fn a_missing_directory_is_named_in_the_error() {
         let error = digest(Path::new("/nowhere/ext")).unwrap_err();
         assert!(error.to_string().contains("`/nowhere/ext`"), "{error}");
     }
 
     #[test]
-    fn the_bounds_are_inclusive() {
+    fn the_limits_are_inclusive() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/main.py"), "12345").unwrap();
         fs::write(dir.path().join("z"), "678").unwrap();
-        let within = |most, bytes| digest_within(dir.path(), &mut DigestBudget::of(most, bytes));
+        let within = |max, bytes| digest_within(dir.path(), &mut DigestBudget::of(max, bytes));
         assert_eq!(within(3, 8).unwrap(), digest(dir.path()).unwrap());
         assert!(matches!(within(2, 8), Err(DigestError::TooMany(2))));
         assert!(matches!(within(3, 7), Err(DigestError::TooLarge(7))));
     }
 
     #[test]
-    fn directories_that_share_a_budget_are_bounded_together() {
+    fn directories_that_share_a_budget_are_limited_together() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "12345").unwrap();
         for (entries, bytes) in [(10, 9), (1, 100)] {
             let mut budget = DigestBudget::of(entries, bytes);
             digest_within(dir.path(), &mut budget).unwrap();
             let error = digest_within(dir.path(), &mut budget).unwrap_err();
-            assert!(matches!(error, DigestError::Together), "{error:?}");
+            assert!(
+                matches!(error, DigestError::SharedBudgetExceeded),
+                "{error:?}"
+            );
         }
     }
 
     #[test]
-    fn what_is_too_deep_has_no_digest() {
+    fn directories_nested_too_deep_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let deep = vec!["d"; DIGEST_LEVELS].join("/");
         fs::create_dir_all(dir.path().join(&deep)).unwrap();
@@ -401,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_longer_than_it_said_is_not_read_to_its_end() {
+    fn a_file_that_grew_is_not_read_to_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("grown");
         fs::write(&path, "123456789").unwrap();

@@ -1,4 +1,4 @@
-//! From a manifest's `exec` to a program.
+//! Resolves a manifest's `exec` to a program.
 
 use std::{
     env,
@@ -7,65 +7,67 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::shown;
+use super::escape;
 
-/// Why an `exec` is no program.
+/// Why an `exec` could not be resolved to a program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
     /// There is no such file.
-    #[error("{}", nowhere(exec, looked))]
+    #[error("{}", not_found_message(exec, tried))]
     NotFound {
         /// The manifest's `exec`.
         exec: String,
-        /// The paths where it could have been, in the order they were looked at.
-        looked: Vec<PathBuf>,
+        /// The paths that were tried, in order.
+        tried: Vec<PathBuf>,
     },
     /// It is a directory.
-    #[error("`{}` is a directory, not a program", shown::path(.0))]
+    #[error("`{}` is a directory, not a program", escape::path(.0))]
     Directory(PathBuf),
     /// It is neither a file nor a directory: a device, a FIFO, a socket.
-    #[error("`{}` is not a regular file", shown::path(.0))]
+    #[error("`{}` is not a regular file", escape::path(.0))]
     NotAFile(PathBuf),
-    /// The file is there, and nobody may execute it.
-    #[error("`{path}` is not executable\nhint: chmod +x {path}", path = shown::path(.0))]
+    /// The file has no executable bit.
+    #[error("`{path}` is not executable\nhint: chmod +x {path}", path = escape::path(.0))]
     NotExecutable(PathBuf),
-    /// It is neither in the directory of the project-local extension nor, for a program, on `PATH`.
+    /// A project-local extension uses something that is neither in its directory nor, for a
+    /// program, on `PATH`.
     #[error(
-        "`{}` leads to `{}`, which is outside of the extension's directory and can change without your consent\n\
-         hint: a project-local extension starts what lies in its own directory or on PATH; move it there",
-        shown::text(named),
-        shown::path(path)
+        "`{}` resolves to `{}`, which is outside the extension's directory and can change without your approval\n\
+         hint: a project-local extension can only use files in its directory and programs on PATH; move it there",
+        escape::text(named),
+        escape::path(path)
     )]
     Outside {
-        /// As the manifest or the script names it.
+        /// The name in the manifest or script.
         named: String,
-        /// What that is.
+        /// The path that it resolves to.
         path: PathBuf,
     },
-    /// The system does not tell.
-    #[error("cannot look at `{}`: {source}", shown::path(path))]
+    /// The path cannot be accessed.
+    #[error("cannot access `{}`: {source}", escape::path(path))]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
-/// The program that `exec` means in a manifest in `manifest_dir`, with the `PATH` given.
+/// Resolves the `exec` of a manifest in `manifest_dir` to a program.
 ///
-/// Absolute: as it is. Containing a separator: relative to the manifest's directory. Bare: in each entry of `PATH`, then
-/// in the manifest's directory. Entries of `PATH` that are empty or relative are passed over: they would mean the
-/// directory that zot was started in, and with it a program of somebody's repository. So are files on `PATH` that cannot
-/// be executed, as a shell does.
+/// An absolute path is used as it is. A path with a separator is relative to the manifest's
+/// directory. A bare name is searched in each entry of `PATH`, then in the manifest's directory.
+/// Empty and relative entries of `PATH` are skipped: they would mean the directory that zot was
+/// started in, and could run a program of an untrusted repository. Files on `PATH` that are not
+/// executable are skipped, as in a shell.
 pub fn resolve_exec(
     manifest_dir: &Path,
     exec: &str,
     path_var: Option<&OsStr>,
 ) -> Result<PathBuf, ExecError> {
     let here = manifest_dir.join(exec);
-    let mut looked = Vec::new();
+    let mut tried = Vec::new();
     let mut unusable = None;
     if !exec.contains(std::path::is_separator) && !exec.is_empty() {
         let entries = env::split_paths(path_var.unwrap_or_default());
@@ -73,7 +75,7 @@ pub fn resolve_exec(
             let path = entry.join(exec);
             match program(&path) {
                 Ok(true) => return Ok(path),
-                Ok(false) | Err(ExecError::Io { .. }) => looked.push(path),
+                Ok(false) | Err(ExecError::Io { .. }) => tried.push(path),
                 Err(error) => unusable = unusable.or(Some(error)),
             }
         }
@@ -81,14 +83,14 @@ pub fn resolve_exec(
     if program(&here)? {
         return Ok(here);
     }
-    looked.push(here);
+    tried.push(here);
     Err(unusable.unwrap_or(ExecError::NotFound {
         exec: exec.to_owned(),
-        looked,
+        tried,
     }))
 }
 
-/// Whether there is a program at `path`; an error where there is something that is none.
+/// Reports whether there is a program at `path`. Fails if there is something else.
 fn program(path: &Path) -> Result<bool, ExecError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {
@@ -104,7 +106,8 @@ fn program(path: &Path) -> Result<bool, ExecError> {
     }
 }
 
-/// Whether a file has an executable bit; where there are none, every file is taken for one.
+/// Reports whether a file has an executable bit. On other platforms every file counts as
+/// executable.
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
@@ -115,16 +118,16 @@ pub(super) fn is_executable(_: &fs::Metadata) -> bool {
     true
 }
 
-/// That there is no such file, and where it could have been.
-fn nowhere(exec: &str, looked: &[PathBuf]) -> String {
-    if let [path] = looked {
-        return format!("`{}` does not exist", shown::path(path));
+/// The message for a missing program, with the places where it could have been.
+fn not_found_message(exec: &str, tried: &[PathBuf]) -> String {
+    if let [path] = tried {
+        return format!("`{}` does not exist", escape::path(path));
     }
-    let dirs: Vec<_> = looked
+    let dirs: Vec<_> = tried
         .iter()
-        .filter_map(|path| Some(shown::path(path.parent()?).to_string()))
+        .filter_map(|path| Some(escape::path(path.parent()?).to_string()))
         .collect();
-    format!("`{}` is in none of {}", shown::text(exec), dirs.join(", "))
+    format!("`{}` not found in {}", escape::text(exec), dirs.join(", "))
 }
 
 #[cfg(all(test, unix))]
@@ -135,16 +138,16 @@ mod tests {
 
     use super::*;
 
-    /// An extension's directory and two directories of a `PATH`: `ext`, `bin`, `sbin`.
-    struct World(TempDir);
+    /// An extension directory `ext` and two `PATH` directories, `bin` and `sbin`.
+    struct PathFixture(TempDir);
 
-    impl World {
+    impl PathFixture {
         fn new() -> Self {
-            let world = Self(tempfile::tempdir().unwrap());
+            let fixture = Self(tempfile::tempdir().unwrap());
             for dir in ["ext", "bin", "sbin"] {
-                fs::create_dir(world.path(dir)).unwrap();
+                fs::create_dir(fixture.path(dir)).unwrap();
             }
-            world
+            fixture
         }
 
         fn path(&self, below: &str) -> PathBuf {
@@ -158,7 +161,7 @@ mod tests {
             path
         }
 
-        /// With `bin` and `sbin` on the `PATH`.
+        /// Resolves `exec` with `bin` and `sbin` on `PATH`.
         fn resolve(&self, exec: &str) -> Result<PathBuf, ExecError> {
             let path = env::join_paths([self.path("bin"), self.path("sbin")]).unwrap();
             resolve_exec(&self.path("ext"), exec, Some(&path))
@@ -166,132 +169,135 @@ mod tests {
     }
 
     #[test]
-    fn an_absolute_one_is_as_it_is() {
-        let world = World::new();
-        let program = world.file("x", 0o755);
-        assert_eq!(world.resolve(program.to_str().unwrap()).unwrap(), program);
+    fn an_absolute_path_is_used_unchanged() {
+        let fixture = PathFixture::new();
+        let program = fixture.file("x", 0o755);
+        assert_eq!(fixture.resolve(program.to_str().unwrap()).unwrap(), program);
     }
 
     #[test]
-    fn one_with_a_separator_starts_at_the_manifest() {
-        let world = World::new();
-        let beside = world.file("ext/x", 0o755);
-        let above = world.file("y", 0o755);
-        world.file("bin/x", 0o755);
+    fn a_path_with_a_separator_is_relative_to_the_manifest() {
+        let fixture = PathFixture::new();
+        let beside = fixture.file("ext/x", 0o755);
+        let above = fixture.file("y", 0o755);
+        fixture.file("bin/x", 0o755);
         assert_eq!(
-            fs::canonicalize(world.resolve("./x").unwrap()).unwrap(),
+            fs::canonicalize(fixture.resolve("./x").unwrap()).unwrap(),
             fs::canonicalize(beside).unwrap()
         );
         assert_eq!(
-            fs::canonicalize(world.resolve("../y").unwrap()).unwrap(),
+            fs::canonicalize(fixture.resolve("../y").unwrap()).unwrap(),
             fs::canonicalize(above).unwrap()
         );
-        // Not on `PATH`, though `bin/x` is there.
-        fs::remove_file(world.path("ext/x")).unwrap();
+        // `bin/x` on `PATH` is not used.
+        fs::remove_file(fixture.path("ext/x")).unwrap();
         assert!(matches!(
-            world.resolve("./x"),
-            Err(ExecError::NotFound { looked, .. }) if looked == [world.path("ext/./x")]
+            fixture.resolve("./x"),
+            Err(ExecError::NotFound { tried, .. }) if tried == [fixture.path("ext/./x")]
         ));
     }
 
     #[test]
-    fn a_bare_one_is_on_path_first_and_beside_the_manifest_last() {
-        let world = World::new();
-        let beside = world.file("ext/x", 0o755);
-        assert_eq!(world.resolve("x").unwrap(), beside);
-        let second = world.file("sbin/x", 0o755);
-        assert_eq!(world.resolve("x").unwrap(), second);
-        let first = world.file("bin/x", 0o755);
-        assert_eq!(world.resolve("x").unwrap(), first);
+    fn a_bare_name_is_searched_on_path_then_beside_the_manifest() {
+        let fixture = PathFixture::new();
+        let beside = fixture.file("ext/x", 0o755);
+        assert_eq!(fixture.resolve("x").unwrap(), beside);
+        let second = fixture.file("sbin/x", 0o755);
+        assert_eq!(fixture.resolve("x").unwrap(), second);
+        let first = fixture.file("bin/x", 0o755);
+        assert_eq!(fixture.resolve("x").unwrap(), first);
         assert_eq!(
-            resolve_exec(&world.path("ext"), "x", None).unwrap(),
+            resolve_exec(&fixture.path("ext"), "x", None).unwrap(),
             beside,
             "without a PATH"
         );
     }
 
     #[test]
-    fn what_cannot_be_executed_on_path_is_passed_over() {
-        let world = World::new();
-        let plain = world.file("bin/x", 0o644);
-        let program = world.file("sbin/x", 0o755);
-        assert_eq!(world.resolve("x").unwrap(), program);
+    fn files_on_path_that_are_not_executable_are_skipped() {
+        let fixture = PathFixture::new();
+        let plain = fixture.file("bin/x", 0o644);
+        let program = fixture.file("sbin/x", 0o755);
+        assert_eq!(fixture.resolve("x").unwrap(), program);
         fs::remove_file(program).unwrap();
         assert!(matches!(
-            world.resolve("x"),
+            fixture.resolve("x"),
             Err(ExecError::NotExecutable(path)) if path == plain
         ));
     }
 
     #[test]
-    fn empty_and_relative_entries_of_path_are_not_the_working_directory() {
-        // Tests run in the package's directory, where this file is.
+    fn empty_and_relative_path_entries_are_ignored() {
+        // Tests run in the package's directory, which contains this file.
         assert!(Path::new("Cargo.toml").is_file());
-        let world = World::new();
+        let fixture = PathFixture::new();
         let here = env::current_dir().unwrap();
         for path in ["", ":", ".", "/nowhere::.", "./"] {
-            let error = resolve_exec(&world.path("ext"), "Cargo.toml", Some(path.as_ref()));
-            let Err(ExecError::NotFound { looked, .. }) = error else {
+            let error = resolve_exec(&fixture.path("ext"), "Cargo.toml", Some(path.as_ref()));
+            let Err(ExecError::NotFound { tried, .. }) = error else {
                 panic!("{path}: {error:?}")
             };
             assert!(
-                looked
+                tried
                     .iter()
                     .all(|at| at.is_absolute() && !at.starts_with(&here)),
-                "{path}: {looked:?}"
+                "{path}: {tried:?}"
             );
         }
     }
 
     #[test]
-    fn a_missing_one_says_where_was_looked() {
-        let world = World::new();
-        let dirs = ["bin", "sbin", "ext"].map(|dir| world.path(dir).display().to_string());
+    fn a_missing_program_error_lists_the_searched_directories() {
+        let fixture = PathFixture::new();
+        let dirs = ["bin", "sbin", "ext"].map(|dir| fixture.path(dir).display().to_string());
         assert_eq!(
-            world.resolve("nope").unwrap_err().to_string(),
-            format!("`nope` is in none of {}", dirs.join(", "))
+            fixture.resolve("nope").unwrap_err().to_string(),
+            format!("`nope` not found in {}", dirs.join(", "))
         );
         assert_eq!(
-            world.resolve("/nowhere/x").unwrap_err().to_string(),
+            fixture
+                .resolve("/nowhere/x")
+                .unwrap_err()
+                .to_string(),
             "`/nowhere/x` does not exist"
         );
-        // A file above it, and a symlink to nothing.
-        let file = world.file("file", 0o755);
+        // A file used as a directory, and a broken symlink.
+        let file = fixture.file("file", 0o755);
         let below = file.join("x");
-        let error = world.resolve(below.to_str().unwrap()).unwrap_err();
+        let error = fixture.resolve(below.to_str().unwrap()).unwrap_err();
         assert!(matches!(error, ExecError::NotFound { .. }), "{error:?}");
-        symlink("gone", world.path("ext/x")).unwrap();
-        let error = world.resolve("./x").unwrap_err();
+        symlink("gone", fixture.path("ext/x")).unwrap();
+        let error = fixture.resolve("./x").unwrap_err();
         assert!(matches!(error, ExecError::NotFound { .. }), "{error:?}");
     }
 
     #[test]
-    fn what_is_no_program_says_what_it_is() {
-        let world = World::new();
-        let plain = world.file("ext/main.py", 0o644);
+    fn something_that_is_not_a_program_is_named_in_the_error() {
+        let fixture = PathFixture::new();
+        let plain = fixture.file("ext/main.py", 0o644);
         assert_eq!(
-            world.resolve("main.py").unwrap_err().to_string(),
+            fixture.resolve("main.py").unwrap_err().to_string(),
             format!(
                 "`{0}` is not executable\nhint: chmod +x {0}",
                 plain.display()
             )
         );
         for directory in [".", "..", "../bin", ""] {
-            let error = world.resolve(directory).unwrap_err();
+            let error = fixture.resolve(directory).unwrap_err();
             assert!(matches!(error, ExecError::Directory(_)), "{error:?}");
         }
-        let error = world.resolve("/dev/null").unwrap_err();
+        let error = fixture.resolve("/dev/null").unwrap_err();
         assert!(matches!(error, ExecError::NotAFile(_)), "{error:?}");
-        let error = world.resolve("a\0b").unwrap_err();
+        let error = fixture.resolve("a\0b").unwrap_err();
         assert!(matches!(error, ExecError::Io { .. }), "{error:?}");
         assert!(!error.to_string().contains('\0'), "{error}");
     }
 
     #[test]
-    fn a_symlink_to_a_program_is_one() {
-        let world = World::new();
-        let program = world.file("x", 0o755);
-        symlink(program, world.path("ext/link")).unwrap();
-        assert_eq!(world.resolve("link").unwrap(), world.path("ext/link"));
+    fn a_symlink_to_a_program_is_accepted() {
+        let fixture = PathFixture::new();
+        let program = fixture.file("x", 0o755);
+        symlink(program, fixture.path("ext/link")).unwrap();
+        assert_eq!(fixture.resolve("link").unwrap(), fixture.path("ext/link"));
     }
 }

@@ -1,4 +1,4 @@
-//! Reading an `extension.json` that somebody else wrote.
+//! Reads an `extension.json`, which is untrusted.
 
 use std::{io, path::Path};
 
@@ -9,49 +9,49 @@ use zot_protocol::{
 
 use crate::untrusted::{self, Beginning};
 
-/// What a manifest's file is called.
+/// The file name of a manifest.
 pub const MANIFEST: &str = "extension.json";
-/// The largest manifest that is read, in bytes.
+/// The maximum size of a manifest, in bytes.
 pub const MANIFEST_BYTES: u64 = 1024 * 1024;
 
-/// Why a directory, or what was given for one, is not an extension.
+/// Why a path could not be loaded as an extension.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// There is nothing there, or a symlink to nothing.
+    /// It does not exist, or is a broken symlink.
     #[error("does not exist")]
     Missing,
     /// `--ext` without a path.
-    #[error("an empty path is no extension")]
+    #[error("the path is empty")]
     EmptyPath,
-    /// `--ext` with another file than a manifest.
-    #[error("is neither a directory nor an {MANIFEST}\nhint: name the directory that has it")]
+    /// `--ext` with a file that is not a manifest.
+    #[error("is neither a directory nor an {MANIFEST}\nhint: pass the directory that contains it")]
     NotAnExtension,
-    /// The manifest is a directory, a FIFO, a device, a socket.
+    /// The manifest is a directory, FIFO, device or socket.
     #[error("is not a regular file")]
     NotAFile,
-    /// The manifest of a project-local extension is a symlink. What it leads to may change without the digest of the
-    /// directory, and with it what the user agreed to start.
-    #[error("is a symlink, which a project-local manifest must not be")]
+    /// The manifest of a project-local extension is a symlink. Its target could change without
+    /// changing the digest that the user trusts.
+    #[error("is a symlink, which is not allowed for a project-local manifest")]
     Symlink,
-    /// A directory or manifest of a project is a symlink that leads out of the project.
-    #[error("leads out of the project, which nothing in `.zot/extensions` may do")]
+    /// A project's directory or manifest is a symlink to outside the project.
+    #[error("leads out of the project, which is not allowed in `.zot/extensions`")]
     Outside,
-    /// A project has more extensions than are looked at.
-    #[error("has more than {most} extensions; {left} are not looked at")]
+    /// A project has too many extensions.
+    #[error("has more than {max} extensions; {ignored} are ignored")]
     TooMany {
-        /// The most that are looked at.
-        most: usize,
-        /// How many are not.
-        left: usize,
+        /// The maximum number.
+        max: usize,
+        /// How many are ignored.
+        ignored: usize,
     },
     /// More than [`MANIFEST_BYTES`].
     #[error("is larger than {} KiB", MANIFEST_BYTES / 1024)]
     TooLarge,
-    /// The system does not let it be read.
+    /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(io::Error),
-    /// It is not JSON, or not what a manifest's schema asks for.
+    /// It is not JSON, or does not match the manifest's schema.
     #[error(transparent)]
     Invalid(Box<Refusal>),
 }
@@ -67,19 +67,20 @@ impl From<io::Error> for FindError {
     }
 }
 
-/// Reads a manifest: what it says, and as JSON pointers the fields that this version does not know. It never blocks,
-/// and never reads more than [`MANIFEST_BYTES`].
+/// Reads a manifest. Also returns the unknown fields as JSON pointers. Never blocks, and never
+/// reads more than [`MANIFEST_BYTES`].
 pub fn read_manifest(file: &Path) -> Result<(Manifest, Vec<String>), FindError> {
     read_manifest_in(None, file)
 }
 
-/// The same for a file of a project: `file` is relative to `root` and must not lead out of it.
+/// Like [`read_manifest`] for a file in a project. `file` is relative to `root` and must not lead
+/// out of it.
 pub(super) fn read_manifest_in(
     root: Option<&Path>,
     file: &Path,
 ) -> Result<(Manifest, Vec<String>), FindError> {
-    let most = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
-    let Beginning { bytes, cut } = untrusted::read(root, file, most)?;
+    let max = usize::try_from(MANIFEST_BYTES).unwrap_or(usize::MAX);
+    let Beginning { bytes, cut } = untrusted::read(root, file, max)?;
     if cut {
         return Err(FindError::TooLarge);
     }

@@ -1,4 +1,4 @@
-//! Whether the user agreed to what came with somebody's repository.
+//! Decides whether the user trusts a project-local extension.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
@@ -6,29 +6,29 @@ use zot_protocol::Trust;
 
 use super::{DigestBudget, DigestError, Place, digest_within};
 
-/// Which project-local extensions may be started.
+/// Which project-local extensions may start.
 #[derive(Debug, Clone)]
 pub enum TrustProject {
-    /// All of them: `--trust-project`.
+    /// All of them (`--trust-project`).
     All,
-    /// Those that the user agreed to, by their canonical directory, as in [`zot_protocol::Config::trusted`].
+    /// Those that the user trusts, by canonical directory, as in [`zot_protocol::Config::trusted`].
     Remembered(BTreeMap<String, Trust>),
 }
 
-/// A project-local extension that the user has not agreed to.
+/// A project-local extension that the user does not trust.
 #[derive(Debug)]
 pub struct Untrusted {
     /// Why it is not trusted.
-    pub why: Distrust,
-    /// What an answer would be about; `None` where none can be remembered.
-    pub seen: Option<Seen>,
-    /// The one that has the name in its stead; trusting this one would shadow that one.
+    pub why: UntrustedReason,
+    /// What the user would trust; `None` if that cannot be stored.
+    pub subject: Option<TrustSubject>,
+    /// The extension of the same name that starts instead. Trusting this one would shadow it.
     pub instead: Option<Place>,
 }
 
-/// What an answer is about.
+/// What a trust decision applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct TrustSubject {
     /// The canonical directory.
     pub dir: String,
     /// The directory's digest.
@@ -38,86 +38,93 @@ pub struct Seen {
 /// Why a project-local extension is not trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Distrust {
+pub enum UntrustedReason {
     /// The user was never asked.
-    #[error("not agreed to yet")]
+    #[error("not trusted yet")]
     Unasked,
-    /// It is not what the answer was about.
-    #[error("changed since it was last asked about")]
+    /// Its directory has changed since the user decided.
+    #[error("changed since you were last asked")]
     Changed,
     /// The user said no.
-    #[error("refused when it was asked about")]
+    #[error("you declined to trust it")]
     Denied,
-    /// What it is cannot be remembered.
-    #[error("no digest of its directory: {0}")]
+    /// Its directory cannot be digested, so the decision cannot be stored.
+    #[error("cannot digest its directory: {0}")]
     Digest(DigestError),
-    /// Its directory's name cannot be remembered in a configuration.
+    /// The name of its directory cannot be stored in the configuration.
     #[error("its directory's name is not UTF-8")]
     NotUtf8,
 }
 
 impl Untrusted {
-    /// The user's answer, to be put into [`zot_protocol::Config::trusted`]. It holds for what was seen: what changed
-    /// between the question and the answer is asked about again.
+    /// Returns the user's decision as an entry of [`zot_protocol::Config::trusted`]. It applies to
+    /// what the user was shown: if that changes before the answer, the user is asked again.
     pub fn answer(&self, allowed: bool) -> Option<(String, Trust)> {
-        let seen = self.seen.as_ref()?;
-        Some((seen.dir.clone(), Trust::new(seen.digest.clone(), allowed)))
+        let subject = self.subject.as_ref()?;
+        Some((
+            subject.dir.clone(),
+            Trust::new(subject.digest.clone(), allowed),
+        ))
     }
 
-    fn new(why: Distrust, seen: Option<Seen>) -> Self {
+    fn new(why: UntrustedReason, subject: Option<TrustSubject>) -> Self {
         Self {
             why,
-            seen,
+            subject,
             instead: None,
         }
     }
 }
 
-/// `not agreed to yet; /home/me/.local/state/zot/extensions/guard (global) has its name instead`
+/// `not trusted yet; /home/me/.local/state/zot/extensions/guard (global) is used instead`
 impl fmt::Display for Untrusted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.why)?;
         match &self.instead {
-            Some(place) => write!(formatter, "; {place} has its name instead"),
+            Some(place) => write!(formatter, "; {place} is used instead"),
             None => Ok(()),
         }
     }
 }
 
 impl TrustProject {
-    /// Why the extension in `dir` is not trusted; `None` where it is.
-    pub(super) fn distrust(&self, dir: &Path, budget: &mut DigestBudget) -> Option<Untrusted> {
+    /// Returns why the extension in `dir` is not trusted, or `None` if it is.
+    pub(super) fn untrusted_reason(
+        &self,
+        dir: &Path,
+        budget: &mut DigestBudget,
+    ) -> Option<Untrusted> {
         let Self::Remembered(answers) = self else {
             return None;
         };
-        let seen = match see(dir, budget) {
-            Ok(seen) => seen,
+        let subject = match trust_subject(dir, budget) {
+            Ok(subject) => subject,
             Err(why) => return Some(Untrusted::new(why, None)),
         };
-        let why = match answers.get(&seen.dir) {
-            None => Distrust::Unasked,
-            Some(answer) if answer.digest != seen.digest => Distrust::Changed,
-            Some(answer) if !answer.allowed => Distrust::Denied,
+        let why = match answers.get(&subject.dir) {
+            None => UntrustedReason::Unasked,
+            Some(answer) if answer.digest != subject.digest => UntrustedReason::Changed,
+            Some(answer) if !answer.allowed => UntrustedReason::Denied,
             Some(_) => return None,
         };
-        Some(Untrusted::new(why, Some(seen)))
+        Some(Untrusted::new(why, Some(subject)))
     }
 }
 
-fn see(dir: &Path, budget: &mut DigestBudget) -> Result<Seen, Distrust> {
-    let digest = digest_within(dir, budget).map_err(Distrust::Digest)?;
+fn trust_subject(dir: &Path, budget: &mut DigestBudget) -> Result<TrustSubject, UntrustedReason> {
+    let digest = digest_within(dir, budget).map_err(UntrustedReason::Digest)?;
     let io = |source: io::Error| {
-        Distrust::Digest(DigestError::Io {
+        UntrustedReason::Digest(DigestError::Io {
             path: dir.to_owned(),
             source,
         })
     };
     let dir = fs::canonicalize(dir).map_err(io)?;
-    Ok(Seen {
+    Ok(TrustSubject {
         dir: dir
             .into_os_string()
             .into_string()
-            .map_err(|_| Distrust::NotUtf8)?,
+            .map_err(|_| UntrustedReason::NotUtf8)?,
         digest,
     })
 }

@@ -68,5 +68,5 @@ fn an_empty_path_is_not_the_working_directory() {
     let fixture = DiscoveryFixture::new();
     named(&fixture.path("project"), "project");
     assert_eq!(started_names(&fixture.explicit(&["."])), ["project"]);
-    assert!(refusal(&fixture.explicit(&[""])).contains("empty path"));
+    assert!(refusal(&fixture.explicit(&[""])).contains("the path is empty"));
 }

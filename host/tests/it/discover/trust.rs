@@ -9,9 +9,12 @@ fn a_project_extension_is_untrusted_until_the_user_answers() {
     let discovery = discover(&fixture.search());
     assert_eq!(started_names(&discovery), [""; 0]);
     let untrusted = untrusted(&discovery);
-    assert!(matches!(untrusted.why, Distrust::Unasked), "{untrusted:?}");
-    assert_eq!(untrusted.to_string(), "not agreed to yet");
-    let seen = untrusted.seen.as_ref().unwrap();
+    assert!(
+        matches!(untrusted.why, UntrustedReason::Unasked),
+        "{untrusted:?}"
+    );
+    assert_eq!(untrusted.to_string(), "not trusted yet");
+    let seen = untrusted.subject.as_ref().unwrap();
     assert_eq!(Path::new(&seen.dir), fixture.project("lint"));
     assert_eq!(seen.digest, digest(&fixture.project("lint")).unwrap());
 }
@@ -33,13 +36,16 @@ fn a_trust_answer_holds_until_a_file_changes() {
     let (yes, no) = (answer(true), answer(false));
     assert_eq!(started_names(&with(&yes)), ["lint"]);
     let discovery = with(&no);
-    assert!(matches!(untrusted(&discovery).why, Distrust::Denied));
+    assert!(matches!(untrusted(&discovery).why, UntrustedReason::Denied));
 
     fs::write(fixture.project("lint").join("helper.py"), "import os").unwrap();
     for answer in [yes, no] {
         let discovery = with(&answer);
         let untrusted = untrusted(&discovery);
-        assert!(matches!(untrusted.why, Distrust::Changed), "{untrusted:?}");
+        assert!(
+            matches!(untrusted.why, UntrustedReason::Changed),
+            "{untrusted:?}"
+        );
     }
     assert_eq!(started_names(&with(&answer(true))), ["lint"]);
 }
@@ -56,7 +62,10 @@ fn a_trust_answer_does_not_cover_another_directory() {
         trust: remembered([answer]),
         ..fixture.search()
     });
-    assert!(matches!(untrusted(&discovery).why, Distrust::Unasked));
+    assert!(matches!(
+        untrusted(&discovery).why,
+        UntrustedReason::Unasked
+    ));
 }
 
 #[test]
@@ -86,7 +95,7 @@ fn an_untrusted_extension_does_not_shadow_a_global_one() {
     assert_eq!(
         untrusted(&discovery).to_string(),
         format!(
-            "not agreed to yet; {} (global) has its name instead",
+            "not trusted yet; {} (global) is used instead",
             global.display()
         )
     );
@@ -151,7 +160,7 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
     let untrusted = untrusted(&discovery);
     assert_eq!(
         untrusted.to_string(),
-        "no digest of its directory: more than 256 MiB"
+        "cannot digest its directory: more than 256 MiB"
     );
     assert!(untrusted.answer(true).is_none());
     assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);
@@ -167,7 +176,10 @@ fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {
     named(&fixture.project("").join(name), "todo");
     let discovery = discover(&fixture.search());
     let untrusted = untrusted(&discovery);
-    assert!(matches!(untrusted.why, Distrust::NotUtf8), "{untrusted:?}");
+    assert!(
+        matches!(untrusted.why, UntrustedReason::NotUtf8),
+        "{untrusted:?}"
+    );
     assert!(untrusted.answer(true).is_none());
 }
 
@@ -181,7 +193,7 @@ fn a_project_manifest_that_is_a_symlink_is_rejected() {
     assert_eq!(
         refusal(&discover(&fixture.trusting())),
         format!(
-            "`{}`: is a symlink, which a project-local manifest must not be",
+            "`{}`: is a symlink, which is not allowed for a project-local manifest",
             link.display()
         )
     );
@@ -220,7 +232,7 @@ fn a_symlink_out_of_the_project_is_rejected() {
         assert_eq!(
             refusal(&discover(&fixture.trusting())),
             format!(
-                "`{}`: leads out of the project, which nothing in `.zot/extensions` may do",
+                "`{}`: leads out of the project, which is not allowed in `.zot/extensions`",
                 link.display()
             )
         );
@@ -243,6 +255,6 @@ fn the_extensions_of_a_project_share_one_digest_limit() {
         .untrusted()
         .map(|(_, it)| it.to_string())
         .collect();
-    let together = "no digest of its directory: the project's extensions together have more than 20000 files or 256 MiB";
-    assert_eq!(why, ["not agreed to yet", together, "not agreed to yet"]);
+    let together = "cannot digest its directory: the project's extensions together have more than 20000 files or 256 MiB";
+    assert_eq!(why, ["not trusted yet", together, "not trusted yet"]);
 }

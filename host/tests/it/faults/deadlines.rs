@@ -35,10 +35,7 @@ async fn a_silent_interceptor_times_out_and_its_policy_decides() {
     let event = AssistantMessageIntercept::new("x").into();
     let outcome = within("a chain", fixture.host.intercept(event)).await;
     let block = outcome.result.expect_err("`block` blocks it");
-    assert_eq!(
-        block.reason,
-        "strict could not be asked: no answer within 200ms"
-    );
+    assert_eq!(block.reason, "strict failed: no answer within 200ms");
     test.finish().await;
 }
 
@@ -85,7 +82,7 @@ async fn an_answer_counts_only_before_the_deadline() {
         if !in_time {
             assert_eq!(outcome.result.as_ref(), Ok(&block));
             until("the late answer is dropped", || {
-                fixture.log("slow").contains("nobody waits for it")
+                fixture.log("slow").contains("no request is waiting for it")
             })
             .await;
         }
@@ -122,18 +119,18 @@ async fn ten_silent_interceptors_take_no_longer_than_the_chain_deadline() {
         )
     };
     let reached = outcome
-        .links
+        .records
         .iter()
         .take_while(|link| !not_reached(&link.verdict))
         .count();
-    assert_eq!(outcome.links.len(), 10, "every interceptor is recorded");
-    assert!((1..=3).contains(&reached), "{:?}", outcome.links);
+    assert_eq!(outcome.records.len(), 10, "every interceptor is recorded");
+    assert!((1..=3).contains(&reached), "{:?}", outcome.records);
 
     let event = AssistantMessageIntercept::new("x").into();
     let outcome = within("a chain", fixture.host.intercept(event)).await;
     let block = outcome.result.expect_err("blocked");
     assert_eq!(block.by, "silent9");
-    assert!(not_reached(&outcome.links[9].verdict));
+    assert!(not_reached(&outcome.records[9].verdict));
     test.finish().await;
 }
 
@@ -151,12 +148,12 @@ async fn a_crash_in_the_middle_of_a_chain_fails_open() {
     let outcome = within("a chain", fixture.host.intercept(bash("ls"))).await;
     assert_eq!(outcome.result, Ok(bash("ls #one #three")));
     assert!(
-        matches!(&outcome.links[1].verdict, Verdict::FailedOpen(Failure::Gone(why)) if why.contains("SIGSEGV"))
+        matches!(&outcome.records[1].verdict, Verdict::FailedOpen(Failure::Gone(why)) if why.contains("SIGSEGV"))
     );
     test.wait_for_error("two", "ended: killed by SIGSEGV").await;
     let outcome = within("a chain", fixture.host.intercept(bash("ls"))).await;
     assert_eq!(
-        outcome.links.len(),
+        outcome.records.len(),
         2,
         "a crashed interceptor is not asked again"
     );
@@ -182,7 +179,7 @@ async fn a_guard_blocks_before_it_is_ready_and_after_it_exits() {
 
     let block = fixture.host.intercept(bash("ls")).await.result;
     let block = block.expect_err("blocked before it is ready");
-    assert_eq!(block.reason, "late could not be asked: not ready yet");
+    assert_eq!(block.reason, "late failed: not ready yet");
     fs::write(marker, "").unwrap();
     until("the guard is ready", || {
         fixture.host.registry().tool("echo").is_some()
@@ -197,7 +194,7 @@ async fn a_guard_blocks_before_it_is_ready_and_after_it_exits() {
     let event = TurnStartIntercept::new(1).into();
     let block = fixture.host.intercept(event).await.result;
     let block = block.expect_err("blocked after it exited");
-    let why = "dead could not be asked: ended: exit status 1";
+    let why = "dead failed: ended: exit status 1";
     assert!(block.reason.starts_with(why), "{}", block.reason);
 
     let event = UserMessageIntercept::new("hi").into();
@@ -208,10 +205,7 @@ async fn a_guard_blocks_before_it_is_ready_and_after_it_exits() {
     assert!(fixture.call("crash").await.is_err());
     let block = fixture.host.intercept(bash("ls")).await.result;
     let block = block.expect_err("blocked after it crashed");
-    assert_eq!(
-        block.reason,
-        "late could not be asked: ended: killed by SIGSEGV"
-    );
+    assert_eq!(block.reason, "late failed: ended: killed by SIGSEGV");
     let event = AssistantMessageIntercept::new("hi").into();
     let outcome = fixture.host.intercept(event).await;
     assert!(outcome.result.is_ok(), "unguarded events pass");
@@ -234,13 +228,13 @@ async fn an_event_too_large_to_send_is_blocked() {
         .expect_err("an oversized event must not bypass a guard");
     assert_eq!(block.by, "odd");
     assert!(
-        block.reason.contains("more than a frame"),
+        block.reason.contains("too large for a frame"),
         "{}",
         block.reason
     );
     let called = fixture.call_with("echo", json!({"text": "x".repeat(5 << 20)}));
     let error = called.await.unwrap_err().to_string();
-    assert!(error.starts_with("odd: the request has "), "{error}");
+    assert!(error.starts_with("odd: the request is "), "{error}");
     assert_eq!(
         fixture.host.intercept(bash("ls")).await.result,
         Ok(bash("ls #odd"))

@@ -31,7 +31,7 @@ async fn an_extension_that_does_not_read_is_disconnected() {
         let payload = format!("{step}{}", "x".repeat(100_000));
         test.fixture
             .host
-            .tell(&AssistantMessageEvent::new(payload).into());
+            .send_event(&AssistantMessageEvent::new(payload).into());
     }
     assert_eq!(state(&test, "deaf"), ExtensionState::Ready);
     test.check_other_extension().await;
@@ -48,9 +48,9 @@ async fn an_extension_with_a_full_queue_is_disconnected_at_once() {
     test.load(vec![test.fixture.odd("deaf", &["deaf"])]).await;
     let before = resident_kib();
     for step in 0..20_000 {
-        test.fixture.host.tell(&TurnStart::new(step).into());
+        test.fixture.host.send_event(&TurnStart::new(step).into());
     }
-    test.wait_for_error("deaf", "was disconnected: it does not read what it is sent")
+    test.wait_for_error("deaf", "was disconnected: it does not read its input")
         .await;
     assert!(resident_kib() - before < 8 << 10, "the queue is bounded");
     test.finish().await;
@@ -69,7 +69,7 @@ async fn all_queues_share_one_memory_limit() {
         let payload = "x".repeat(100_000);
         test.fixture
             .host
-            .tell(&AssistantMessageEvent::new(payload).into());
+            .send_event(&AssistantMessageEvent::new(payload).into());
     }
     let gone = || {
         let deaf = ["deaf1", "deaf2", "deaf3"].into_iter();
@@ -242,7 +242,7 @@ async fn a_closed_stdin_detected_by_an_event_is_reported() {
     let fixture = &test.fixture;
     test.load(vec![fixture.odd("odd", &[])]).await;
     assert_eq!(fixture.answer("close_stdin").await, "closed");
-    fixture.host.tell(&TurnStart::new(1).into());
+    fixture.host.send_event(&TurnStart::new(1).into());
     test.wait_for_error("odd", "closed its standard input")
         .await;
     test.finish().await;

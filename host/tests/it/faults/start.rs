@@ -82,7 +82,7 @@ async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
         [
             "ended: exit status 0 before hello",
             "ended: exit status 1 before hello: ValueError: no such luck",
-            r#"was ended: its first frame is "ready", not "hello""#,
+            r#"was stopped: its first frame is "ready", not "hello""#,
         ]
     );
     test.wait_for_error("quits", reasons[0]).await;
@@ -126,9 +126,9 @@ async fn an_extension_without_hello_is_ended_at_the_deadline() {
     ])
     .await;
     wait_for_the_other(&test).await;
-    test.wait_for_error("silent", "was ended: no hello within 2s")
+    test.wait_for_error("silent", "was stopped: no hello within 2s")
         .await;
-    test.wait_for_error("slowly", "was ended: no hello within 2s")
+    test.wait_for_error("slowly", "was stopped: no hello within 2s")
         .await;
     for name in ["silent", "slowly"] {
         let waited = |note: &&String| note.starts_with(&format!("[{name}] Info: "));
@@ -153,9 +153,9 @@ async fn an_extension_that_writes_only_noise_is_ended_at_the_deadline() {
     ])
     .await;
     wait_for_the_other(&test).await;
-    test.wait_for_error("blank", "was ended: no hello within 1s")
+    test.wait_for_error("blank", "was stopped: no hello within 1s")
         .await;
-    test.wait_for_error("zeros", "was ended: no hello within 1s")
+    test.wait_for_error("zeros", "was stopped: no hello within 1s")
         .await;
     test.finish().await;
 }

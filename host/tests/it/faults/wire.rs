@@ -89,17 +89,14 @@ async fn an_invalid_answer_fails_its_call_at_once() {
     for (line, reason) in lines {
         let called = test.fixture.call_with("line", json!({"line": line}));
         let error = called.await.expect_err("refused").to_string();
-        assert!(
-            error.starts_with("odd: its answer was refused: "),
-            "{error}"
-        );
+        assert!(error.starts_with("odd: its answer is invalid: "), "{error}");
         assert!(error.to_lowercase().contains(reason), "{reason}: {error}");
         assert!(!error.contains('\n') && error.len() < 500, "{error}");
     }
     let error = test.fixture.call("wrong").await.unwrap_err().to_string();
     assert_eq!(
         error,
-        r#"odd: its answer was refused: tool_result: /content/0/type: "txt" is not one of "text", "image""#
+        r#"odd: its answer is invalid: tool_result: /content/0/type: "txt" is not one of "text", "image""#
     );
     assert_eq!(test.fixture.answer("echo").await, "{}");
     test.finish().await;
@@ -131,14 +128,14 @@ async fn a_line_at_the_size_limit_is_accepted_and_one_byte_more_is_not() {
     for error in [slow.unwrap_err(), over.unwrap_err()] {
         assert_eq!(
             error.to_string(),
-            "odd: it sent a line of more than 4194304 bytes"
+            "odd: it sent a line longer than 4194304 bytes"
         );
     }
     assert_eq!(fixture.answer("echo").await, "{}");
     assert!(
         fixture
             .log("odd")
-            .contains("skipped a line of more than 4194304 bytes")
+            .contains("skipped a line longer than 4194304 bytes")
     );
     test.finish().await;
 }
@@ -189,7 +186,12 @@ async fn unexpected_replies_are_logged_and_dropped() {
         fixture.odd("thief", &["own-names"]),
     ])
     .await;
-    let dropped = |name: &str| fixture.log(name).matches("nobody waits for it").count();
+    let dropped = |name: &str| {
+        fixture
+            .log(name)
+            .matches("no request is waiting for it")
+            .count()
+    };
     assert_eq!(fixture.answer("odd_twice").await, "first");
     assert_eq!(fixture.answer("odd_echo").await, "{}");
     assert_eq!(dropped("odd"), 2, "{}", fixture.log("odd"));
@@ -247,7 +249,7 @@ async fn a_reply_after_the_deadline_is_dropped() {
     );
     assert!(error.to_string().starts_with("odd: no answer within "));
     until("the late answer is dropped", || {
-        fixture.log("odd").contains("nobody waits for it")
+        fixture.log("odd").contains("no request is waiting for it")
     })
     .await;
     until("the extension receives tool_cancel", || {
@@ -270,7 +272,7 @@ async fn a_malformed_answer_that_blocks_still_blocks() {
     let outcome = within("a chain", test.fixture.host.intercept(bash("ls"))).await;
     let block = outcome.result.expect_err("blocked");
     assert_eq!(block.by, "blocks");
-    let first = format!("{:?}", outcome.links[0].verdict);
+    let first = format!("{:?}", outcome.records[0].verdict);
     assert!(
         first.contains("FailedOpen") && first.contains("modified_args"),
         "{first}"

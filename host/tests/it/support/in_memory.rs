@@ -61,7 +61,7 @@ impl InMemoryExtension {
         let log = Arc::new(ConnectionLog::default());
         let listener = Arc::<ConnectionLog>::clone(&log);
         let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/");
-        let (connection, peer) = Connection::memory("played", Limits::default(), ack, listener);
+        let (connection, peer) = Connection::in_memory("played", Limits::default(), ack, listener);
         Self {
             connection,
             log,

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
-    extension::{PermissionReport, discover::shown},
+    extension::{PermissionReport, discover::escape},
     home::Home,
 };
 
@@ -71,12 +71,12 @@ fn row(it: &Installed) -> [String; 5] {
         .unwrap_or(NONE);
     let source = match (&it.entry, it.link_target()) {
         (Some(entry), _) => entry.source.to_string(),
-        (None, Some(target)) => format!("link to {}", shown::path(&target)),
+        (None, Some(target)) => format!("link to {}", escape::path(&target)),
         (None, None) => NONE.to_owned(),
     };
     [
-        shown::text(it.name()).to_string(),
-        shown::text(version).to_string(),
+        escape::text(it.name()).to_string(),
+        escape::text(version).to_string(),
         it.store.scope.to_string(),
         state,
         source,
@@ -101,21 +101,21 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
     let mut details = Vec::new();
     if let Some(reason) = it.state.reason() {
         let reason = reason.lines().next().unwrap_or_default();
-        details.push(format!("! {}", shown::text(reason)));
+        details.push(format!("! {}", escape::text(reason)));
     }
     let manifest = it.manifest.as_ref();
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
-        details.push(shown::text(description).to_string());
+        details.push(escape::text(description).to_string());
     }
     if let Some(manifest) = manifest {
         let report = PermissionReport::of(manifest, Support::probe());
         details.push(match &report.declared {
-            Some(_) => format!("rights: {}", shown::text(&report.to_string())),
+            Some(_) => format!("rights: {}", escape::text(&report.to_string())),
             None => "rights: unrestricted (declares no permissions)".to_owned(),
         });
     }
     if let Some((path, owner)) = it.separate_data(home) {
-        let path = shown::path(&path);
+        let path = escape::path(&path);
         details.push(format!(
             "data: {path} (the default directory belongs to {owner})"
         ));

@@ -1,8 +1,9 @@
-//! Whether what a project-local extension starts is covered by the digest that the user agreed to.
+//! Checks that a project-local extension only runs what the user has trusted.
 //!
-//! The digest is that of the extension's directory. A program or script elsewhere in the repository could change without
-//! it, so none is started: whatever the manifest names lies in the directory, or is a program on `PATH`, which is the
-//! user's. What the agreed code itself opens later is its own affair, as it is with any program.
+//! Trust applies to the digest of the extension's directory. A program or script elsewhere in the
+//! repository could change without changing the digest, so it is refused. Everything the manifest
+//! names must be in that directory or be a program on `PATH`, which the user controls. Files that
+//! the trusted code opens later are not checked, as with any program.
 
 use std::{
     env,
@@ -16,77 +17,79 @@ use zot_protocol::Manifest;
 use super::exec::{ExecError, resolve_exec};
 use crate::untrusted;
 
-/// Where a system keeps its programs, whatever `PATH` says.
-const SYSTEM: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
-/// As many links as the kernel follows, and interpreters of interpreters.
-const HOPS: usize = 40;
+/// Where the system keeps its programs, whatever `PATH` says.
+const SYSTEM_DIRS: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
+/// The maximum number of links, as in the kernel, and of nested interpreters.
+const MAX_HOPS: usize = 40;
 /// More than the kernel reads of a script's first line.
-const FIRST_LINE: usize = 512;
-/// What stands between a path and the rest of an argument: `--config=x`, `-I a:b`, `. ./x; y`.
-const BETWEEN: &[char] = &[
+const FIRST_LINE_BYTES: usize = 512;
+/// Separators between a path and the rest of an argument: `--config=x`, `-I a:b`, `. ./x; y`.
+const SEPARATORS: &[char] = &[
     '=', ':', ',', ';', '@', '\'', '"', '`', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']',
 ];
 
-/// As [`resolve_exec`], for an extension in `dir` of the project in `project`: refused where the program, its interpreter,
-/// or a file or directory that an argument names is neither in `dir` nor, for programs, on `PATH`. Entries of `PATH` in the
-/// project are passed over.
+/// Like [`resolve_exec`], for the project-local extension in `dir`. Fails if the program, its
+/// interpreter, or a file or directory that an argument names is neither in `dir` nor, for
+/// programs, on `PATH`. Entries of `PATH` inside the project are skipped.
 pub fn resolve_project_exec(
     project: &Path,
     dir: &Path,
     manifest: &Manifest,
     path_var: Option<&OsStr>,
 ) -> Result<PathBuf, ExecError> {
-    let cover = Cover::new(project, dir, path_var);
-    let path = env::join_paths(&cover.search).unwrap_or_default();
+    let trusted = TrustedPaths::new(project, dir, path_var);
+    let path = env::join_paths(&trusted.search).unwrap_or_default();
     let program = resolve_exec(dir, &manifest.exec, Some(&path))?;
-    cover.check_program(&manifest.exec, &program, HOPS)?;
+    trusted.check_program(&manifest.exec, &program, MAX_HOPS)?;
     for arg in &manifest.args {
-        cover.check_argument(arg)?;
+        trusted.check_argument(arg)?;
     }
     Ok(program)
 }
 
-struct Cover<'d> {
+struct TrustedPaths<'d> {
     dir: &'d Path,
-    /// The same without links.
-    real: PathBuf,
-    /// The directories of `PATH` that are not the project's.
+    /// `dir` with symlinks resolved.
+    canonical_dir: PathBuf,
+    /// The directories of `PATH` outside the project.
     search: Vec<PathBuf>,
-    /// Those and the system's, without links.
+    /// Those and the system's, with symlinks resolved.
     programs: Vec<PathBuf>,
 }
 
-impl<'d> Cover<'d> {
+impl<'d> TrustedPaths<'d> {
     fn new(project: &Path, dir: &'d Path, path_var: Option<&OsStr>) -> Self {
-        let project = real(project);
+        let project = canonical(project);
         let mut search: Vec<PathBuf> = env::split_paths(path_var.unwrap_or_default()).collect();
-        search.retain(|entry| entry.is_absolute() && !real(entry).starts_with(&project));
-        let system = SYSTEM.iter().map(PathBuf::from);
+        search.retain(|entry| entry.is_absolute() && !canonical(entry).starts_with(&project));
+        let system = SYSTEM_DIRS.iter().map(PathBuf::from);
         let programs = search.iter().cloned().chain(system);
         Self {
             dir,
-            real: real(dir),
-            programs: programs.map(|entry| real(&entry)).collect(),
+            canonical_dir: canonical(dir),
+            programs: programs.map(|entry| canonical(&entry)).collect(),
             search,
         }
     }
 
-    /// A program is fine in the directory, and where any name on the way to it is on `PATH`: that may be a link to anywhere,
-    /// and is the user's.
+    /// Accepts a program in the directory, and one that is reached through a name on `PATH`. The
+    /// user controls `PATH`, so a link there may point anywhere.
     fn check_program(&self, named: &str, program: &Path, hops: usize) -> Result<(), ExecError> {
         let mut path = program.to_owned();
-        for _ in 0..HOPS {
+        for _ in 0..MAX_HOPS {
             let Some((folder, name)) = path.parent().zip(path.file_name()) else {
                 break;
             };
-            let folder = real(folder);
+            let folder = canonical(folder);
             if self.programs.contains(&folder) {
                 return Ok(());
             }
             path = folder.join(name);
             match fs::read_link(&path) {
                 Ok(target) => path = folder.join(target),
-                Err(_) if path.starts_with(&self.real) => return self.check_script(&path, hops),
+                Err(_) if path.starts_with(&self.canonical_dir) => {
+                    return self.check_script(&path, hops);
+                }
                 Err(_) => break,
             }
         }
@@ -96,9 +99,9 @@ impl<'d> Cover<'d> {
         })
     }
 
-    /// The interpreter that the first line of a script names is started as well.
+    /// Checks the interpreter in the first line of a script.
     fn check_script(&self, script: &Path, hops: usize) -> Result<(), ExecError> {
-        let Ok(beginning) = untrusted::read(None, script, FIRST_LINE) else {
+        let Ok(beginning) = untrusted::read(None, script, FIRST_LINE_BYTES) else {
             return Ok(());
         };
         let text = String::from_utf8_lossy(&beginning.bytes);
@@ -113,15 +116,15 @@ impl<'d> Cover<'d> {
                 path: script.to_owned(),
             });
         }
-        // A relative one starts at the extension's directory, where it works.
+        // Relative to the extension's directory, which is its working directory.
         self.check_program(interpreter, &self.dir.join(interpreter), hops - 1)?;
         self.check_argument(arg)
     }
 
-    /// Every part of an argument that names something which is there names something in the directory.
+    /// Checks that every existing path in an argument is inside the directory.
     fn check_argument(&self, arg: &str) -> Result<(), ExecError> {
-        let parts = arg.split(|it: char| it.is_whitespace() || BETWEEN.contains(&it));
-        // An option's value may follow it without a space: `-r../x.js`.
+        let parts = arg.split(|it: char| it.is_whitespace() || SEPARATORS.contains(&it));
+        // The value may follow an option without a space: `-r../x.js`.
         let attached = parts
             .clone()
             .filter_map(|part| part.strip_prefix('-')?.get(1..));
@@ -129,9 +132,9 @@ impl<'d> Cover<'d> {
             let Ok(path) = self.dir.join(part).canonicalize() else {
                 continue;
             };
-            // The root is in many arguments, and no program.
+            // `/` occurs in many arguments and is not a program.
             let is_root = path.parent().is_none();
-            if !part.is_empty() && !is_root && !path.starts_with(&self.real) {
+            if !part.is_empty() && !is_root && !path.starts_with(&self.canonical_dir) {
                 return Err(ExecError::Outside {
                     named: part.to_owned(),
                     path,
@@ -142,7 +145,7 @@ impl<'d> Cover<'d> {
     }
 }
 
-fn real(path: &Path) -> PathBuf {
+fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
@@ -152,25 +155,26 @@ mod tests {
 
     use super::*;
 
-    struct World(tempfile::TempDir);
+    struct ProjectFixture(tempfile::TempDir);
 
-    impl World {
-        /// A project with a script outside of its extension, one within, and a folder for programs of each.
+    impl ProjectFixture {
+        /// A project with scripts inside and outside of its extension, and a `bin` directory inside
+        /// and outside of the project.
         fn new() -> Self {
-            let world = Self(tempfile::tempdir().expect("a folder"));
+            let fixture = Self(tempfile::tempdir().expect("a folder"));
             for folder in ["project/scripts", "project/bin", "bin"] {
-                fs::create_dir_all(world.path(folder)).expect("made");
+                fs::create_dir_all(fixture.path(folder)).expect("made");
             }
-            fs::create_dir_all(world.dir()).expect("made");
+            fs::create_dir_all(fixture.dir()).expect("made");
             for script in ["scripts/run.sh", "bin/tool", ".zot/extensions/x/run.sh"] {
-                world.script(&format!("project/{script}"), "#!/bin/sh\n");
+                fixture.script(&format!("project/{script}"), "#!/bin/sh\n");
             }
-            world.script("bin/own", "#!/bin/sh\n");
-            world
+            fixture.script("bin/own", "#!/bin/sh\n");
+            fixture
         }
 
         fn path(&self, below: &str) -> PathBuf {
-            real(self.0.path()).join(below)
+            canonical(self.0.path()).join(below)
         }
 
         fn dir(&self) -> PathBuf {
@@ -194,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_directory_or_on_path_is_started() {
-        let world = World::new();
-        symlink("/usr/bin/env", world.dir().join("python")).expect("linked");
-        symlink("run.sh", world.dir().join("link.sh")).expect("linked");
-        world.script("project/.zot/extensions/x/own.sh", "#!./run.sh -x\n");
-        fs::create_dir(world.dir().join("lib")).expect("made");
+    fn programs_in_the_directory_or_on_path_are_accepted() {
+        let fixture = ProjectFixture::new();
+        symlink("/usr/bin/env", fixture.dir().join("python")).expect("linked");
+        symlink("run.sh", fixture.dir().join("link.sh")).expect("linked");
+        fixture.script("project/.zot/extensions/x/own.sh", "#!./run.sh -x\n");
+        fs::create_dir(fixture.dir().join("lib")).expect("made");
         let sh = "/bin/sh";
         let cases: &[(&str, &[&str])] = &[
             ("./run.sh", &[]),
@@ -212,27 +216,27 @@ mod tests {
                 sh,
                 &["-c", "exec ./run.sh --a / b", "../nothing/there", "-x"],
             ),
-            // What a virtual environment has.
+            // As in a Python virtual environment.
             ("./python", &["-m", "lib", ".", "http://localhost:80/x"]),
         ];
         for (exec, args) in cases {
-            let resolved = world.resolve(exec, args);
+            let resolved = fixture.resolve(exec, args);
             assert!(resolved.is_ok(), "{exec} {args:?}: {resolved:?}");
         }
     }
 
     #[test]
-    fn what_a_repository_could_change_without_the_digest_is_refused() {
-        let world = World::new();
+    fn files_outside_the_digested_directory_are_refused() {
+        let fixture = ProjectFixture::new();
         let outside = "../../../scripts/run.sh";
-        symlink(outside, world.dir().join("link.sh")).expect("linked");
-        symlink("../../../scripts", world.dir().join("folder")).expect("linked");
+        symlink(outside, fixture.dir().join("link.sh")).expect("linked");
+        symlink("../../../scripts", fixture.dir().join("folder")).expect("linked");
         let first = format!("#!{outside}\n");
-        world.script("project/.zot/extensions/x/first.sh", &first);
+        fixture.script("project/.zot/extensions/x/first.sh", &first);
         let env = format!("#!/usr/bin/env -S sh {outside}\n");
-        world.script("project/.zot/extensions/x/env.sh", &env);
-        let absolute = world.path("project/scripts/run.sh");
-        let absolute = absolute.to_str().expect("a text");
+        fixture.script("project/.zot/extensions/x/env.sh", &env);
+        let absolute = fixture.path("project/scripts/run.sh");
+        let absolute = absolute.to_str().expect("valid UTF-8");
         let (equals, attached) = (format!("--config={outside}"), format!("-r{outside}"));
         let (inline, listed) = (format!(". {outside}; true"), format!("-Ilib:{outside}"));
         let cases: &[(&str, &[&str])] = &[
@@ -254,14 +258,14 @@ mod tests {
             ("sh", &[".."]),
         ];
         for (exec, args) in cases {
-            let resolved = world.resolve(exec, args);
+            let resolved = fixture.resolve(exec, args);
             assert!(
                 matches!(resolved, Err(ExecError::Outside { .. })),
                 "{exec} {args:?}: {resolved:?}"
             );
         }
-        // A program that only the project has put on `PATH`.
-        let resolved = world.resolve("tool", &[]);
+        // A program that is only on `PATH` because of the project.
+        let resolved = fixture.resolve("tool", &[]);
         assert!(
             matches!(resolved, Err(ExecError::NotFound { .. })),
             "{resolved:?}"

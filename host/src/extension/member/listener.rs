@@ -1,4 +1,4 @@
-//! Where what one extension says goes.
+//! Handles what one extension sends.
 
 use std::sync::{Arc, Weak};
 
@@ -8,23 +8,23 @@ use zot_protocol::{FromExtension, NoteLevel};
 use super::{Member, Shared};
 use crate::extension::{
     connection::{Listener, Stage},
-    event::cut_text,
+    event::truncate_text,
 };
 
-/// What a connection tells goes to the log, the program around the host, and the registry.
-pub(super) struct Ear {
+/// Passes frames and changes of a connection to the log, the hooks and the host.
+pub(super) struct MemberListener {
     pub(super) member: Weak<Member>,
     pub(super) shared: Arc<Shared>,
     pub(super) name: String,
     pub(super) log: LogFile,
 }
 
-impl Listener for Ear {
+impl Listener for MemberListener {
     fn frame(&self, frame: FromExtension) {
         let hooks = &self.shared.hooks;
         match frame {
             FromExtension::Notify(mut note) => {
-                cut_text(&mut note.message, self.shared.limits.note_bytes);
+                truncate_text(&mut note.message, self.shared.limits.note_bytes);
                 hooks.note(&self.name, note.level, &note.message);
             }
             FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
@@ -56,14 +56,14 @@ impl Listener for Ear {
 
     fn changed(&self) {
         if let Some(member) = self.member.upgrade() {
-            member.catch_up(&self.shared);
+            member.send_missed_session_start(&self.shared);
             if member.is_ready() {
-                member.offers.notify_one();
+                member.registrations_changed.notify_one();
             }
             let stage = member.connection.stage().borrow().clone();
             if let Stage::Ended(why) = stage {
                 member.retire();
-                if !member.connection.is_leaving() {
+                if !member.connection.is_shutting_down() {
                     self.shared.hooks.note(&self.name, NoteLevel::Error, &why);
                     self.shared.hooks.gone(&self.name);
                 }

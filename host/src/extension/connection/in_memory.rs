@@ -1,4 +1,5 @@
-//! A connection without a process, for tests on paused time: a clock that is paused and a real child go their own ways.
+//! A connection without a process, for tests with paused time, which does not work with a real
+//! child process.
 
 use std::sync::Arc;
 
@@ -7,26 +8,27 @@ use zot_protocol::{HelloAck, limits::Limits};
 
 use super::{Connection, Listener};
 use crate::extension::{
-    outbox::{Budget, Outbox},
+    outbox::{Outbox, QueueBudget},
     pending::Ids,
 };
 
-/// As much as a pipe holds on Linux.
+/// The capacity of a pipe on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// The extension's ends of the pipes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Peer {
-    /// What the host says.
+    /// Reads what the host sends.
     pub stdin: DuplexStream,
-    /// What the host hears. Dropped, it is the end of the extension.
+    /// Writes to the host. Dropping it ends the connection.
     pub stdout: DuplexStream,
 }
 
 impl Connection {
-    /// A connection whose other end is in this program. It is read from until its end by a task of its own.
-    pub fn memory(
+    /// Creates a connection whose other end is in this program, and a task that reads it to the
+    /// end.
+    pub fn in_memory(
         name: &str,
         limits: Limits,
         ack: HelloAck,
@@ -35,7 +37,7 @@ impl Connection {
         let (our_input, stdin) = duplex(PIPE_BYTES);
         let (stdout, our_output) = duplex(PIPE_BYTES);
         let ids = Arc::<Ids>::default();
-        let outbox = Outbox::new(Box::new(our_input), &Budget::new(&limits), &limits);
+        let outbox = Outbox::new(Box::new(our_input), &QueueBudget::new(&limits), &limits);
         let connection = Self::new(name, limits, ids, outbox, listener, None);
         let connection = Arc::new(connection);
         let reader = Arc::clone(&connection);

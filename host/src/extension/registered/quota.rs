@@ -1,27 +1,28 @@
-//! How much one extension may register.
+//! Limits on what one extension may register.
 
 use zot_protocol::{RegisterTool, limits::Limits, validate};
 
 use super::{Command, Registered};
 
-/// What there is room for, in place of what is registered under the same name.
-pub(super) struct Room<'l> {
+/// What is left of the limits for a registration. One that it replaces does not count.
+pub(super) struct Quota<'l> {
     limits: &'l Limits,
     another: bool,
     left: Size,
 }
 
-/// How large something is that is registered.
+/// The size of a registration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// In bytes of JSON.
+    /// Bytes of JSON.
     bytes: usize,
-    /// As [`validate::weight`] counts.
+    /// Number of values, as counted by [`validate::weight`].
     values: usize,
 }
 
-impl<'l> Room<'l> {
-    /// `count` are there of the kind, and `known` is the size of the one that is replaced.
+impl<'l> Quota<'l> {
+    /// Computes what is left. `count` is the number of commands or tools registered so far, and
+    /// `known` the size of the one that is replaced.
     pub(super) fn of(
         registered: &Registered,
         count: usize,
@@ -47,7 +48,7 @@ impl<'l> Room<'l> {
         }
     }
 
-    pub(super) fn take(&self, size: Size) -> Result<(), String> {
+    pub(super) fn check(&self, size: Size) -> Result<(), String> {
         let Limits {
             registrations,
             registration_bytes,
@@ -55,18 +56,16 @@ impl<'l> Room<'l> {
             ..
         } = self.limits;
         if !self.another {
-            return Err(format!(
-                "there are {registrations} already, and may be no more"
-            ));
+            return Err(format!("the limit of {registrations} is reached"));
         }
         if size.bytes > self.left.bytes {
             return Err(format!(
-                "all that it registers would be larger than {registration_bytes} bytes"
+                "its registrations would exceed {registration_bytes} bytes in total"
             ));
         }
         if size.values > self.left.values {
             return Err(format!(
-                "all that it registers would have more than {registration_values} values"
+                "its registrations would exceed {registration_values} values in total"
             ));
         }
         Ok(())
@@ -80,7 +79,7 @@ pub(super) fn command_size(command: &Command) -> Size {
     }
 }
 
-/// As large as it is when it is written.
+/// The size of the tool as JSON.
 pub(super) fn tool_size(frame: &RegisterTool) -> Size {
     let json = serde_json::to_vec(frame).expect("frames serialise");
     Size {

@@ -1,4 +1,4 @@
-//! One timer for all that may become due.
+//! One timer for all deadlines of a connection.
 
 use std::{pin::Pin, time::Duration};
 
@@ -7,13 +7,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Longer than any connection lasts.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
-/// A timer that is set again and again, mostly to what it is set to already, and then costs nothing.
-pub(super) struct Alarm {
+/// A timer that can be set often. Setting it to the time it already has costs nothing.
+pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     set_to: Option<Instant>,
 }
 
-impl Alarm {
+impl Timer {
     pub(super) fn new() -> Self {
         Self {
             sleep: Box::pin(sleep_until(Instant::now() + FAR)),
@@ -21,9 +21,9 @@ impl Alarm {
         }
     }
 
-    /// Rings at this time, or never.
+    /// Sets the time. `None` means never.
     pub(super) fn set(&mut self, at: Option<Instant>) {
-        // Set back to never, it rings once more for nothing: cheaper than to stop it for each request.
+        // With `None` it still fires once more: cheaper than resetting the timer for each request.
         if let Some(at) = at
             && self.set_to != Some(at)
         {
@@ -32,8 +32,8 @@ impl Alarm {
         self.set_to = at.or(self.set_to);
     }
 
-    /// Resolves when it rings, once.
-    pub(super) async fn rings(&mut self) {
+    /// Resolves when the time is reached, once.
+    pub(super) async fn elapsed(&mut self) {
         if self.set_to.is_none() {
             return std::future::pending().await;
         }

@@ -1,25 +1,24 @@
-//! Names from somebody's disk, made fit for a line on a terminal.
+//! Escapes file names for display in a terminal.
 
 use std::{
     fmt::{self, Write},
     path::Path,
 };
 
-/// A path as a message shows it: a line break, a control sequence or a change of direction in a directory's name is
-/// escaped, everything else is as it is.
-pub fn path(path: &Path) -> Shown {
+/// Displays a path with line breaks, control characters and text direction marks escaped.
+pub fn path(path: &Path) -> Escaped {
     text(&path.to_string_lossy())
 }
 
-/// A text as a message shows it.
-pub fn text(text: &str) -> Shown {
-    Shown(text.to_owned())
+/// Displays a text with the same characters escaped.
+pub fn text(text: &str) -> Escaped {
+    Escaped(text.to_owned())
 }
 
 /// See [`path`].
-pub struct Shown(String);
+pub struct Escaped(String);
 
-impl fmt::Display for Shown {
+impl fmt::Display for Escaped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             if char.is_control() || is_invisible(char) {
@@ -32,7 +31,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Zero width, line and paragraph separators, bidirectional marks and overrides.
+/// Zero-width characters, line and paragraph separators, bidirectional marks and overrides.
 fn is_invisible(char: char) -> bool {
     matches!(
         char,
@@ -43,7 +42,7 @@ fn is_invisible(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_a_terminal_would_act_upon_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         let shown = |text| super::text(text).to_string();
         assert_eq!(shown("a\n\u{1b}]52;c\u{9b}"), r"a\n\u{1b}]52;c\u{9b}");
         assert_eq!(shown("\u{202e}gpj"), r"\u{202e}gpj");

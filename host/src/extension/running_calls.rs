@@ -1,4 +1,4 @@
-//! The tools that one extension is having run by `call_tool`, by the ids it chose.
+//! The running `call_tool` calls of one extension, by the ids that it chose.
 
 use std::{
     collections::HashMap,
@@ -10,23 +10,23 @@ use zot_protocol::Id;
 use super::call_chain::{CallChain, Caller};
 
 #[derive(Debug)]
-pub(crate) struct Calls {
-    /// The extension, as its calls name it.
+pub(crate) struct RunningCalls {
+    /// The extension, as the caller in its call chains.
     pub(crate) caller: Caller,
-    /// `None` once the extension has been asked to go, or is gone: it makes no more calls.
+    /// `None` once the extension is shutting down or gone; it can make no more calls.
     open: Mutex<Option<HashMap<Id, CallChain>>>,
 }
 
-/// Why a call does not begin.
+/// Why a call was not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotBegun {
+pub(crate) enum BeginError {
     /// A call with this id is running.
     IdInUse,
     /// The extension is shutting down.
     Closed,
 }
 
-impl Calls {
+impl RunningCalls {
     pub(crate) fn new(extension: &str) -> Self {
         Self {
             caller: Caller::new(extension),
@@ -34,28 +34,28 @@ impl Calls {
         }
     }
 
-    /// Begins a call.
-    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), NotBegun> {
+    /// Adds a call.
+    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), BeginError> {
         let mut open = self.lock();
-        let calls = open.as_mut().ok_or(NotBegun::Closed)?;
+        let calls = open.as_mut().ok_or(BeginError::Closed)?;
         if calls.contains_key(id) {
-            return Err(NotBegun::IdInUse);
+            return Err(BeginError::IdInUse);
         }
         calls.insert(id.clone(), chain.clone());
         Ok(())
     }
 
-    /// Forgets a call that has ended; `false` if it was cancelled before.
+    /// Removes a finished call. Returns false if it was cancelled before.
     pub(crate) fn end(&self, id: &Id) -> bool {
         self.remove(id).is_some()
     }
 
-    /// Cancels a call; `false` if there is none with this id.
+    /// Cancels a call. Returns false if there is none with this id.
     pub(crate) fn cancel(&self, id: &Id) -> bool {
         self.remove(id).inspect(CallChain::cancel).is_some()
     }
 
-    /// Cancels all calls, and lets none begin from now on.
+    /// Cancels all calls and accepts no more.
     pub(crate) fn close(&self) {
         let calls = self.lock().take().unwrap_or_default();
         calls.values().for_each(CallChain::cancel);
@@ -74,7 +74,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<HashMap<Id, CallChain>>> {
-        // Nothing in here panics half-way through a change.
+        // No code panics halfway through a change.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What a search found, and what is to become of each.
+//! The result of a search for extensions.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use zot_protocol::Manifest;
 
-use super::{FindError, Untrusted, shown};
+use super::{FindError, Untrusted, escape};
 
 /// Where an extension was found, in load order.
 #[derive(
@@ -15,7 +15,7 @@ use super::{FindError, Untrusted, shown};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Named by the user, with `--ext`.
+    /// Given with `--ext`.
     Explicit,
     /// In `.zot/extensions` of the working directory.
     Project,
@@ -33,28 +33,28 @@ impl fmt::Display for Scope {
     }
 }
 
-/// An extension with a manifest that holds.
+/// An extension with a valid manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// How it is started and what it asks for.
+    /// Its manifest.
     pub manifest: Manifest,
-    /// The manifest's fields that this version does not know, as JSON pointers, for the extension's log.
+    /// Unknown fields of the manifest, as JSON pointers, for the extension's log.
     pub unknown_fields: Vec<String>,
-    /// Its directory, absolute: its working directory, and where a relative `exec` starts.
+    /// Its absolute directory, which is its working directory. A relative `exec` starts here.
     pub dir: PathBuf,
-    /// The manifest's file.
+    /// The path of the manifest.
     pub manifest_path: PathBuf,
     /// Where it was found.
     pub scope: Scope,
 }
 
 impl Found {
-    /// Its name, by which it is known everywhere.
+    /// The name in its manifest.
     pub fn name(&self) -> &str {
         &self.manifest.name
     }
 
-    /// Where it is.
+    /// Its scope and directory.
     pub fn place(&self) -> Place {
         Place {
             scope: self.scope,
@@ -63,7 +63,7 @@ impl Found {
     }
 }
 
-/// Which one of several extensions of a name: `/home/me/x (global)`.
+/// Identifies one of several extensions of the same name, displayed as `/home/me/x (global)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Where it was found.
@@ -74,51 +74,51 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", shown::path(&self.dir), self.scope)
+        write!(formatter, "{} ({})", escape::path(&self.dir), self.scope)
     }
 }
 
-/// An extension and what is to become of it.
+/// An extension and whether it starts.
 #[derive(Debug)]
 pub struct Candidate {
     /// The extension.
     pub found: Found,
-    /// What is to become of it.
-    pub verdict: Verdict,
+    /// Whether it starts.
+    pub decision: Decision,
 }
 
-/// What is to become of an extension.
+/// Whether an extension starts, or why not.
 #[derive(Debug)]
-pub enum Verdict {
-    /// It is started.
+pub enum Decision {
+    /// It starts.
     Start,
-    /// Its manifest says `enabled: false`. It has its name all the same, and shadows the later ones.
+    /// Its manifest sets `enabled: false`. It still shadows later extensions of its name.
     Disabled,
-    /// An earlier one has its name.
+    /// An earlier extension has the same name.
     Shadowed {
-        /// The one that has it.
+        /// The earlier extension.
         by: Place,
     },
-    /// It came with the project, and the user has not agreed to it. It neither starts nor takes its name from
-    /// another.
+    /// It is project-local and not trusted. It does not start, and does not shadow another.
     Untrusted(Untrusted),
 }
 
-/// Something that was found and is not an extension. Displayed, it is a line with the file, the JSON pointer where
-/// there is one, and the reason.
+/// A path that could not be loaded as an extension. Displayed as one line with the file, the JSON
+/// pointer if there is one, and the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}`: {reason}", shown::path(path))]
+#[error("`{}`: {reason}", escape::path(path))]
 pub struct Refused {
     /// Where it was found.
     pub scope: Scope,
-    /// The manifest, or the directory where that cannot be read, or what `--ext` was given.
+    /// The manifest, the directory if that cannot be read, or the argument of `--ext`.
     pub path: PathBuf,
-    /// Why not.
+    /// Why it could not be loaded.
     pub reason: FindError,
 }
 
 impl Refused {
-    /// Where in the manifest, as a JSON pointer; `None` where it is the file as a whole.
+    /// The invalid field of the manifest as a JSON pointer; `None` if the error concerns the whole
+    /// file.
     pub fn pointer(&self) -> Option<&str> {
         match &self.reason {
             FindError::Invalid(refusal) if !refusal.pointer.is_empty() => Some(&refusal.pointer),
@@ -127,14 +127,14 @@ impl Refused {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// Every extension, in load order.
     pub extensions: Vec<Candidate>,
-    /// What should have been an extension and is none: by scope as the extensions are, then as given or by name.
+    /// What could not be loaded, by scope, then in the order given or by name.
     pub refused: Vec<Refused>,
-    /// Directories among the extensions that have no manifest.
+    /// Directories without a manifest in an extensions folder.
     pub without_manifest: Vec<PathBuf>,
 }
 
@@ -147,40 +147,40 @@ impl Discovery {
         });
     }
 
-    /// Those to start, in load order.
+    /// The extensions to start, in load order.
     pub fn to_start(&self) -> impl Iterator<Item = &Found> {
-        self.with(|verdict| matches!(verdict, Verdict::Start).then_some(()))
+        self.with(|decision| matches!(decision, Decision::Start).then_some(()))
             .map(|(found, ())| found)
     }
 
-    /// Those that their manifests disable.
+    /// The extensions that are disabled in their manifests.
     pub fn disabled(&self) -> impl Iterator<Item = &Found> {
-        self.with(|verdict| matches!(verdict, Verdict::Disabled).then_some(()))
+        self.with(|decision| matches!(decision, Decision::Disabled).then_some(()))
             .map(|(found, ())| found)
     }
 
-    /// Those whose names others have, and which.
+    /// The shadowed extensions, and the one that shadows each.
     pub fn shadowed(&self) -> impl Iterator<Item = (&Found, &Place)> {
-        self.with(|verdict| match verdict {
-            Verdict::Shadowed { by } => Some(by),
+        self.with(|decision| match decision {
+            Decision::Shadowed { by } => Some(by),
             _ => None,
         })
     }
 
-    /// Those that the user has not agreed to, and why.
+    /// The untrusted project-local extensions, and why each is not trusted.
     pub fn untrusted(&self) -> impl Iterator<Item = (&Found, &Untrusted)> {
-        self.with(|verdict| match verdict {
-            Verdict::Untrusted(untrusted) => Some(untrusted),
+        self.with(|decision| match decision {
+            Decision::Untrusted(untrusted) => Some(untrusted),
             _ => None,
         })
     }
 
     fn with<'d, T>(
         &'d self,
-        select: impl Fn(&'d Verdict) -> Option<T>,
+        select: impl Fn(&'d Decision) -> Option<T>,
     ) -> impl Iterator<Item = (&'d Found, T)> {
         self.extensions
             .iter()
-            .filter_map(move |candidate| Some((&candidate.found, select(&candidate.verdict)?)))
+            .filter_map(move |candidate| Some((&candidate.found, select(&candidate.decision)?)))
     }
 }
