@@ -45,7 +45,8 @@ pub(crate) struct Ending {
     /// `None` for a tree without a leader.
     pub(crate) exit: Option<ExitWatch>,
     pub(crate) scanner: Arc<Scanner>,
-    /// Whether the group is all that is known of the tree (see [`Leader::is_blind`](crate::leader::Leader::is_blind)).
+    /// Whether only the process group is known (see
+    /// [`Leader::is_blind`](crate::leader::Leader::is_blind)).
     pub(crate) blind: bool,
 }
 

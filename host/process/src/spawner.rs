@@ -18,7 +18,7 @@ use crate::table::Scanner;
 use crate::tree::{Root, Tree};
 use crate::{Confined, Process, SpawnError, Spec};
 
-/// Together half of the second within which a failure to start is to be told.
+/// Retries for half a second in total: a failure to start must be reported within one second.
 const BUSY_TRIES: u32 = 25;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -191,7 +191,7 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     })
 }
 
-/// What is kept for as long as a tree lives.
+/// State that lives as long as a tree.
 struct Keep {
     thread: Arc<Thread>,
     _live: Live,

@@ -310,7 +310,7 @@ async fn a_symlink_is_not_followed_and_the_process_runs_on() {
     let log = LogFile::new(&path, &LogLimits::default());
     run(CHATTER, &log).await;
     assert_eq!(read(&target), "precious");
-    assert!(log.problem().unwrap().ends_with("it is a symlink"));
+    assert!(log.problem().unwrap().ends_with("is a symlink"));
     assert_eq!(log.tail().trim(), "end");
 
     // When it is out of the way the log goes on, and says what is missing.
