@@ -11,7 +11,7 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use super::{Confined, Confinement, BuildError, landlock, seccomp};
+use super::{BuildError, Confined, Confinement, landlock, seccomp};
 use crate::Spec;
 
 /// The capabilities that a process running as root keeps: to own and access its files, change its

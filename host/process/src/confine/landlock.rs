@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::system::{self, Grant};
-use super::{Confinement, Granted, Net, BuildError, program};
+use super::{BuildError, Confinement, Granted, Net, program};
 use crate::Spec;
 
 /// Returns the kernel's Landlock ABI version, at most the newest that the rules use; 0 without

@@ -84,7 +84,8 @@ impl Step {
         // The location of the link itself: a link in a `PATH` directory was chosen by the user,
         // whatever it points to.
         let at = entry(&self.named).unwrap_or_else(|| self.named.clone());
-        let chosen = !places.is_writable(&at) && (self.is_user_chosen || places.is_user_chosen(&at));
+        let chosen =
+            !places.is_writable(&at) && (self.is_user_chosen || places.is_user_chosen(&at));
         if chosen && !places.is_covered(&at) {
             // A virtual environment is found through the link that points out of it.
             needs.extend(installation(&at));

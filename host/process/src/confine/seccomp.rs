@@ -425,7 +425,7 @@ mod tests {
             let filter = filter(&net).unwrap();
             for call in 0..1000 {
                 let result = verdict(&filter, arch, call, [0; 6]);
-                let is_denied = DENIED.iter().any(|&call| number(call) == call);
+                let is_denied = DENIED.iter().any(|&one| number(one) == call);
                 let is_one_of = |calls: &[c_long]| calls.iter().any(|&one| number(one) == call);
                 let is_socket =
                     is_one_of(&[libc::SYS_socket, libc::SYS_socketpair]) || is_one_of(&INBOUND);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_and_the_rest_is_counted() {
+    fn a_burst_passes_and_dropped_lines_are_counted() {
         let start = Instant::now();
         let mut flood = Flood::new(100, 10, start);
         let mut out = Vec::new();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_when_a_quarter_is_free() {
+    fn continues_when_a_quarter_is_free() {
         let start = Instant::now();
         let mut flood = Flood::new(100, 10, start);
         let mut out = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_steps_fill_as_much_as_one() {
+    fn many_small_steps_refill_as_much_as_one() {
         let start = Instant::now();
         let mut flood = Flood::new(1000, 10, start);
         let mut out = Vec::new();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_ever_passes_a_bucket_of_nothing() {
+    fn an_empty_bucket_passes_nothing() {
         let start = Instant::now();
         let mut flood = Flood::new(0, 0, start);
         let mut out = Vec::new();

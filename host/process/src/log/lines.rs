@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_in_any_chunks() {
+    fn chunk_sizes_do_not_change_the_lines() {
         let text = b"one\n\ntwo and more\nend";
         let whole = cut(7, &[text]);
         assert_eq!(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_at_the_bound_is_whole() {
+    fn a_line_of_the_maximum_length_is_not_truncated() {
         assert_eq!(
             cut(3, &[b"abc\nabcd\n"]),
             ["abc\n", "abc [zot: 1 bytes left out]\n"]
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_does_not_grow() {
+    fn a_long_line_uses_bounded_memory() {
         let mut lines = Lines::new(100);
         for _ in 0..1000 {
             lines.feed(&[b'x'; 1000], |_| panic!("no line has ended"));
