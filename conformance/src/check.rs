@@ -22,7 +22,7 @@ use zot_protocol::{
 };
 
 use crate::{
-    session::{Heard, History, Session, Violation},
+    session::{History, ReceivedLine, Session, Violation},
     surface::Surface,
     survey::Survey,
     verdict::{Finding, Level},
@@ -99,7 +99,7 @@ pub(crate) enum Run {
 }
 
 /// Says how a frame breaks the rule, given what passed before it in its session.
-pub(crate) type JudgeFrame = fn(&Heard, &History) -> Option<Finding>;
+pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
@@ -184,14 +184,14 @@ impl Stop {
 }
 
 /// Every rule that a line from the extension breaks, given what passed before it in its session.
-pub(crate) fn violations(heard: &Heard, before: &History) -> Vec<Violation> {
-    if heard.is_blank() {
+pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Violation> {
+    if received.is_blank() {
         return Vec::new();
     }
     let violation = |check: &'static Check| match check.run {
         Run::Watched { frame, .. } | Run::TriedAndWatched(_, frame) => Some(Violation {
             check: check.id,
-            finding: frame(heard, before)?,
+            finding: frame(received, before)?,
         }),
         Run::Surveyed(_) | Run::Tried(_) => None,
     };
@@ -199,21 +199,25 @@ pub(crate) fn violations(heard: &Heard, before: &History) -> Vec<Violation> {
 }
 
 /// Why the schema refuses a line. Lines before `hello` belong to the survey.
-fn refusal<'a>(heard: &'a Heard, before: &History) -> Option<&'a Refusal> {
-    let is_judged = heard.is_text() && (before.hellos() > 0 || heard.is("hello"));
-    heard.frame.as_ref().err().filter(|_| is_judged)
+fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
+    let is_judged = received.is_text() && (before.hellos() > 0 || received.is("hello"));
+    received.frame.as_ref().err().filter(|_| is_judged)
 }
 
 /// Why the schema refuses a frame of one of these types.
-fn invalid<'a>(heard: &'a Heard, before: &History, types: &[&str]) -> Option<&'a Refusal> {
+fn invalid<'a>(
+    received: &'a ReceivedLine,
+    before: &History,
+    types: &[&str],
+) -> Option<&'a Refusal> {
     let of_type = |it: &&Refusal| types.contains(&it.frame_type.as_deref().unwrap_or_default());
-    refusal(heard, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
+    refusal(received, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
 }
 
 /// Shows where a frame does not validate, and a valid one.
-fn does_not_validate(heard: &Heard, refusal: &Refusal) -> Finding {
+fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
-    let finding = Finding::new(refusal.to_string()).frame(heard.shown(), pointer);
+    let finding = Finding::new(refusal.to_string()).frame(received.shown(), pointer);
     match refusal.frame_type.as_deref().and_then(example_of) {
         Some(example) => finding.hint(format!("valid example: {example}")),
         None => finding,

@@ -150,8 +150,8 @@ impl Target {
                 _ => {}
             }
         }
-        let told = self.manifest.as_ref().and_then(|it| it.language.as_deref());
-        told.unwrap_or("")
+        let language = self.manifest.as_ref().and_then(|it| it.language.as_deref());
+        language.unwrap_or("")
     }
 
     /// How to start a process as `zot` would. `confined` enforces the permissions in the manifest.

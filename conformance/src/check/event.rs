@@ -72,7 +72,7 @@ async fn every_event(cx: &Cx, fields: Fields) -> Checked {
     let mut session = cx.open().await?;
     for event in events {
         let sent = session.send(&samples::event(event, fields)).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     cx.alive(&mut session).await?;
     Ok(Vec::new())
@@ -84,7 +84,7 @@ async fn unknown_event(cx: &Cx) -> Checked {
     let event =
         json!({"type": "event", "event": "zot_conform_unknown", "text": "x", "nested": {"a": [1]}});
     let sent = session.send_as_is(&event).await;
-    sent.map_err(|silence| gone(&session, silence))?;
+    sent.map_err(|wait_error| gone(&session, wait_error))?;
     cx.alive(&mut session).await?;
     Ok(Vec::new())
 }
@@ -95,7 +95,7 @@ async fn many_events(cx: &Cx) -> Checked {
     for n in 0..500 {
         let event = samples::event(events[n % events.len()], Fields::All);
         let sent = session.send(&event).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     cx.alive(&mut session).await?;
     Ok(Vec::new())

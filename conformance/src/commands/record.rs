@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use zot_conform::{
-    Entry, HELP, LineError, LineOutcome, Recording, onlooker,
+    Entry, HELP, LineError, LineOutcome, Recording, observer,
     target::Target,
     transcript::{Transcript, Verb, file_name, save},
 };
@@ -47,13 +47,13 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
         }
     };
     let name = file_name(&args.output);
-    let onlooker = if typed {
-        Some(onlooker(print_over_prompt))
+    let observer = if typed {
+        Some(observer(print_over_prompt))
     } else {
-        args.timing.verbose.then(|| onlooker(once::print))
+        args.timing.verbose.then(|| observer(once::print))
     };
     let recorded = super::block_on(async {
-        let begun = Recording::begin(target, &name, scale, startup, onlooker).await;
+        let begun = Recording::begin(target, &name, scale, startup, observer).await;
         let mut recording = match begun {
             Ok(recording) => recording,
             Err(finding) => {

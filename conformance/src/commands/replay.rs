@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use zot_conform::{
-    Options, Selection, Verdict, onlooker, play_extension, quoted, run as try_all,
+    Options, Selection, Verdict, observer, play_extension, quoted, run as try_all,
     target::{MANIFEST, Target},
     transcript::{LoadError, SUFFIX, Script},
     visible,
@@ -55,7 +55,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
             only: vec!["transcript/*".to_owned()],
             ..Selection::default()
         },
-        onlooker: args.timing.verbose.then(|| onlooker(once::print)),
+        observer: args.timing.verbose.then(|| observer(once::print)),
         transcripts: scripts,
         store: settings::store(),
         ..Options::default()

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use zot_conform::{
-    Baseline, Exit, Form, Look, Report, onlooker, quoted, run as try_all, target::Target,
+    Baseline, Exit, Form, Look, Report, observer, quoted, run as try_all, target::Target,
     transcript::Script,
 };
 
@@ -35,7 +35,7 @@ fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
     let known = args.baseline.as_deref().map(read_baseline).transpose()?;
     let mut report = report(args)?;
     if let Some(known) = &known {
-        report.pass_over(known);
+        report.apply_baseline(known);
     }
     for (form, path) in &sinks {
         write(&report, *form, path.as_deref())?;
@@ -85,7 +85,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
         options.transcripts = Script::of_extension(dir)?;
     }
     if args.timing.verbose {
-        options.onlooker = Some(onlooker(super::once::print));
+        options.observer = Some(observer(super::once::print));
     }
     let (line, progress) = progress::Line::start();
     let report = super::block_on(try_all(target, &shown, &options, progress))?;

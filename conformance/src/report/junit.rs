@@ -185,7 +185,7 @@ impl Part {
 /// The parts of a case, in the order that every dialect takes.
 fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
     let verdict = one_line(&outcome.verdict.to_string());
-    let findings: String = outcome.findings.iter().map(told).collect();
+    let findings: String = outcome.findings.iter().map(describe).collect();
     let mut output = String::new();
     let mut errors = String::new();
     for (at, wire) in outcome.exchanges.iter().enumerate() {
@@ -229,29 +229,29 @@ fn escaped(text: &str) -> BytesText<'static> {
 }
 
 /// A finding as text.
-fn told(finding: &Finding) -> String {
-    let mut told = format!("{}\n", one_line(&finding.what));
+fn describe(finding: &Finding) -> String {
+    let mut text = format!("{}\n", one_line(&finding.what));
     if let Some((line, pointer)) = &finding.frame {
         for row in frame::rows(line, pointer.as_deref(), WIDTH) {
-            told.push_str(&format!("  {}\n", row.text));
+            text.push_str(&format!("  {}\n", row.text));
             if let Some(under) = row.under() {
-                told.push_str(&format!("  {under}\n"));
+                text.push_str(&format!("  {under}\n"));
             }
         }
     }
     if let Some(hint) = &finding.hint {
-        told.push_str(&format!("hint: {}\n", visible(hint)));
+        text.push_str(&format!("hint: {}\n", visible(hint)));
     }
     if let Some(stderr) = &finding.stderr {
-        told.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
+        text.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
     }
     if let Some(input) = &finding.input {
-        told.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
+        text.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
     }
     if let Some(repeat) = &finding.repeat {
-        told.push_str(&format!("repeat: {}\n", one_line(repeat)));
+        text.push_str(&format!("repeat: {}\n", one_line(repeat)));
     }
-    told
+    text
 }
 
 /// The text without what XML 1.0 cannot hold, not even as a reference. What comes from an extension has been made

@@ -1,28 +1,28 @@
-//! The few colours of a terminal that are used: one accent, grey for machinery, red for what fails.
+//! Terminal colours: one accent, grey for details, red for failures.
 
 use std::borrow::Cow;
 
-/// A manner of writing.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
-    /// As the terminal writes.
+    /// The terminal's default.
     Plain,
-    /// What to look at first.
+    /// Important text.
     Strong,
-    /// The one accent.
+    /// The accent colour.
     Accent,
-    /// What is there to be skipped.
+    /// Details.
     Muted,
-    /// What fails, and nothing else.
+    /// Failures only.
     Bad,
 }
 
-/// Writes in colour, or does not.
+/// Applies styles if colours are enabled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paint(pub(super) bool);
 
 impl Paint {
-    /// The text in that ink.
+    /// Returns the text in this style.
     pub(super) fn ink(self, ink: Ink, text: &str) -> Cow<'_, str> {
         let code = match ink {
             Ink::Plain => return Cow::Borrowed(text),

@@ -64,12 +64,12 @@ impl<W: Write> Pretty<'_, W> {
             self.in_full(outcome)?;
         }
         if !report.stale.is_empty() {
-            let said = format!(
-                "the baseline names what does not fail any more: {}",
+            let text = format!(
+                "these checks in the baseline no longer fail: {}",
                 report.stale.join(" ")
             );
             writeln!(self.out)?;
-            self.hanging("", &[(Ink::Bad, "✗ ")], Ink::Plain, &said)?;
+            self.hanging("", &[(Ink::Bad, "✗ ")], Ink::Plain, &text)?;
             self.hanging(
                 INDENT,
                 &[(Ink::Accent, "hint: ")],
@@ -143,8 +143,8 @@ impl<W: Write> Pretty<'_, W> {
             if outcome.verdict == Verdict::Pass {
                 for finding in &outcome.findings {
                     let lead = [(Ink::Muted, "· "), (Ink::Muted, &*id)];
-                    let said = format!("{}: {}", outcome.title, one_line(&finding.what));
-                    self.hanging(INDENT, &lead, Ink::Muted, &said)?;
+                    let text = format!("{}: {}", outcome.title, one_line(&finding.what));
+                    self.hanging(INDENT, &lead, Ink::Muted, &text)?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use zot_protocol::FromExtension;
 
-use super::Heard;
+use super::ReceivedLine;
 
 /// The types of frames that answer a request.
 pub(crate) const REPLIES: [&str; 3] = [
@@ -94,11 +94,11 @@ impl History {
         }
     }
 
-    /// Notes a line from the extension. A malformed reply still counts as the reply, and a malformed panel as open:
-    /// one mistake is reported once.
-    pub(super) fn heard(&mut self, heard: &Heard) {
-        let value = heard.value();
-        self.hellos += usize::from(heard.is("hello"));
+    /// Records a line from the extension. A malformed reply still counts as a reply, and a
+    /// malformed panel as open, so that one mistake is reported once.
+    pub(super) fn record_received(&mut self, received: &ReceivedLine) {
+        let value = received.value();
+        self.hellos += usize::from(received.is("hello"));
         let panel = match value.get("type").and_then(Value::as_str) {
             Some("command_response") => value.pointer("/open_panel/id"),
             Some("open_panel") => value.pointer("/panel/id"),
@@ -107,7 +107,7 @@ impl History {
         if let Some(id) = panel.and_then(Value::as_str) {
             self.panels.insert(id.to_owned(), Panel::Open);
         }
-        match &heard.frame {
+        match &received.frame {
             Ok(FromExtension::PanelClose(close)) => {
                 let id = close.panel_id.as_str();
                 if self.panel(id) == Some(Panel::Open) {
@@ -117,8 +117,8 @@ impl History {
             Ok(FromExtension::ShutdownAck(_)) => self.shutdown_acked = true,
             _ => {}
         }
-        let asked = heard.id().and_then(|id| self.requests.get_mut(id));
-        if let Some(asked) = asked.filter(|asked| heard.is(asked.reply)) {
+        let asked = received.id().and_then(|id| self.requests.get_mut(id));
+        if let Some(asked) = asked.filter(|asked| received.is(asked.reply)) {
             asked.answered = true;
         }
     }
