@@ -18,14 +18,14 @@ use zot_protocol::{Action, CommandResponse, Id, Panel};
 ///     .command("count", "counts words", |text, _| Reply::display(text.split_whitespace().count().to_string()))
 ///     .command("forget", "does its work in silence", |_, _| Reply::noop())
 ///     .command("list", "opens the list", |_, _| Reply::open_panel(Panel::new("list")))
-///     .command("fail", "says why it cannot", |_, _| Reply::error("there are no notes"));
+///     .command("fail", "says why it cannot", |_, _| Reply::error("no notes"));
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # assert_eq!(host.command("ask", "zot").prompt.unwrap(), "What is zot?");
 /// # assert_eq!(host.command("draft", "").insert.unwrap(), "Dear ");
 /// # assert_eq!(host.command("count", "a b").display.unwrap(), "2");
 /// # assert!(host.command("forget", "").error.is_none());
 /// # assert_eq!(host.command("list", "").open_panel.unwrap().id.as_str(), "list");
-/// # assert_eq!(host.command("fail", "").error.unwrap(), "there are no notes");
+/// # assert_eq!(host.command("fail", "").error.unwrap(), "no notes");
 /// ```
 ///
 /// A reply has only one action:

@@ -50,9 +50,9 @@ async fn guard() {
         block.reason
     );
     stage
-        .told("Warn: refused, it deletes a whole tree: rm -rf ~")
+        .told("Warn: blocked, it deletes a whole tree: rm -rf ~")
         .await;
-    assert_eq!(stage.shown("guard", "").await, "refused so far: 1");
+    assert_eq!(stage.shown("guard", "").await, "blocked so far: 1");
     stage.end().await;
 }
 
@@ -213,7 +213,7 @@ async fn todo() {
     let result = stage
         .tool("todo", json!({"action": "done", "number": 3}))
         .await;
-    assert_eq!(text(&result), "there is no number 3; the list has 2");
+    assert_eq!(text(&result), "no item 3; the list has 2");
     let result = stage.tool("todo", json!({"action": "dance"})).await;
     assert!(
         text(&result).contains("unknown variant `dance`"),
@@ -308,7 +308,7 @@ async fn fortune() {
         "{shown}"
     );
     let odd = r#"add "quotes", \backslashes and $(touch /tmp/no)"#;
-    assert_eq!(stage.shown("fortune", odd).await, "kept");
+    assert_eq!(stage.shown("fortune", odd).await, "saved");
     let own = fs::read_to_string(stage.data("own.txt")).expect("a file");
     assert_eq!(own, format!("{}\n", &odd[4..]));
     stage.end().await;
