@@ -98,7 +98,7 @@ pub(crate) enum Run {
     TriedAndWatched(for<'a> fn(&'a Cx) -> Trying<'a>, JudgeFrame),
 }
 
-/// Says how a frame breaks the rule, given what passed before it in its session.
+/// Returns how a frame breaks the rule, given the session so far.
 pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
@@ -183,7 +183,7 @@ impl Stop {
     }
 }
 
-/// Every rule that a line from the extension breaks, given what passed before it in its session.
+/// Returns every rule that a line from the extension breaks, given the session so far.
 pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Violation> {
     if received.is_blank() {
         return Vec::new();
@@ -198,13 +198,13 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
     catalogue().filter_map(violation).collect()
 }
 
-/// Why the schema refuses a line. Lines before `hello` belong to the survey.
+/// Returns why a line is invalid. Lines before `hello` belong to the survey.
 fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
     let is_judged = received.is_text() && (before.hellos() > 0 || received.is("hello"));
     received.frame.as_ref().err().filter(|_| is_judged)
 }
 
-/// Why the schema refuses a frame of one of these types.
+/// Returns why a frame of one of these types is invalid.
 fn invalid<'a>(
     received: &'a ReceivedLine,
     before: &History,

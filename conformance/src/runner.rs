@@ -333,7 +333,7 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
 async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     let began = Instant::now();
     let (Run::Tried(run) | Run::TriedAndWatched(run, _)) = &check.run else {
-        unreachable!("only what is tried is chosen");
+        unreachable!("only checks that send requests are chosen");
     };
     let mut checked = run(cx).await;
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked

@@ -232,7 +232,7 @@ impl Session {
         self.sent.clear();
     }
 
-    /// Notes a frame that is about to be sent as bytes.
+    /// Records a frame that is about to be sent as bytes.
     pub fn announce(&mut self, frame: &Value) {
         self.history.sent(frame);
     }
@@ -523,6 +523,6 @@ fn handle_of(process: &Process) -> Option<rustix::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let pid = Pid::from_raw(i32::try_from(process.id()).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    // If it still runs now, the handle is of this process.
+    // If the process is still running now, the handle refers to it.
     process.exited().is_none().then_some(handle)
 }

@@ -1,4 +1,4 @@
-//! `zot-conform accept`: what was seen, taken into a transcript.
+//! `zot-conform accept`: updates a transcript with what the extension sends now.
 
 use std::{path::Path, process::ExitCode};
 

@@ -83,7 +83,7 @@ pub(super) fn complain(label: &str, finding: &Finding) {
     }
 }
 
-/// `→` is to the extension, `←` from it.
+/// Prints an entry. `→` marks frames to the extension, `←` frames from it.
 pub(super) fn print(entry: &Entry) {
     let arrow = match entry.who {
         Party::Host => '→',

@@ -87,7 +87,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     }
     if let Some(folder) = args.output.parent() {
         fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+            .with_context(|| format!("cannot create `{}`", folder.display()))?;
     }
     save(&args.output, &transcript.to_text())
         .with_context(|| format!("cannot write `{}`", args.output.display()))?;
@@ -135,7 +135,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), LineError> {
     let mut lines = keyboard();
     let mut ended = false;
     prompt();
-    // The prompt is taken away when it is over, so that what follows begins a line.
+    // Remove the prompt at the end, so that later output starts on a new line.
     let _wiped = Wiped;
     loop {
         let line = tokio::select! {
@@ -143,7 +143,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), LineError> {
             () = recording.record_incoming(), if !ended => {
                 ended = true;
                 wipe();
-                println!("(nothing more can come)");
+                println!("(the extension closed its output)");
                 prompt();
                 continue;
             }

@@ -1,4 +1,4 @@
-//! `zot-conform replay`: transcripts against an extension, or against a host.
+//! `zot-conform replay`: replays transcripts against an extension or a host.
 
 use std::{
     path::{Path, PathBuf},

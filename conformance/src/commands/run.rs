@@ -1,4 +1,4 @@
-//! `zot-conform run`: every check that applies.
+//! `zot-conform run`: runs every check that applies.
 
 use std::{
     fs::{self, File},
@@ -49,7 +49,7 @@ fn read_baseline(file: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::parse(&text))
 }
 
-/// `zot-conform baseline`: writes the list of what fails now.
+/// `zot-conform baseline`: writes a list of the current failures.
 pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode> {
     let report = report(args)?;
     match report.exit() {
@@ -111,7 +111,7 @@ pub(super) fn exit(report: &Report) -> u8 {
     exit as u8
 }
 
-/// The forms that were asked for, and where each goes: standard output without a path.
+/// The requested report formats and where each is written; standard output if it has no path.
 pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
     if given.is_empty() {
         return Ok(vec![(Form::Pretty, None)]);

@@ -36,7 +36,7 @@ fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(json.len());
     for char in json.chars() {
         if is_escaped(char) {
-            write!(text, "\\u{:04x}", u32::from(char)).expect("a string grows");
+            write!(text, "\\u{:04x}", u32::from(char)).expect("writing to a string cannot fail");
         } else {
             text.push(char);
         }

@@ -25,7 +25,7 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// How wide a frame is shown: a build server's page.
+/// The width for frames, which suits the page of a build server.
 const WIDTH: usize = 100;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -165,7 +165,7 @@ fn case<W: Write>(
     Ok(())
 }
 
-/// What a case holds.
+/// The contents of a test case.
 struct Part {
     element: &'static str,
     message: Option<String>,
@@ -182,7 +182,7 @@ impl Part {
     }
 }
 
-/// The parts of a case, in the order that every dialect takes.
+/// Writes the parts of a case, in the order that every dialect accepts.
 fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
     let verdict = one_line(&outcome.verdict.to_string());
     let findings: String = outcome.findings.iter().map(describe).collect();
@@ -223,7 +223,7 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
     parts
 }
 
-/// Quotes need no escape in a text, and frames are full of them.
+/// Quotes need no escaping in text, and frames contain many of them.
 fn escaped(text: &str) -> BytesText<'static> {
     BytesText::from_escaped(partial_escape(allowed(text)).into_owned())
 }
@@ -254,8 +254,8 @@ fn describe(finding: &Finding) -> String {
     text
 }
 
-/// The text without what XML 1.0 cannot hold, not even as a reference. What comes from an extension has been made
-/// visible before; this is for whatever has not.
+/// Removes characters that XML 1.0 does not allow even as references. Text from an extension is
+/// already sanitised; this covers the rest.
 fn allowed(text: &str) -> Cow<'_, str> {
     let is_allowed = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     if text.chars().all(is_allowed) {

@@ -74,7 +74,7 @@ impl<W: Write> Pretty<'_, W> {
                 INDENT,
                 &[(Ink::Accent, "hint: ")],
                 Ink::Plain,
-                "take it off the list",
+                "remove it from the list",
             )?;
         }
         let ink = if report.conforms() {
@@ -197,7 +197,7 @@ impl<W: Write> Pretty<'_, W> {
         writeln!(self.out)?;
         self.hanging("", &[(ink, &sign), (Ink::Strong, &id)], Ink::Strong, &title)?;
         if outcome.verdict == Verdict::NotExercised {
-            let why = "it was tried, and could not be reached";
+            let why = "the harness could not exercise it";
             let lead = [(Ink::Plain, "not exercised: ")];
             self.hanging(INDENT, &lead, Ink::Plain, why)?;
         }

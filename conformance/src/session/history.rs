@@ -1,4 +1,4 @@
-//! What has passed in a session: open requests, panels, the shutdown.
+//! The history of a session: open requests, panels, the shutdown.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(crate) const REPLIES: [&str; 3] = [
     "event_intercept_response",
 ];
 
-/// What has passed in a session before a line.
+/// The history of a session before a line.
 #[derive(Debug, Default)]
 pub struct History {
     hellos: usize,
@@ -43,7 +43,7 @@ pub(crate) enum Panel {
 }
 
 impl History {
-    /// How many `hello` frames came.
+    /// The number of `hello` frames received.
     pub(crate) fn hellos(&self) -> usize {
         self.hellos
     }
@@ -66,7 +66,7 @@ impl History {
         self.shutdown_acked
     }
 
-    /// Notes a frame that is about to be sent.
+    /// Records a frame that is about to be sent.
     pub(super) fn sent(&mut self, frame: &Value) {
         let text = |key: &str| frame.get(key).and_then(Value::as_str);
         let reply = match text("type") {
