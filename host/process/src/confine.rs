@@ -122,7 +122,7 @@ struct Granted {
     /// No link in the path may lead out of this directory.
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is opened there")
+        expect(dead_code, reason = "only used on Linux")
     )]
     beneath: Option<PathBuf>,
     path: PathBuf,

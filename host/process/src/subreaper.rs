@@ -30,9 +30,10 @@ pub enum Orphans {
     /// other means have no mark and are never touched. A daemon that removed both its marks is
     /// missed, see [how a tree is found](crate#how-a-tree-is-found).
     Marked,
-    /// Every child that this crate did not start itself. Orphans without a mark are stopped with
-    /// the next older tree. Use this only in a program that starts all its processes with this
-    /// crate: other code that waits for a child of its own would find it already reaped.
+    /// Every child that this crate did not start itself. Orphans without a mark are also stopped
+    /// when the next tree stops that is older than they are. Use this only in a program that starts
+    /// all its processes with this crate: other code that waits for a child of its own would find
+    /// it already reaped.
     All,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) zombie: bool,
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is held there")
+        expect(dead_code, reason = "only used on Linux")
     )]
     pub(crate) name: String,
     mark: OnceLock<Mark>,
@@ -64,7 +64,7 @@ impl Row {
     }
 
     #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unused_self, reason = "as on Linux")]
+    #[expect(clippy::unused_self, reason = "same signature as on Linux")]
     pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
         None
     }
@@ -207,7 +207,7 @@ impl Scanner {
         if first {
             let scanner = Arc::clone(self);
             // Runs in its own task: the first caller may be cancelled, and the others would wait
-            // for ever.
+            // forever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(

@@ -147,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// Adds the living processes that were not known.
+    /// Adds running processes that were not known before.
     pub(crate) fn look(&mut self, table: &Table) -> Look<'_> {
         self.drop_exited();
         self.unheld.clear();
@@ -244,7 +244,7 @@ impl Tree {
         self.descendants()
     }
 
-    /// The ids of the known running processes.
+    /// Returns the known running processes.
     pub(crate) fn descendants(&self) -> Vec<Descendant> {
         let mut living: Vec<_> = self
             .members

@@ -111,7 +111,7 @@ fn drop_capabilities() {
     }
 }
 
-/// Closes descriptors that a library of the host left open, such as a terminal or a socket. They
+/// Makes all descriptors close on exec. A terminal or a socket that a library of the host left open
 /// would be a way out of the jail.
 fn close_on_exec() -> rustix::io::Result<()> {
     const FIRST: libc::c_uint = 3;

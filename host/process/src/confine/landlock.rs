@@ -62,7 +62,7 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<R
     Ok(Rules { set, missing })
 }
 
-/// Opens a path to name it in a rule, not to read it.
+/// Flags for opening a path to use it in a rule, not to read it.
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 fn open(granted: &Granted) -> rustix::io::Result<OwnedFd> {

@@ -225,7 +225,8 @@ fn mark(resource: u32) -> Vec<sock_filter> {
     ]
 }
 
-/// Denies changing the parent-death signal: the process would survive a host that is killed.
+/// Denies any parent-death signal except SIGKILL, so that the process cannot survive a host that is
+/// killed.
 fn death_signal() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(0)),

@@ -106,14 +106,16 @@ impl fmt::Display for Support {
         };
         match (self.landlock, self.seccomp) {
             (0, false) => f.write_str("nothing: this kernel has no Landlock"),
-            (0, true) => f.write_str("sockets by seccomp, no files: this kernel has no Landlock"),
+            (0, true) => {
+                f.write_str("sockets by seccomp, but not files: this kernel has no Landlock")
+            }
             (abi, true) => write!(
                 f,
                 "{by_landlock} by Landlock (ABI {abi}), other sockets by seccomp"
             ),
             (abi, false) => write!(
                 f,
-                "{by_landlock} by Landlock (ABI {abi}), no other sockets: this kernel has no seccomp"
+                "{by_landlock} by Landlock (ABI {abi}), but no other sockets: this kernel has no seccomp"
             ),
         }
     }
@@ -180,7 +182,7 @@ mod tests {
             ),
             (
                 FULL.at_most_landlock(0),
-                "sockets by seccomp, no files: this kernel has no Landlock",
+                "sockets by seccomp, but not files: this kernel has no Landlock",
             ),
             (Support::none(), "nothing: this kernel has no Landlock"),
         ];

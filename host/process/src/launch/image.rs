@@ -20,8 +20,8 @@ use crate::error::Unconfined;
 use crate::limit;
 use crate::marker::TreeId;
 
-/// Runs a program that is neither a binary nor a script with an interpreter line, as is usual on
-/// Unix.
+/// The shell that runs a program that is neither a binary nor a script with an interpreter line, as
+/// is usual on Unix.
 const SHELL: &CStr = c"/bin/sh";
 
 /// What executes a program. As a number, the index of the first argument to use.

@@ -75,7 +75,7 @@ impl Appender {
         }
         if self.lost > 0 {
             let why = self.problem.as_deref().unwrap_or("not written");
-            let note = format!("[zot] {} lines left out ({why})\n", self.lost);
+            let note = format!("[zot] {} lines dropped ({why})\n", self.lost);
             text.extend_from_slice(note.as_bytes());
         }
         text.extend_from_slice(lines);

@@ -237,17 +237,17 @@ async fn dropped_lines_of_a_flood_are_counted() {
         .lines()
         .filter(|line| line.starts_with("line "))
         .count();
-    let left_out: usize = text
+    let dropped: usize = text
         .lines()
         .filter_map(|line| {
             let line = line.strip_prefix("[zot] ")?;
-            line.strip_suffix(" lines left out (flood)")?
+            line.strip_suffix(" lines dropped (flood)")?
                 .parse::<usize>()
                 .ok()
         })
         .sum();
-    assert_eq!(kept + left_out, 50000, "{text}");
-    assert!(kept >= 90 && left_out > 40000, "{text}");
+    assert_eq!(kept + dropped, 50000, "{text}");
+    assert!(kept >= 90 && dropped > 40000, "{text}");
     assert!(text.ends_with("[zot] a note during the flood\n"), "{text}");
     assert!(
         log.tail().ends_with("line 50000"),
@@ -266,7 +266,7 @@ fn dropped_lines_are_counted_when_the_log_is_closed() {
     drop(log.clone());
     assert_eq!(read(&path), "one\n");
     drop(log);
-    assert_eq!(read(&path), "one\n[zot] 3 lines left out (flood)\n");
+    assert_eq!(read(&path), "one\n[zot] 3 lines dropped (flood)\n");
 }
 
 #[tokio::test]
@@ -299,8 +299,8 @@ async fn a_line_of_a_hundred_megabytes_uses_little_memory() {
     let text = read(&path);
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 3);
-    let left_out = 100_000_000 - (8 << 10);
-    assert!(lines[1].ends_with(&format!("x [zot: {left_out} bytes left out]")));
+    let dropped = 100_000_000 - (8 << 10);
+    assert!(lines[1].ends_with(&format!("x [zot: {dropped} bytes truncated]")));
     assert_eq!(lines[2], "after");
 }
 
@@ -328,7 +328,7 @@ async fn a_symlink_is_not_followed_and_the_process_keeps_running() {
     .await;
     let text = read(&path);
     assert!(text.starts_with("[zot] "), "{text}");
-    assert!(text.contains(" lines left out (cannot write `"), "{text}");
+    assert!(text.contains(" lines dropped (cannot write `"), "{text}");
     assert!(text.ends_with("[zot] again\n"), "{text}");
 }
 
@@ -371,7 +371,7 @@ async fn a_full_disk_splits_no_lines() {
     assert!(torn.lines().count() > 5, "{text}");
     let last = torn.lines().last().unwrap();
     assert!("a line of thirty bytes or such".starts_with(last), "{text}");
-    assert!(rest.contains(" lines left out (cannot write `"), "{text}");
+    assert!(rest.contains(" lines dropped (cannot write `"), "{text}");
     assert!(rest.ends_with("\n[zot] again\n"), "{text}");
 }
 
