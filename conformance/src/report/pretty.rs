@@ -58,7 +58,7 @@ impl<W: Write> Pretty<'_, W> {
         let (failures, warnings): (Vec<_>, Vec<_>) = report
             .outcomes
             .iter()
-            .filter(|outcome| needs_eyes(outcome))
+            .filter(|outcome| needs_attention(outcome))
             .partition(|outcome| outcome.is_failure(report.strict));
         for outcome in warnings.into_iter().chain(failures) {
             self.in_full(outcome)?;
@@ -74,7 +74,7 @@ impl<W: Write> Pretty<'_, W> {
                 INDENT,
                 &[(Ink::Accent, "hint: ")],
                 Ink::Plain,
-                "remove it from the list",
+                "remove them from the list",
             )?;
         }
         let ink = if report.conforms() {
@@ -123,7 +123,10 @@ impl<W: Write> Pretty<'_, W> {
         writeln!(self.out, "{sign}{:<18}{words}", one_line(group.title))?;
         let widths = group.outcomes.iter().map(|outcome| outcome.id.width());
         let column = widths.max().unwrap_or(0) + 2;
-        let open = group.outcomes.iter().any(|outcome| needs_eyes(outcome));
+        let open = group
+            .outcomes
+            .iter()
+            .any(|outcome| needs_attention(outcome));
         for outcome in &group.outcomes {
             let id = format!("{:<column$}", one_line(&outcome.id));
             if open && !outcome.verdict.is_untried() {
@@ -285,7 +288,7 @@ impl<W: Write> Pretty<'_, W> {
 }
 
 /// Whether an outcome is shown in full. Known failures are not.
-fn needs_eyes(outcome: &Outcome) -> bool {
+fn needs_attention(outcome: &Outcome) -> bool {
     !outcome.known
         && matches!(
             outcome.verdict,
