@@ -28,7 +28,7 @@ use std::{collections::HashSet, sync::OnceLock};
 use serde_json::Value;
 use zot_protocol::{
     Object,
-    validate::{SchemaFault, ToolSchema},
+    validate::{SchemaError, ToolSchema},
 };
 
 use self::{
@@ -91,7 +91,7 @@ impl Unsatisfied {
 
 impl Arguments {
     /// Compiles the schema of a tool's arguments, as the host does.
-    pub fn of(schema: &Object) -> Result<Self, SchemaFault> {
+    pub fn of(schema: &Object) -> Result<Self, SchemaError> {
         let checker = ToolSchema::for_arguments(schema)?;
         let mut schema = schema.clone();
         schema.entry("type").or_insert_with(|| "object".into());

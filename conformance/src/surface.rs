@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_protocol::{
     EventName, FromExtension, InterceptName, Object, RegisterTool,
-    validate::{SchemaFault, ToolSchema},
+    validate::{SchemaError, ToolSchema},
 };
 
 use crate::{
@@ -46,9 +46,9 @@ pub(crate) struct Tool {
     /// Whether the host validates the arguments.
     pub strict: bool,
     /// Generates arguments, or why the schema is invalid.
-    pub arguments: Result<Arguments, SchemaFault>,
+    pub arguments: Result<Arguments, SchemaError>,
     /// The schema of its structured content.
-    pub output: Option<Result<ToolSchema, SchemaFault>>,
+    pub output: Option<Result<ToolSchema, SchemaError>>,
 }
 
 impl Tool {
@@ -82,7 +82,7 @@ impl Tool {
 pub(crate) enum Unreachable {
     /// The schema is invalid.
     #[error("{0}")]
-    Schema(SchemaFault),
+    Schema(SchemaError),
     /// No arguments were found that match the schema.
     #[error("{0}")]
     Unsatisfied(Unsatisfied),

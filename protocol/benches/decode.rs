@@ -1,7 +1,8 @@
-//! What decoding and validating a frame costs, against floors taken in the same run.
+//! Measures the cost of decoding and validating a frame, relative to baselines from the same run.
 //!
-//! `cargo bench -p zot-protocol` prints the table, in the columns that `.ci/bench` collects; rounds of what is compared are
-//! interleaved, and the median of their ratios counts, because machines are noisy.
+//! `cargo bench -p zot-protocol` prints the table in the format that `.ci/bench` collects. Compared
+//! measurements are interleaved, and the median of their ratios is reported, because machines are
+//! noisy.
 
 use std::{hint::black_box, time::Instant};
 
@@ -12,7 +13,7 @@ use zot_protocol::{FromExtension, Tagged, validate};
 const SMALL: &[u8] = br#"{"type":"tool_result","id":"234211622240","content":[{"type":"text","text":"Berlin: 16 C, fog (this is a deterministic fake)"}]}"#;
 const MIB: usize = 1 << 20;
 
-/// The least that anybody could do: no tag, no unknown frames, no duplicate keys, no schema.
+/// The baseline: no tag, no unknown frames, no duplicate key check, no schema.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "decoded, not read")]
 struct Bare {
@@ -28,7 +29,7 @@ struct BareContent {
 }
 
 fn main() {
-    // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let rounds = if std::env::args().any(|arg| arg == "--bench") {
         41
     } else {
@@ -70,7 +71,7 @@ fn main() {
         false,
         "x",
     );
-    seen(
+    print_only(
         "the same, against serde_json into the bare struct",
         median(over_bare),
         "x",
@@ -88,7 +89,7 @@ fn main() {
     let image = format!(r#"{{"type":"image","mime_type":"image/png","data":"{base64}"}}"#);
     large("1 MiB of base64", ">= 2 GB/s", &image, 2_000.0, rounds);
 
-    // Source code as a model reads it: one character in four is an escape.
+    // Source code as a model reads it: one character in four is escaped.
     let code = r#"    let x = f(\"bar\");\n\tif x {\n\t\treturn \"\\d\";\n\t}\n"#;
     let text = |unit: &str| {
         format!(
@@ -104,7 +105,7 @@ fn main() {
         rounds,
     );
     let worst = throughput(&text(r#"\n\""#), rounds);
-    seen("1 MiB of nothing but escapes", worst, " MB/s");
+    print_only("1 MiB of nothing but escapes", worst, " MB/s");
 }
 
 fn large(what: &str, goal: &str, block: &str, least: f64, rounds: usize) {
@@ -123,11 +124,11 @@ fn throughput(block: &str, rounds: usize) -> f64 {
     median(rounds.collect())
 }
 
-/// Seconds per call.
+/// Returns the seconds per call.
 fn seconds(calls: u32, mut call: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
     for _ in 0..calls {
-        assert!(black_box(call()), "the benchmark's own frame is refused");
+        assert!(black_box(call()), "the benchmark's own frame is invalid");
     }
     start.elapsed().as_secs_f64() / f64::from(calls)
 }
@@ -152,8 +153,8 @@ fn row(what: &str, goal: &str, measured: f64, bound: f64, at_least: bool, unit: 
     );
 }
 
-/// A figure without a goal, to be seen.
-fn seen(what: &str, measured: f64, unit: &str) {
+/// Prints a measurement that has no goal.
+fn print_only(what: &str, measured: f64, unit: &str) {
     print(what, "-", measured, unit, "-");
 }
 

@@ -1,5 +1,5 @@
-//! Writes the generated sections of `README.md` and `docs/` anew, from the types and from the files they show:
-//! `cargo run -p zot-protocol --example write-docs`.
+//! Regenerates the generated sections of `README.md` and `docs/` from the types and the included
+//! files: `cargo run -p zot-protocol --example write-docs`.
 
 use std::{error::Error, fs, path::Path};
 

@@ -1,11 +1,12 @@
-//! Writes `schema/v1/`, and the tables by which frames are accepted, anew from the types: `cargo run -p zot-protocol --example write-schemas`.
+//! Regenerates `schema/v1/` and the validator's tables from the types: `cargo run -p zot-protocol
+//! --example write-schemas`.
 
 use std::{fs, io, path::Path};
 
 fn main() -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/v1");
     if folder.exists() {
-        // A schema that no type gives any more must not stay behind.
+        // Remove the schemas of types that no longer exist.
         fs::remove_dir_all(&folder)?;
     }
     let documents = zot_protocol::schema::documents();
@@ -16,6 +17,6 @@ fn main() -> io::Result<()> {
     }
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/rules/generated.rs");
     fs::write(rules, zot_protocol::schema::rules::source())?;
-    println!("wrote {} schemas, and their tables", documents.len());
+    println!("wrote {} schemas and their tables", documents.len());
     Ok(())
 }

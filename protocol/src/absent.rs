@@ -1,8 +1,9 @@
-//! `null` means absent, and what is absent has its default: `""`, `[]`, `false`.
+//! `null` means absent, and an absent value has its type's default: `""`, `[]`, `false`.
 
 use serde::{Deserialize, Deserializer};
 
-/// For `#[serde(default, deserialize_with = "or_default")]`, together with `#[schemars(with = "Option<…>")]`.
+/// Use as `#[serde(default, deserialize_with = "or_default")]` with `#[schemars(with =
+/// "Option<…>")]`.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -11,7 +12,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// For `skip_serializing_if`.
+/// Use with `skip_serializing_if`.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"

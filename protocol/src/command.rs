@@ -1,4 +1,4 @@
-//! Slash commands: `register_command`, `command_invoked`, `command_response`; and `submit`.
+//! Slash commands (`register_command`, `command_invoked`, `command_response`) and `submit`.
 
 use derive_new::new;
 use schemars::{JsonSchema, Schema};
@@ -6,65 +6,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Id, Panel, absent::or_default, pattern};
 
-/// Offers the slash command `/name` to the user. A built-in of that name wins, then the first extension in load
-/// order.
+/// Registers the slash command `/name`. If the name is taken, a built-in command wins, then the
+/// first extension in load order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "register_command", "name": "weather", "description": "current weather for a city"}
 ]))]
 #[non_exhaustive]
 pub struct RegisterCommand {
-    /// What the user types after the slash: no leading `/`, no white space. Compared without regard to case.
+    /// The command's name, without the leading `/` and without whitespace. Case-insensitive.
     #[new(into)]
     #[schemars(regex(pattern = pattern::COMMAND_NAME))]
     pub name: String,
-    /// One line for the completion popup and `/help`. Absent: none is shown.
+    /// A one-line description for the completion popup and `/help`. Absent: none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// The user ran a command of this extension. Answer with `command_response`, within 60 s.
+/// The user ran a command of this extension. Reply with `command_response` within 60 s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "command_invoked", "id": "c1", "name": "weather", "args": "berlin"}
 ]))]
 #[non_exhaustive]
 pub struct CommandInvoked {
-    /// To be echoed in the response.
+    /// The ID of this request. Copy it into the response.
     #[new(into)]
     #[schemars(regex(pattern = pattern::HOST_ID))]
     pub id: Id,
-    /// The command, as it was registered.
+    /// The command's name, as registered.
     #[new(into)]
     pub name: String,
-    /// All that the user typed after the name, trimmed; `""` when there was nothing. Absent: `""`.
+    /// The text that the user typed after the name, trimmed. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub args: String,
 }
 
-/// What the host does with the answer to a command.
+/// What the host does with the reply to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[non_exhaustive]
 pub enum Action {
-    /// Submits `prompt` as a fresh user message.
+    /// Submits `prompt` as a new user message.
     Prompt,
-    /// Puts `insert` into the editor at the cursor.
+    /// Inserts `insert` into the editor at the cursor.
     Insert,
-    /// Shows `display` once in the chat; no model call, not in the transcript.
+    /// Shows `display` once in the chat, without calling the model or adding it to the transcript.
     Display,
-    /// Changes nothing: the extension has dealt with it.
+    /// Does nothing: the extension has handled the command.
     #[default]
     Noop,
     /// Opens the panel `open_panel`.
     OpenPanel,
 }
 
-/// The answer to `command_invoked`.
+/// The reply to `command_invoked`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(transform = panel_where_the_action_needs_it, extend("examples" = [
     {"type": "command_response", "id": "c1", "action": "prompt", "prompt": "Show today's weather for Berlin in one line."},
@@ -77,7 +77,7 @@ pub struct CommandResponse {
     /// The `id` of the `command_invoked`.
     #[new(into)]
     pub id: Id,
-    /// What the host does. Absent: `noop`.
+    /// What the host should do. Absent: `noop`.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
@@ -85,7 +85,7 @@ pub struct CommandResponse {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// With `action: "insert"`: the text for the editor. Absent: `""`.
+    /// With `action: "insert"`: the text to insert. Absent: `""`.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insert: Option<String>,
@@ -93,18 +93,19 @@ pub struct CommandResponse {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// With `action: "open_panel"`: the panel to open; required then.
+    /// With `action: "open_panel"`: the panel to open, which is then required. Absent: no panel.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<Panel>,
-    /// Not empty: shown as a red status line in place of the action. Absent: no error.
+    /// An error message, shown as a red status line instead of performing the action. Empty or
+    /// absent: no error.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The types cannot say that one field's value makes another one required; the schema can.
+/// Requires `open_panel` if the action is `open_panel`. The Rust types cannot express that.
 fn panel_where_the_action_needs_it(schema: &mut Schema) {
     schema.insert(
         "if".into(),
@@ -122,13 +123,13 @@ fn panel_where_the_action_needs_it(schema: &mut Schema) {
     );
 }
 
-/// Queues a user prompt in an interactive host; other hosts ignore it.
+/// Queues a prompt as if the user had sent it. Only interactive hosts support it; others ignore it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "submit", "text": "Run the tests again."}]))]
 #[non_exhaustive]
 pub struct Submit {
-    /// The prompt. Blank or absent: nothing happens.
+    /// The prompt. Blank or absent: nothing is queued.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InterceptName, OnFailure, absent::or_default};
 
-/// The user's configuration. Everything is optional; flags win over it, and it wins over defaults.
+/// The user's configuration. All fields are optional. Command-line flags override it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{
     "provider": "anthropic", "model": "claude-opus-4-5", "reasoning": "medium", "theme": "dark",
@@ -15,19 +15,20 @@ use crate::{InterceptName, OnFailure, absent::or_default};
 }]))]
 #[non_exhaustive]
 pub struct Config {
-    /// For editors: where this schema is. The program ignores it.
+    /// The location of this schema, for editors. zot ignores it.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The model provider: `anthropic`, `openai`, `ollama`, `demo`. Absent: the one with credentials.
+    /// The model provider: `anthropic`, `openai`, `ollama` or `demo`. Absent: the one with
+    /// credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model, by the provider's name for it. Absent: the provider's default.
+    /// The model, as the provider names it. Absent: the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How much the model thinks before it answers. Absent: the model's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
-    /// The colours of the interactive mode. Absent: by the terminal.
+    /// The colour theme of the interactive mode. Absent: chosen to suit the terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
     /// Settings by extension name. Absent: none.
@@ -38,7 +39,8 @@ pub struct Config {
     )]
     #[schemars(with = "Option<BTreeMap<String, ExtensionConfig>>")]
     pub extensions: BTreeMap<String, ExtensionConfig>,
-    /// Written by the program: the answers about project-local extensions, by their directory. Absent: none yet.
+    /// The user's decisions about project-local extensions, by extension directory. Written by zot.
+    /// Absent: none yet.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -54,13 +56,13 @@ pub struct Config {
 #[schemars(inline)]
 #[non_exhaustive]
 pub enum Reasoning {
-    /// Not at all, where the model can do without.
+    /// No reasoning, if the model allows that.
     Off,
-    /// A little.
+    /// Little reasoning.
     Low,
-    /// A fair amount.
+    /// A medium amount of reasoning.
     Medium,
-    /// As much as it can.
+    /// As much reasoning as possible.
     High,
 }
 
@@ -69,8 +71,8 @@ pub enum Reasoning {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ExtensionConfig {
-    /// What a failure of the extension means, by the event it intercepts. It can tighten what the manifest says, never
-    /// loosen it. Absent: what the manifest says.
+    /// What happens when the extension fails, by the event that it intercepts. It can make the
+    /// manifest's policy stricter, but not looser. Absent: the manifest's policy.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -80,14 +82,15 @@ pub struct ExtensionConfig {
     pub on_failure: BTreeMap<InterceptName, OnFailure>,
 }
 
-/// The user's answer about one project-local extension.
+/// The user's decision about one project-local extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_new::new)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct Trust {
-    /// The digest of its directory when the question was asked. Another one, and it is asked again.
+    /// The digest of the extension's directory at the time of the decision. If the digest changes,
+    /// the user is asked again.
     #[new(into)]
     pub digest: String,
-    /// Whether it may be started.
+    /// Whether the extension can be started.
     pub allowed: bool,
 }

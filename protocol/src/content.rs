@@ -1,4 +1,4 @@
-//! What a tool's result is made of.
+//! The content of a tool's result.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -15,12 +15,12 @@ tagged! {
 }
 
 impl Content {
-    /// A block of text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// An image: its media type and its bytes in base64.
+    /// Creates an image block from a media type and base64 data.
     pub fn image(mime_type: impl Into<String>, data: impl Into<String>) -> Self {
         ImageContent::new(mime_type, data).into()
     }
@@ -41,10 +41,10 @@ pub struct TextContent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ImageContent {
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     #[new(into)]
     pub mime_type: String,
-    /// Its bytes in base64, with padding.
+    /// The image data in base64, with padding.
     #[new(into)]
     #[schemars(extend("contentEncoding" = "base64"))]
     pub data: String,

@@ -1,4 +1,4 @@
-//! What an extension may observe: `subscribe` and the one-way `event`.
+//! Events that an extension can observe: `subscribe` and the one-way `event`.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -12,15 +12,15 @@ use crate::{
     tagged::tagged,
 };
 
-/// Says which events the extension wants to observe and which to intercept. It may be sent more than once; the
-/// union counts. An unknown name is ignored by itself.
+/// Subscribes to events and interceptions. It can be sent more than once; subscriptions add up.
+/// Unknown names are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [
     {"type": "subscribe", "events": ["session_start", "turn_end"], "intercept": ["tool_call"]}
 ]))]
 #[non_exhaustive]
 pub struct Subscribe {
-    /// Events to be told of, without a reply. Absent: none.
+    /// Events to be notified of, without a reply. Absent: none.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -28,7 +28,7 @@ pub struct Subscribe {
     )]
     #[schemars(with = "Option<Vec<EventName>>")]
     pub events: Vec<EventName>,
-    /// Events to be asked about before they happen. Absent: none.
+    /// Events to intercept before they happen. Absent: none.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -39,7 +39,7 @@ pub struct Subscribe {
 }
 
 impl Subscribe {
-    /// To observe `events` and to intercept `intercept`.
+    /// Subscribes to the events in `events` and intercepts those in `intercept`.
     pub fn new(
         events: impl IntoIterator<Item = EventName>,
         intercept: impl IntoIterator<Item = InterceptName>,
@@ -52,7 +52,7 @@ impl Subscribe {
 }
 
 tagged! {
-    /// Something happened. One-way: there is no reply.
+    /// A notification that something happened. It needs no reply.
     pub enum Event by "event",
     /// The name of an event that can be observed.
     named EventName {
@@ -68,7 +68,7 @@ tagged! {
     }
 }
 
-/// A session has begun: the first event of every extension, once per session.
+/// A session has started. Every extension gets it as its first event, once per session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"event": "session_start"}]))]
 #[non_exhaustive]
@@ -80,34 +80,34 @@ pub struct SessionStart {}
 #[schemars(extend("examples" = [{"event": "session_end", "reason": "clear"}]))]
 #[non_exhaustive]
 pub struct SessionEnd {
-    /// Why it has ended.
+    /// Why the session ended.
     pub reason: EndReason,
 }
 
 open_set! {
-    /// Why a session has ended.
+    /// Why a session ended.
     pub enum EndReason {
-        /// The host ends.
+        /// The host is shutting down.
         "shutdown" => Shutdown,
-        /// The user has gone to another session.
+        /// The user switched to another session.
         "session_switch" => SessionSwitch,
-        /// The user has dropped the transcript.
+        /// The user cleared the transcript.
         "clear" => Clear,
     }
 }
 
-/// The user has sent a message.
+/// The user sent a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"event": "user_message", "text": "fix the failing test", "image_count": 1}]))]
 #[non_exhaustive]
 pub struct UserMessageEvent {
-    /// Its text. Absent: `""`.
+    /// The message's text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
-    /// How many images came with it. Absent: none.
+    /// The number of images attached to the message. Absent: 0.
     #[new(default)]
     #[serde(
         default,
@@ -115,7 +115,7 @@ pub struct UserMessageEvent {
         skip_serializing_if = "Option::is_none"
     )]
     pub image_count: Option<u32>,
-    /// Whether `text` was cut to its limit. Absent: false.
+    /// Whether `text` was truncated to its size limit. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -131,33 +131,33 @@ pub struct UserMessageEvent {
 #[schemars(extend("examples" = [{"event": "turn_start", "step": 1}]))]
 #[non_exhaustive]
 pub struct TurnStart {
-    /// Which model call of the user's prompt this is, from 1.
+    /// The number of this model call within the user's prompt, from 1.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
 }
 
-/// The model or an extension wants to call a tool; no extension or user has been asked about it yet.
+/// The model or an extension requested a tool call. It has not been intercepted or confirmed yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"event": "tool_call", "tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "foo.go"}}
 ]))]
 #[non_exhaustive]
 pub struct ToolCallEvent {
-    /// The model's name for this call. Absent: it gave none.
+    /// The model's ID for this call. Absent: the model gave none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolId>,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub tool_name: String,
-    /// The arguments, as the model or the calling extension proposed them.
+    /// The arguments, as the model or the calling extension gave them.
     pub tool_args: Object,
-    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that called the tool with `call_tool`. Absent: the model called it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// Whether `tool_args` was emptied because it was too large. Absent: false.
+    /// Whether `tool_args` was replaced with `{}` because it was too large. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -171,20 +171,20 @@ pub struct ToolCallEvent {
 open_set! {
     /// How a tool call ended.
     pub enum ToolStatus {
-        /// It ran and succeeded.
+        /// It ran successfully.
         "completed" => Completed,
         /// It ran and failed.
         "failed" => Failed,
-        /// An interceptor or the user refused it.
+        /// An interceptor or the user blocked it.
         "blocked" => Blocked,
-        /// The turn was aborted.
+        /// The user aborted the turn.
         "cancelled" => Cancelled,
-        /// It did not answer in time.
+        /// It timed out.
         "timed_out" => TimedOut,
     }
 }
 
-/// A tool call has ended, whichever way.
+/// A tool call has ended, successfully or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
@@ -193,26 +193,27 @@ open_set! {
 }]))]
 #[non_exhaustive]
 pub struct ToolResultEvent {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub tool_id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub tool_name: String,
-    /// The arguments, as the tool got them.
+    /// The arguments that the tool ran with.
     pub tool_args: Object,
-    /// How it ended.
+    /// How the call ended.
     pub status: ToolStatus,
-    /// What the model gets to see.
+    /// The content that the model receives.
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that called the tool with `call_tool`. Absent: the model called it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// Whether `content` was cut to its limit, and `tool_args` emptied. Absent: false.
+    /// Whether `content` was truncated to its size limit and `tool_args` replaced with `{}`.
+    /// Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -228,12 +229,12 @@ pub struct ToolResultEvent {
 #[schemars(extend("examples" = [{"event": "assistant_message", "text": "The test passes now."}]))]
 #[non_exhaustive]
 pub struct AssistantMessageEvent {
-    /// The text as it is shown to the user. Absent: `""`.
+    /// The text, as shown to the user. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
-    /// Whether `text` was cut to its limit. Absent: false.
+    /// Whether `text` was truncated to its size limit. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -247,20 +248,20 @@ pub struct AssistantMessageEvent {
 open_set! {
     /// Why a model call ended.
     pub enum StopReason {
-        /// The model has said all it wanted to.
+        /// The model finished its answer.
         "end_turn" => EndTurn,
-        /// The model waits for the results of its tool calls.
+        /// The model is waiting for the results of its tool calls.
         "tool_use" => ToolUse,
-        /// The answer reached its maximal length.
+        /// The answer reached the maximum length.
         "length" => Length,
-        /// The call failed or was refused.
+        /// The call failed or was blocked.
         "error" => Error,
-        /// The user aborted it.
+        /// The user aborted the call.
         "aborted" => Aborted,
     }
 }
 
-/// A model call has ended. Every `turn_start` has one.
+/// A model call has ended. There is one for every `turn_start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"event": "turn_end", "stop": "end_turn"},
@@ -268,13 +269,13 @@ open_set! {
 ]))]
 #[non_exhaustive]
 pub struct TurnEnd {
-    /// Why it ended. Other hosts may say something that is not among the examples.
+    /// Why the call ended. Other hosts may send values that are not listed here.
     pub stop: StopReason,
-    /// With `stop: "error"`: what went wrong. Absent: nothing did.
+    /// With `stop: "error"`: the error message. Absent: no error.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whether `error` was cut to its limit. Absent: false.
+    /// Whether `error` was truncated to its size limit. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -285,7 +286,7 @@ pub struct TurnEnd {
     pub truncated: bool,
 }
 
-/// The transcript was replaced by a summary.
+/// The transcript was replaced with a summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"event": "compact", "summary": "The user fixes a parser; two tests still fail."}]))]
@@ -296,7 +297,7 @@ pub struct CompactEvent {
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub summary: String,
-    /// Whether `summary` was cut to its limit. Absent: false.
+    /// Whether `summary` was truncated to its size limit. Absent: false.
     #[new(default)]
     #[serde(
         default,

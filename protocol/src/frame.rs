@@ -1,4 +1,4 @@
-//! The two directions of a connection, one list of frames each.
+//! The frames of each direction of a connection.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 tagged! {
-    /// Everything that an extension may say to its host.
+    /// A frame that an extension sends to the host.
     pub enum FromExtension by "type" {
         "hello" => Hello(Hello),
         "register_command" => RegisterCommand(RegisterCommand),
@@ -36,7 +36,7 @@ tagged! {
 }
 
 tagged! {
-    /// Everything that a host may say to an extension.
+    /// A frame that the host sends to an extension.
     pub enum FromHost by "type" {
         "hello_ack" => HelloAck(HelloAck),
         "command_invoked" => CommandInvoked(CommandInvoked),
@@ -53,7 +53,8 @@ tagged! {
     }
 }
 
-/// A frame of this extension was refused. Sent only to an extension with the capability `errors`.
+/// The host rejected a frame from this extension. Sent only to extensions with the capability
+/// `errors`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
@@ -62,19 +63,20 @@ tagged! {
 }]))]
 #[non_exhaustive]
 pub struct FrameError {
-    /// The `type` of the refused frame. Absent: it could not be read.
+    /// The `type` of the rejected frame. Absent: it could not be read.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_type: Option<String>,
-    /// The `id` of the refused frame. Absent: it had none, or it could not be read.
+    /// The `id` of the rejected frame. Absent: it had none, or it could not be read.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
-    /// Where in the frame, as a JSON pointer; `""` is the whole. Absent: the line was not JSON.
+    /// The invalid location in the frame, as a JSON pointer; `""` is the whole frame. Absent: the
+    /// line was not JSON.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// What was wrong, in one line.
+    /// What is wrong, in one line.
     #[new(into)]
     #[serde(default, deserialize_with = "crate::absent::or_default")]
     #[schemars(with = "Option<String>")]

@@ -1,4 +1,4 @@
-//! How a connection begins and ends: `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`.
+//! The start and end of a connection: `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -8,42 +8,45 @@ use crate::integer::integer;
 use crate::{EventName, InterceptName, absent::or_default, open_set::open_set};
 
 open_set! {
-    /// What an extension, or the host, can do beyond the core.
+    /// An optional feature that an extension or the host supports.
     pub enum Capability {
-        /// Advisory: registers slash commands.
+        /// Registers slash commands. Advisory.
         "commands" => Commands,
-        /// Advisory: registers tools.
+        /// Registers tools. Advisory.
         "tools" => Tools,
-        /// Advisory: subscribes to events.
+        /// Subscribes to events. Advisory.
         "events" => Events,
-        /// Advisory: opens panels.
+        /// Opens panels. Advisory.
         "panels" => Panels,
-        /// Switches on `tool_cancel`.
+        /// Enables `tool_cancel`.
         "tool_cancel" => ToolCancel,
-        /// Switches on the reply to `call_tool`.
+        /// Enables the reply to `call_tool`.
         "call_tool" => CallTool,
-        /// Switches on `error`: the extension is told which of its frames was refused.
+        /// Enables `error`, which reports a rejected frame to the extension that sent it.
         "errors" => Errors,
     }
 }
 
-/// The first frame of every extension: who it is. The host answers at once with `hello_ack`.
+/// Identifies the extension. It must be the first frame. The host replies immediately with
+/// `hello_ack`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "hello", "name": "weather", "version": "1.0.0", "capabilities": ["commands", "tools"]}
 ]))]
 #[non_exhaustive]
 pub struct Hello {
-    /// The extension's name. It should equal `name` in its manifest; where it does not, the manifest's counts.
+    /// The extension's name. It should match `name` in the manifest; if it does not, the manifest's
+    /// name is used.
     #[new(into)]
     #[schemars(length(min = 1))]
     pub name: String,
-    /// The extension's own version, in any form. Absent: not told.
+    /// The extension's own version, in any format. Absent: unknown.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What the extension can do. `commands`, `tools`, `events` and `panels` are advisory; `tool_cancel`,
-    /// `call_tool` and `errors` switch on the frames of those names. Unknown ones are ignored. Absent: none.
+    /// What the extension supports. `commands`, `tools`, `events` and `panels` are advisory;
+    /// `tool_cancel`, `call_tool` and `errors` enable the frames of those features. Unknown
+    /// capabilities are ignored. Absent: none.
     #[new(default)]
     #[serde(
         default,
@@ -68,42 +71,44 @@ pub struct Hello {
 ]))]
 #[non_exhaustive]
 pub struct HelloAck {
-    /// The version of this protocol that the host speaks: 1. Within one version frames, fields and events are
-    /// only ever added.
+    /// The protocol version that the host speaks: 1. Within a version, frames, fields and events
+    /// are only ever added.
     #[serde(deserialize_with = "integer")]
     pub protocol_version: u32,
-    /// The host's own version.
+    /// The host's own version. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub zot_version: String,
-    /// The model provider in use, such as `anthropic`, `openai`, `demo`.
+    /// The model provider in use, such as `anthropic`, `openai` or `demo`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub provider: String,
-    /// The model in use, by the provider's name for it.
+    /// The model in use, as the provider names it. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub model: String,
-    /// The directory in which the user works, absolute. The extension's own working directory is `extension_dir`.
+    /// The user's working directory, as an absolute path. The extension's own working directory is
+    /// `extension_dir`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub cwd: String,
-    /// The directory of the manifest, absolute. Absent: an older host.
+    /// The directory that contains the manifest, as an absolute path. Absent: the host is too old
+    /// to report it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension_dir: Option<String>,
-    /// A directory for this extension's own files, absolute. It exists, is writable, and survives updates.
-    /// Absent: an older host.
+    /// A directory for this extension's own files, as an absolute path. It exists, is writable, and
+    /// survives updates. Absent: the host is too old to provide one.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// What the host can do beyond the core. Absent: an older host, which can do none of it.
+    /// The optional features that the host supports. Absent: none; the host is older.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -113,7 +118,8 @@ pub struct HelloAck {
     )]
     #[schemars(with = "Option<Vec<Capability>>")]
     pub capabilities: Vec<Capability>,
-    /// The events that `subscribe.events` may name. Absent: an older host, with the core's five.
+    /// The events that `subscribe.events` can name. Absent: the host is older and supports only
+    /// `session_start`, `turn_start`, `tool_call`, `assistant_message` and `turn_end`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -123,7 +129,8 @@ pub struct HelloAck {
     )]
     #[schemars(with = "Option<Vec<EventName>>")]
     pub supported_events: Vec<EventName>,
-    /// The events that `subscribe.intercept` may name. Absent: an older host, with the core's three.
+    /// The events that `subscribe.intercept` can name. Absent: the host is older and supports only
+    /// `tool_call`, `turn_start` and `assistant_message`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -135,20 +142,21 @@ pub struct HelloAck {
     pub supported_intercepts: Vec<InterceptName>,
 }
 
-/// All registrations have been sent. Without it the host takes an extension for ready after 250 ms of silence.
+/// Signals that all registrations have been sent. Without it, the host treats an extension as ready
+/// after 250 ms without a frame.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "ready"}]))]
 #[non_exhaustive]
 pub struct Ready {}
 
-/// The host is about to end or to reload this extension: answer `shutdown_ack` and exit within 2 s. The end of
-/// input alone means the same.
+/// The host is about to stop or reload this extension: reply with `shutdown_ack` and exit within 2
+/// s. The end of stdin means the same.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "shutdown"}]))]
 #[non_exhaustive]
 pub struct Shutdown {}
 
-/// The answer to `shutdown`, the extension's last frame.
+/// The reply to `shutdown`, and the extension's last frame.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "shutdown_ack"}]))]
 #[non_exhaustive]

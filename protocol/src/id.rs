@@ -1,4 +1,4 @@
-//! The names by which one frame refers to another.
+//! Identifiers in frames, each a type of its own.
 
 macro_rules! id {
     ($(#[$meta:meta])* $Name:ident, at least $min:literal) => {
@@ -28,7 +28,7 @@ macro_rules! id {
         }
 
         impl $Name {
-            /// The text on the wire.
+            /// Returns the identifier as it is sent.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -55,19 +55,19 @@ macro_rules! id {
 }
 
 id! {
-    /// Correlates a request with its reply. Chosen by the side that asks, echoed verbatim, never used twice
-    /// on one connection.
+    /// Matches a reply to its request. The requesting side chooses it, the other side repeats it
+    /// unchanged, and it is never reused on one connection.
     Id, at least 1
 }
 id! {
-    /// Names a panel. Chosen by the extension that opens it.
+    /// Identifies a panel. The extension that opens the panel chooses it.
     PanelId, at least 1
 }
 id! {
-    /// The model's own name for one tool call of its message.
+    /// The model's ID for a tool call.
     ToolId, at least 0
 }
 id! {
-    /// A driver's name for one of its commands, echoed in the response. Any text.
+    /// A driver's ID for one of its commands, repeated in the response. It can be any string.
     RequestId, at least 0
 }

@@ -1,5 +1,5 @@
-//! An integer is a number without a fraction, however it is written: JSON Schema accepts `1.0`, and languages with one
-//! kind of number write it.
+//! Decodes integers that are written with a decimal point. JSON Schema accepts `1.0` as an integer,
+//! and languages with a single number type write it like that.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use serde::{
     de::{Error, Unexpected, Visitor},
 };
 
-/// For `#[serde(deserialize_with = "integer")]`.
+/// Use as `#[serde(deserialize_with = "integer")]`.
 pub(crate) fn integer<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
 {
-    // Asked for a float, every deserializer of JSON hands over integers as well; the other way round they refuse.
+    // When asked for a float, JSON deserializers also accept integers, but not the other way round.
     let value = deserializer.deserialize_f64(Integer)?;
     T::try_from(value)
         .map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(value), &"a smaller integer"))
 }
 
-/// For `#[serde(default, deserialize_with = "optional_integer")]`.
+/// Use as `#[serde(default, deserialize_with = "optional_integer")]`.
 pub(crate) fn optional_integer<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! What an extension may decide about: `event_intercept` and its response.
+//! Interception: `event_intercept` and its response.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::{
     tagged::tagged,
 };
 
-/// The host asks before something happens. Answer with `event_intercept_response`, within 5 s.
+/// The host asks before something happens. Reply with `event_intercept_response` within 5 s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {
@@ -34,12 +34,13 @@ use crate::{
 ]))]
 #[non_exhaustive]
 pub struct EventIntercept {
-    /// To be echoed in the response.
+    /// The ID of this request. Copy it into the response.
     #[new(into)]
     #[schemars(regex(pattern = pattern::HOST_ID))]
     pub id: Id,
-    /// The whole chain has answered, and the event is no longer what this extension left behind. Only `block`
-    /// counts now. Asked of an extension whose manifest says `final`. Absent: false.
+    /// Whether this is the final check: all interceptors have answered, and one of them changed the
+    /// event after this extension saw it. Only `block` has an effect. Sent to extensions whose
+    /// manifest sets `final`. Absent: false.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -50,13 +51,13 @@ pub struct EventIntercept {
     )]
     #[schemars(with = "Option<bool>")]
     pub is_final: bool,
-    /// What is about to happen.
+    /// The event that is about to happen.
     #[serde(flatten)]
     pub event: Intercept,
 }
 
 tagged! {
-    /// What is about to happen, unless an interceptor objects.
+    /// An event that is about to happen, unless an interceptor blocks it.
     pub enum Intercept by "event",
     /// The name of an event that can be intercepted.
     named InterceptName {
@@ -69,34 +70,37 @@ tagged! {
     }
 }
 
-/// A tool is about to run. `block`: it does not, and the model gets `reason`. `modified_args`: it runs with these.
+/// A tool is about to run. `block`: it does not run, and the model receives `reason`.
+/// `modified_args`: it runs with these arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ToolCallIntercept {
-    /// The model's name for this call. Absent: it gave none.
+    /// The model's ID for this call. Absent: the model gave none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolId>,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub tool_name: String,
-    /// The arguments, as the interceptors before this one left them.
+    /// The arguments, including changes by earlier interceptors.
     pub tool_args: Object,
-    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that called the tool with `call_tool`. Absent: the model called it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
 }
 
-/// The model is about to be called. `block`: it is not, and the user sees `reason`. There is nothing to rewrite.
+/// The model is about to be called. `block`: it is not called, and the user sees `reason`. Nothing
+/// can be rewritten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct TurnStartIntercept {
-    /// Which model call of the user's prompt this is, from 1; 0 for a call that is no step of a prompt.
+    /// The number of this model call within the user's prompt, from 1. 0: the call is not part of a
+    /// prompt.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
-    /// What the model is called for. Absent: a prompt, or an older host.
+    /// Why the model is called. Absent: for a prompt, or the host is too old to say.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,70 +108,72 @@ pub struct TurnStartIntercept {
 }
 
 open_set! {
-    /// What the model is called for.
+    /// Why the model is called.
     pub enum TurnPurpose {
-        /// A prompt of the user, or what follows from it.
+        /// A prompt of the user, or a step that follows from it.
         "prompt" => Prompt,
-        /// A summary that takes the transcript's place.
+        /// A summary that replaces the transcript.
         "compact" => Compact,
     }
 }
 
-/// The user is about to see the model's text. `block`: they see `reason` instead. `replace_text`: they see that.
+/// The model's text is about to be shown to the user. `block`: the user sees `reason` instead.
+/// `replace_text`: the user sees that text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct AssistantMessageIntercept {
-    /// The text, as the interceptors before this one left it. Absent: `""`.
+    /// The text, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
-/// A user's message is about to be submitted. `block`: it is not, and the user sees `reason`. `replace_text`:
-/// that is submitted.
+/// A user message is about to be submitted. `block`: it is not submitted, and the user sees
+/// `reason`. `replace_text`: that text is submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct UserMessageIntercept {
-    /// The text, as the interceptors before this one left it. Absent: `""`.
+    /// The text, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
-/// A tool's result is about to be used. `block`: the model gets `reason` as an error. `replace_content`: model,
-/// user and transcript get that.
+/// A tool's result is about to be used. `block`: the model receives `reason` as an error.
+/// `replace_content`: the model, the user and the transcript get that content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct ToolResultIntercept {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub tool_id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub tool_name: String,
-    /// The arguments, as the tool got them.
+    /// The arguments that the tool ran with.
     pub tool_args: Object,
-    /// The result, as the interceptors before this one left it.
+    /// The result, including changes by earlier interceptors.
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The extension that makes this call with `call_tool`. Absent: the model makes it.
+    /// The extension that called the tool with `call_tool`. Absent: the model called it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
 }
 
-/// The system prompt is about to be used, once per session. `block` is ignored. `system_prompt` replaces it.
+/// The system prompt is about to be used, once per session. `block` is ignored. `system_prompt`
+/// replaces it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
 pub struct BeforeAgentStart {
-    /// The system prompt, as the interceptors before this one left it. Absent: `""`.
+    /// The system prompt, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
@@ -184,7 +190,7 @@ pub struct BeforeAgentStart {
     pub model: String,
 }
 
-/// The answer to `event_intercept`. With all fields absent: go on, unchanged.
+/// The reply to `event_intercept`. If all fields are absent, the event proceeds unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "event_intercept_response", "id": "i1", "block": true, "reason": "refused: rm -rf"},
@@ -199,7 +205,7 @@ pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept`.
     #[new(into)]
     pub id: Id,
-    /// Refuses it. Every rewrite is ignored then. Absent: false.
+    /// Whether to block the event. Rewrites are then ignored. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -208,38 +214,39 @@ pub struct EventInterceptResponse {
     )]
     #[schemars(with = "Option<bool>")]
     pub block: bool,
-    /// With `block`: why, for the model or the user. Without it: a line for the log. Absent: none.
+    /// With `block`: why, for the model or the user. Without `block`: a line for the log. Absent:
+    /// none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// For `tool_call`: the arguments that the tool gets instead. Absent: as they were.
+    /// For `tool_call`: the arguments to run the tool with. Absent: unchanged.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<Object>,
-    /// For `assistant_message` and `user_message`: the text instead. `""` or absent: as it was.
+    /// For `assistant_message` and `user_message`: the new text. `""` or absent: unchanged.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_text: Option<String>,
-    /// For `tool_result`: the content instead. Absent: as it was.
+    /// For `tool_result`: the new content. Absent: unchanged.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_content: Option<Vec<Content>>,
-    /// For `before_agent_start`: the whole system prompt instead, `""` included. Absent: as it was.
+    /// For `before_agent_start`: the new system prompt, which may be `""`. Absent: unchanged.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
 }
 
-/// What a failure of an interceptor means: no answer in time, a crash, an answer that does not validate.
+/// What happens when an interceptor fails: it times out, crashes or sends an invalid reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum OnFailure {
-    /// It goes on unchanged.
+    /// The event proceeds unchanged.
     #[default]
     Allow,
-    /// It is refused, with a reason that names the extension and the failure.
+    /// The event is blocked, with a reason that names the extension and the failure.
     Block,
 }

@@ -1,13 +1,13 @@
-//! The words of zot: every frame that a host and an extension exchange, every command, response and
-//! event of the driver protocol, the manifest and the configuration, as Rust types; and the JSON
-//! Schemas that are generated from these types.
+//! The zot protocol as Rust types: every frame that a host and an extension exchange, every
+//! command, response and event of the driver protocol, the manifest, and the configuration file.
+//! The JSON Schemas are generated from these types.
 //!
-//! What it is not: there is no I/O here, no runtime, no policy. The host (`zot-host`), the SDK
-//! (`zot-sdk`) and the conformance harness (`zot-conform`) all speak in these types and share nothing
-//! else, so that none of them can vouch for another's mistakes.
+//! The crate does no I/O and has no async runtime. The host (`zot-host`), the SDK (`zot-sdk`) and
+//! the conformance harness (`zot-conform`) all use these types and share no other code, so a bug in
+//! one cannot hide a bug in another.
 //!
-//! For whom: whoever writes a host, an SDK or a tool around the protocol. To write an extension in Rust,
-//! use `zot-sdk`; in another language, use the schema files under `schema/v1/`.
+//! Use this crate to write a host, an SDK or a tool for the protocol. To write an extension in
+//! Rust, use `zot-sdk`; in another language, use the schema files under `schema/v1/`.
 //!
 //! ```
 //! use zot_protocol::{Content, FromExtension, FromHost, ToolResult};
@@ -23,15 +23,16 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! # Reading
+//! # Decoding frames
 //!
-//! * [`FromExtension`] and [`FromHost`] are the two directions. A frame whose `type` is not known is
-//!   [`Unknown`], which keeps the name and the fields: versions only ever add frames.
-//! * Unknown fields are ignored. `null` means absent, and an absent text means `""`.
-//! * With the feature `validate`, `validate::frame` turns the bytes of one line into a frame, or into a
-//!   refusal that says which frame, where and why.
-//! * A schema describes what this version says. A reader is more tolerant than a schema: a newer peer may
-//!   say an event or a block that is not in it yet, which is [`Unknown`] to the types.
+//! * [`FromExtension`] and [`FromHost`] are the two directions. A frame with an unknown `type`
+//!   decodes to [`Unknown`], which keeps its name and fields, because new versions only ever add
+//!   frames.
+//! * Unknown fields are ignored. `null` means absent, and an absent string means `""`.
+//! * With the `validate` feature, `validate::frame` turns the bytes of one line into a frame, or
+//!   into a refusal that names the frame, the location and the reason.
+//! * A schema describes this version of the protocol. The types accept more than the schema does:
+//!   an event or content block from a newer peer decodes to [`Unknown`].
 
 #![warn(missing_docs)]
 
@@ -86,8 +87,9 @@ pub use tool::{
     ToolResult,
 };
 
-/// The version of the extension protocol that these types describe, as `hello_ack` announces it.
+/// The version of the extension protocol that these types describe. The host sends it in
+/// `hello_ack`.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// A JSON object: a tool's arguments, a tool's schema. Keys keep the order in which they were written.
+/// A JSON object, such as a tool's arguments or its schema. Keys keep their order.
 pub type Object = serde_json::Map<String, serde_json::Value>;

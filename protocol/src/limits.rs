@@ -1,113 +1,118 @@
-//! Every deadline and bound of the protocol, one constant each, and together the value [`Limits`] that a host is
-//! given: tests with real processes shrink it.
+//! Every timeout and size limit of the protocol as a constant, and [`Limits`], which holds those
+//! that a host uses. Tests with real processes lower them.
 
 use std::time::Duration;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// The largest frame in either direction, in bytes, its newline not counted.
+/// Maximum size of a frame in either direction, in bytes, without its newline.
 pub const FRAME_BYTES: usize = 4 * MIB;
-/// The most values and keys that a frame from an extension, or a command of a driver, may have. An object or a list counts
-/// as 8, because that is what it takes: so a frame takes some 10 MB in memory at the most, besides its texts.
+/// Maximum number of values and keys in a frame from an extension or in a command from a driver. An
+/// object or a list counts as 8, because it uses that much memory. This limits a frame to about 10
+/// MB in memory, plus its strings.
 pub const FRAME_VALUES: usize = 100_000;
-/// The largest line of the driver protocol, in bytes, its newline not counted.
+/// Maximum size of a line of the driver protocol, in bytes, without its newline.
 pub const RPC_LINE_BYTES: usize = 16 * MIB;
-/// What is left of the text or content of an event that would make too large a frame.
+/// Size to which the text or content of an event is truncated if its frame would be too large.
 pub const EVENT_TEXT_BYTES: usize = 256 * KIB;
-/// The largest answer to a `call_tool`, and the largest arguments of one.
+/// Maximum size of the result of a `call_tool`, and of its arguments.
 pub const CALL_TOOL_BYTES: usize = 256 * KIB;
-/// The most values that the arguments of a `call_tool` may have, counted as those of a frame.
+/// Maximum number of values in the arguments of a `call_tool`, counted as for [`FRAME_VALUES`].
 pub const CALL_TOOL_VALUES: usize = 5_000;
-/// The largest arguments that a model may give a tool, in bytes of JSON.
+/// Maximum size of the arguments that a model can pass to a tool, in bytes of JSON.
 pub const TOOL_ARGUMENT_BYTES: usize = MIB;
-/// How deep `call_tool` may nest.
+/// Maximum nesting depth of `call_tool`.
 pub const CALL_TOOL_DEPTH: usize = 4;
-/// How many `call_tool` of one extension may run at once. With the bound on their arguments, what interceptors are sent
-/// about them fits into half of a queue: nobody's calls get somebody else disconnected.
+/// Maximum number of concurrent `call_tool` requests per extension. With the limit on their
+/// arguments, the requests that they cause to an interceptor fill at most half of its queue, so one
+/// extension's calls cannot get another one disconnected.
 pub const CALL_TOOLS: usize = 16;
 
-/// How many commands, and how many tools, one extension may register.
+/// Maximum number of commands, and of tools, that one extension can register.
 pub const REGISTRATIONS: usize = 1_000;
-/// How large all that one extension registers may be together, in bytes of JSON.
+/// Maximum total size of everything that one extension registers, in bytes of JSON.
 pub const REGISTRATION_BYTES: usize = 4 * MIB;
-/// How many values all that one extension registers may have together, counted as those of a frame.
+/// Maximum total number of values in everything that one extension registers, counted as for
+/// [`FRAME_VALUES`].
 pub const REGISTRATION_VALUES: usize = 50_000;
-/// What is shown of a line of progress.
+/// Size to which a progress line is truncated for display.
 pub const PROGRESS_BYTES: usize = 4 * KIB;
 
-/// How long an extension may take to say `hello`.
+/// Timeout for `hello`.
 pub const HELLO: Duration = Duration::from_secs(30);
-/// After how long without `hello` the user is told that the host is waiting.
+/// Delay before the user is notified that the host is waiting for `hello`.
 pub const HELLO_NOTICE: Duration = Duration::from_secs(5);
-/// The bounds of `timeouts.hello_ms` in a manifest.
+/// Allowed range of `timeouts.hello_ms` in a manifest.
 pub const HELLO_MS: (u32, u32) = (1_000, 120_000);
-/// After how long without a frame an extension that never says `ready` is taken for ready.
+/// Time without a frame after which an extension that never sends `ready` is treated as ready.
 pub const AUTO_READY: Duration = Duration::from_millis(250);
-/// How long the host waits for all extensions at its start; who is later joins later.
+/// How long the host waits for all extensions when it starts. Slower extensions join later.
 pub const STARTUP: Duration = Duration::from_secs(3);
 
-/// How long an interceptor may take, the write of the request included.
+/// Timeout for one interceptor, including the time to write the request.
 pub const INTERCEPT: Duration = Duration::from_secs(5);
-/// The bounds of `timeouts.intercept_ms` in a manifest.
+/// Allowed range of `timeouts.intercept_ms` in a manifest.
 pub const INTERCEPT_MS: (u32, u32) = (100, 15_000);
-/// How long a whole chain of interceptors may take.
+/// Timeout for a whole chain of interceptors.
 pub const CHAIN: Duration = Duration::from_secs(15);
 
-/// How long a tool may take from its call, or from its last progress.
+/// Timeout for a tool, measured from the call or from its last progress.
 pub const TOOL: Duration = Duration::from_secs(60);
-/// The bounds of `timeouts.tool_ms` in a manifest.
+/// Allowed range of `timeouts.tool_ms` in a manifest.
 pub const TOOL_MS: (u32, u32) = (1_000, 600_000);
-/// How long a tool may take in all, progress or not.
+/// Timeout for a tool in total, regardless of progress.
 pub const TOOL_TOTAL: Duration = Duration::from_secs(600);
-/// How long a command may take.
+/// Timeout for a command.
 pub const COMMAND: Duration = Duration::from_secs(60);
 
-/// How many frames may wait to be written to one extension.
+/// Maximum number of frames queued for one extension.
 pub const QUEUE_FRAMES: usize = 256;
-/// How many bytes may wait to be written to one extension.
+/// Maximum number of bytes queued for one extension.
 pub const QUEUE_BYTES: usize = 16 * MIB;
-/// How many bytes may wait to be written to all extensions together. Beyond it, the one that most waits for is
-/// disconnected.
+/// Maximum number of bytes queued for all extensions together. Above it, the extension with the
+/// largest queue is disconnected.
 pub const ALL_QUEUES_BYTES: usize = 32 * MIB;
-/// How long the write of one frame may make no progress while nothing is pending on the extension.
+/// How long the write of a frame can stall while no request to the extension is pending.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
-/// How many lines in a row may be something else than JSON.
+/// Maximum number of consecutive lines that are not JSON.
 pub const GARBAGE_LINES: usize = 1_000;
 
-/// How long an extension may take to exit after `shutdown`, before SIGTERM.
+/// How long an extension has to exit after `shutdown`, before SIGTERM.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
-/// How long it may take after SIGTERM, before SIGKILL.
+/// How long it has to exit after SIGTERM, before SIGKILL.
 pub const TERM_GRACE: Duration = Duration::from_secs(1);
 
-/// The size at which a log is rotated; one older file is kept.
+/// Size at which a log file is rotated. One older file is kept.
 pub const LOG_BYTES: u64 = MIB as u64;
-/// How many prompts of extensions may wait to be run, and how many may run since the user's last prompt.
+/// Maximum number of queued prompts from extensions, and of such prompts run since the user's last
+/// prompt.
 pub const SUBMITS: usize = 10;
-/// The largest prompt that an extension may submit, in bytes.
+/// Maximum size of a prompt that an extension submits, in bytes.
 pub const SUBMIT_BYTES: usize = 256 * KIB;
-/// What is kept of a note.
+/// Size to which a note is truncated.
 pub const NOTE_BYTES: usize = 4 * KIB;
-/// How many notes of one extension are shown.
+/// Maximum number of notes shown per extension.
 pub const NOTES: usize = 20;
-/// Within how long a second Esc closes a panel that captures the first.
+/// Time within which a second Esc closes a panel that captures Esc.
 pub const PANEL_DOUBLE_ESC: Duration = Duration::from_millis(500);
 
-/// The largest schema that a tool may register, in bytes of compact JSON.
+/// Maximum size of a tool's schema, in bytes of compact JSON.
 pub const TOOL_SCHEMA_BYTES: usize = 256 * KIB;
-/// How deep a tool's schema may nest.
+/// Maximum nesting depth of a tool's schema.
 pub const TOOL_SCHEMA_DEPTH: usize = 64;
 
-/// How many patterns a tool's schema may have, and how large each may become when it is compiled.
+/// Maximum number of patterns in a tool's schema, and the maximum compiled size of each.
 pub const TOOL_SCHEMA_PATTERNS: (usize, usize) = (64, 64 * KIB);
-/// How much work checking one value against a tool's schema may be, in places to look at.
+/// Maximum work to check one value against a tool's schema, in visited locations.
 pub const TOOL_SCHEMA_WORK: u64 = 10_000_000;
 
-/// The limits a host works with. [`Limits::default`] is the protocol's; a test may shrink them.
+/// The limits that a host uses. [`Limits::default`] has the protocol's values; tests can lower
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     missing_docs,
-    reason = "each field is the constant of its name, documented there"
+    reason = "each field has the documentation of the constant with its name"
 )]
 pub struct Limits {
     pub frame_bytes: usize,

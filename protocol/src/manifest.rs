@@ -1,4 +1,4 @@
-//! `extension.json`: how an extension is started and what it asks for.
+//! `extension.json`: how to start an extension and what it can access.
 
 use std::collections::BTreeMap;
 
@@ -32,20 +32,22 @@ use crate::{
 ]))]
 #[non_exhaustive]
 pub struct Manifest {
-    /// For editors: where this schema is. The host ignores it.
+    /// The location of this schema, for editors. The host ignores it.
     #[new(default)]
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// Identifies the extension everywhere: 1 to 64 letters, digits, `.`, `_`, `-`, the first a letter or digit.
+    /// The unique name of the extension: 1 to 64 letters, digits, `.`, `_`, `-`, starting with a
+    /// letter or digit.
     #[new(into)]
     #[schemars(regex(pattern = pattern::EXTENSION_NAME))]
     pub name: String,
-    /// The extension's own version, in any form; shown in `zot ext list`. Absent: none is shown.
+    /// The extension's own version, in any format, shown in `zot ext list`. Absent: none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The program. Absolute: as it is. With a separator (`./x`, `bin/x`): relative to the manifest's directory. Bare
-    /// (`node`): looked up on `PATH`, then in the manifest's directory.
+    /// The program to run. An absolute path is used unchanged. A path with a separator (`./x`,
+    /// `bin/x`) is relative to the manifest's directory. A bare name (`node`) is looked up on
+    /// `PATH`, then in the manifest's directory.
     #[new(into)]
     #[schemars(length(min = 1))]
     pub exec: String,
@@ -58,25 +60,27 @@ pub struct Manifest {
     )]
     #[schemars(with = "Option<Vec<String>>")]
     pub args: Vec<String>,
-    /// What it is written in; for people only. Absent: not told.
+    /// The programming language of the extension. Informational. Absent: unknown.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// One line for `zot ext list`. Absent: none is shown.
+    /// A one-line description for `zot ext list`. Absent: none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it is started. A disabled one still shadows others of its name. Absent: true.
+    /// Whether to start the extension. A disabled extension still shadows others with its name.
+    /// Absent: true.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Deadlines other than the defaults. Absent: the defaults.
+    /// Timeouts that differ from the defaults. Absent: the defaults.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
-    /// What a failure of this extension means, by the event it intercepts. An event named with `block` is
-    /// guarded from the start of the extension to its shutdown. Absent: `allow` for every event.
+    /// What happens when this extension fails, by the event that it intercepts. An event with the
+    /// policy `block` is guarded from the extension's start to its shutdown. Absent: `allow` for
+    /// every event.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -86,7 +90,8 @@ pub struct Manifest {
     )]
     #[schemars(with = "Option<InterceptPolicies>")]
     pub intercept: InterceptPolicies,
-    /// What it may touch; whatever is not granted is denied. Absent: the user's full rights.
+    /// What the extension can access. Everything that is not granted is denied. Absent: everything
+    /// the user can access.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,18 +99,18 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Whether it is started.
+    /// Returns whether the extension should be started.
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
 }
 
-/// Deadlines in milliseconds, each within its bounds.
+/// Timeouts in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// From the start to `hello`. Absent: 30,000.
+    /// Timeout from the start to `hello`. Absent: 30,000.
     #[serde(
         default,
         deserialize_with = "optional_integer",
@@ -113,7 +118,8 @@ pub struct Timeouts {
     )]
     #[schemars(range(min = limits::HELLO_MS.0, max = limits::HELLO_MS.1))]
     pub hello_ms: Option<u32>,
-    /// From a `tool_call`, or its last `tool_progress`, to the `tool_result`. Absent: 60,000.
+    /// Timeout from a `tool_call`, or its last `tool_progress`, to the `tool_result`. Absent:
+    /// 60,000.
     #[serde(
         default,
         deserialize_with = "optional_integer",
@@ -121,7 +127,7 @@ pub struct Timeouts {
     )]
     #[schemars(range(min = limits::TOOL_MS.0, max = limits::TOOL_MS.1))]
     pub tool_ms: Option<u32>,
-    /// From an `event_intercept` to its response. Absent: 5,000.
+    /// Timeout from an `event_intercept` to its response. Absent: 5,000.
     #[serde(
         default,
         deserialize_with = "optional_integer",
@@ -131,18 +137,18 @@ pub struct Timeouts {
     pub intercept_ms: Option<u32>,
 }
 
-/// What a failure means, by event.
+/// What happens when an extension fails, by the event that it intercepts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InterceptPolicies(pub BTreeMap<InterceptName, InterceptPolicy>);
 
 impl InterceptPolicies {
-    /// Whether no event is named.
+    /// Returns whether no event has a policy.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The policy for `event`.
+    /// Returns what happens if the extension fails to answer for `event`.
     pub fn on_failure(&self, event: &InterceptName) -> OnFailure {
         self.0
             .get(event)
@@ -150,23 +156,23 @@ impl InterceptPolicies {
             .unwrap_or_default()
     }
 
-    /// Whether the extension has the last word on `event`.
+    /// Returns whether the extension makes the final check of `event`.
     pub fn is_final(&self, event: &InterceptName) -> bool {
         self.0.get(event).is_some_and(|policy| policy.is_final)
     }
 }
 
-/// What a failure means for one event.
+/// The failure policy for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct InterceptPolicy {
-    /// What happens to what it would have been asked about. Absent: `allow`.
+    /// What happens to the intercepted event if the extension fails. Absent: `allow`.
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<OnFailure>")]
     pub on_failure: OnFailure,
-    /// Whether it is asked again, after the whole chain, when the event is no longer what it left behind. It can only
-    /// allow or block then. Absent: false.
+    /// Whether the extension is asked again after the whole chain if other interceptors changed the
+    /// event. It can then only allow or block. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -187,7 +193,7 @@ impl JsonSchema for InterceptPolicies {
         "InterceptPolicies".into()
     }
 
-    // The known events are listed, so that an editor offers them; others are tolerated, as everywhere.
+    // Lists the known events so that editors can complete them. Unknown events are valid too.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let policy = InterceptPolicy::json_schema(generator);
         let properties: Object = InterceptName::KNOWN
@@ -196,7 +202,7 @@ impl JsonSchema for InterceptPolicies {
                 let mut policy = policy.clone();
                 policy.insert(
                     "description".into(),
-                    format!("When `{event}` is intercepted.").into(),
+                    format!("The policy for `{event}`.").into(),
                 );
                 (event.to_string(), policy.to_value())
             })

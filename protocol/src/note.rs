@@ -1,4 +1,4 @@
-//! One-line notes to the user: `notify`, `clear_notes`.
+//! One-line notes for the user: `notify`, `clear_notes`.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -6,39 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::absent::or_default;
 
-/// How a note looks.
+/// The severity of a note, which sets its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[non_exhaustive]
 pub enum NoteLevel {
-    /// Neutral.
+    /// Neutral information.
     Info,
-    /// Something went well.
+    /// An operation succeeded.
     Success,
-    /// Something the user should look at.
+    /// The user should look at this.
     Warn,
-    /// Something failed.
+    /// An operation failed.
     Error,
 }
 
-/// Shows one line to the user, with the extension's name in brackets. It goes when the user sends the next prompt.
+/// Shows one line to the user, prefixed with the extension's name in brackets. It disappears when
+/// the user sends the next prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "notify", "level": "info", "message": "refreshed cache (12 entries)"}
 ]))]
 #[non_exhaustive]
 pub struct Notify {
-    /// How the note looks.
+    /// The severity of the note.
     pub level: NoteLevel,
-    /// The line. Absent: `""`.
+    /// The line to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
-/// Takes back every note of this extension; those of others stay.
+/// Removes all notes of this extension. Notes of other extensions stay.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "clear_notes"}]))]
 #[non_exhaustive]

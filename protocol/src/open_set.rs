@@ -1,6 +1,6 @@
-//! Sets of names that may grow: a reader keeps a name that it does not know instead of failing.
+//! Sets of names that can grow: an unknown name is kept instead of rejected.
 
-/// Declares an enum of known names with `Other` for the rest.
+/// Declares an enum of known names with a variant `Other` for unknown ones.
 macro_rules! open_set {
     (
         $(#[$meta:meta])*
@@ -13,15 +13,15 @@ macro_rules! open_set {
         #[non_exhaustive]
         pub enum $Name {
             $( $(#[$variant_meta])* $Variant, )*
-            /// A name that this version does not know, as it came.
+            /// A name that this version does not know.
             Other(String),
         }
 
         impl $Name {
-            /// Every name that this version knows.
+            /// All names that this version knows.
             pub const KNOWN: &'static [Self] = &[$( Self::$Variant ),*];
 
-            /// The name on the wire.
+            /// Returns the name as it is sent.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$Variant => $name, )*
@@ -29,7 +29,7 @@ macro_rules! open_set {
                 }
             }
 
-            /// Whether this version knows the name.
+            /// Returns whether this version knows the name.
             pub fn is_known(&self) -> bool {
                 !matches!(self, Self::Other(_))
             }
@@ -71,7 +71,7 @@ macro_rules! open_set {
                 stringify!($Name).into()
             }
 
-            // Any text is accepted; `examples` lets an editor offer the known ones.
+            // Any string is valid. Editors use `examples` to complete the known ones.
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 schemars::json_schema!({ "type": "string", "examples": [$($name),*] })
             }

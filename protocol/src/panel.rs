@@ -1,4 +1,4 @@
-//! Panels: a few lines that an extension draws and the keys that it gets.
+//! Panels: lines of text that an extension draws, and the key presses it receives.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -11,18 +11,18 @@ use crate::{
     open_set::open_set,
 };
 
-/// What a panel shows.
+/// The contents of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Panel {
-    /// Chosen by the extension; later frames name the panel by it.
+    /// The panel's ID, chosen by the extension. Later frames refer to the panel by it.
     #[new(into)]
     pub id: PanelId,
-    /// The heading. Absent: none.
+    /// The title. Absent: none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The body, one text per line; longer lines are cut. Absent: empty.
+    /// The body, one string per line; long lines are truncated. Absent: empty.
     #[new(default)]
     #[serde(
         default,
@@ -35,7 +35,8 @@ pub struct Panel {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub footer: Option<String>,
-    /// Esc is sent as a key instead of closing the panel; a second Esc within 500 ms closes it. Absent: false.
+    /// Whether Esc is sent to the extension as a key instead of closing the panel. A second Esc
+    /// within 500 ms closes it anyway. Absent: false.
     #[new(default)]
     #[serde(
         default,
@@ -55,11 +56,11 @@ pub struct Panel {
 }]))]
 #[non_exhaustive]
 pub struct OpenPanel {
-    /// The panel.
+    /// The panel to open.
     pub panel: Panel,
 }
 
-/// Draws an open panel anew. What is absent stays as it is.
+/// Redraws an open panel. Absent fields are unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -67,18 +68,18 @@ pub struct OpenPanel {
 ]))]
 #[non_exhaustive]
 pub struct PanelRender {
-    /// The panel.
+    /// The ID of the panel.
     #[new(into)]
     pub panel_id: PanelId,
-    /// The new heading. Absent: as it was.
+    /// The new title. Absent: unchanged.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The new body. Absent: as it was.
+    /// The new body. Absent: unchanged.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<String>>,
-    /// The new last line. Absent: as it was.
+    /// The new last line. Absent: unchanged.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub footer: Option<String>,
@@ -90,7 +91,7 @@ pub struct PanelRender {
 #[schemars(extend("examples" = [{"type": "panel_close", "panel_id": "todo"}]))]
 #[non_exhaustive]
 pub struct PanelClose {
-    /// The panel.
+    /// The ID of the panel.
     #[new(into)]
     pub panel_id: PanelId,
 }
@@ -108,7 +109,7 @@ open_set! {
         "right" => Right,
         /// Enter.
         "enter" => Enter,
-        /// Escape, for a panel with `capture_esc`.
+        /// Escape, in a panel with `capture_esc`.
         "esc" => Esc,
         /// Tab.
         "tab" => Tab,
@@ -124,12 +125,12 @@ open_set! {
         "backspace" => Backspace,
         /// Delete.
         "delete" => Delete,
-        /// Typed text, which is in `text`.
+        /// Typed text, given in `text`.
         "rune" => Rune,
     }
 }
 
-/// The user pressed a key in an open panel. Keys arrive in the order typed.
+/// The user pressed a key in an open panel. Keys arrive in the order they were typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -138,30 +139,30 @@ open_set! {
 ]))]
 #[non_exhaustive]
 pub struct PanelKey {
-    /// The panel.
+    /// The ID of the panel.
     #[new(into)]
     pub panel_id: PanelId,
-    /// The key.
+    /// The key that was pressed.
     pub key: Key,
-    /// With `rune`: what was typed. Absent with every other key.
+    /// With `rune`: the typed text. Absent for every other key.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// The room that a panel has, once after it was opened and whenever it changes.
+/// The size of a panel, sent once after it opens and again whenever it changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_resize", "panel_id": "todo", "width": 80, "height": 12}]))]
 #[non_exhaustive]
 pub struct PanelResize {
-    /// The panel.
+    /// The ID of the panel.
     #[new(into)]
     pub panel_id: PanelId,
-    /// Columns for a line of the body.
+    /// The width of a body line, in columns.
     #[serde(deserialize_with = "integer")]
     pub width: u32,
-    /// Lines of the body that are visible.
+    /// The number of visible body lines.
     #[serde(deserialize_with = "integer")]
     pub height: u32,
 }

@@ -1,4 +1,4 @@
-//! What an extension says it needs, and is held to.
+//! The permissions that an extension declares in its manifest and is confined to.
 
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -12,26 +12,27 @@ use crate::{
     pattern,
 };
 
-/// What an extension may touch. Whatever is not granted here is denied.
+/// What an extension can access. Everything that is not granted here is denied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct Permissions {
-    /// Files. Its own directory, its `data_dir`, and the system's libraries and interpreters can always be read.
-    /// Absent: nothing beyond that.
+    /// File access. The extension's own directory, its `data_dir`, and the system's libraries and
+    /// interpreters are always readable. Absent: nothing else.
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<FsPermissions>")]
     pub fs: FsPermissions,
-    /// The network: `true`, or a list of TCP ports that it may connect to. Absent: none.
+    /// Network access: `true`, or a list of TCP ports that it can connect to. Absent: none.
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<Net>")]
     pub net: Net,
-    /// Environment variables it gets besides what every program needs (`PATH`, `HOME`, `LANG`, …). Absent: none.
+    /// Environment variables passed to the extension, in addition to the basic ones (`PATH`,
+    /// `HOME`, `LANG`, …). Absent: none.
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(schema_with = "env_names")]
     pub env: Vec<String>,
-    /// Tools it may call with `call_tool`, by name. They run with the user's rights, not the extension's: `bash` is
-    /// everything the user can do. Absent: none.
+    /// Names of the tools that it can call with `call_tool`. They run with the user's permissions,
+    /// not the extension's: granting `bash` grants everything the user can do. Absent: none.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -39,7 +40,8 @@ pub struct Permissions {
     )]
     #[schemars(schema_with = "tool_names")]
     pub tools: Vec<String>,
-    /// Events it may rewrite when it intercepts them. Asking to be asked, and blocking, need no permission. Absent: none.
+    /// Events that it can rewrite when it intercepts them. Intercepting and blocking need no
+    /// permission. Absent: none.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -47,7 +49,8 @@ pub struct Permissions {
     )]
     #[schemars(with = "Option<Vec<InterceptName>>")]
     pub intercept: Vec<InterceptName>,
-    /// Whether it may submit prompts: with `submit`, and by answering a command with `prompt`. Absent: false.
+    /// Whether it can submit prompts, with `submit` or with the command action `prompt`. Absent:
+    /// false.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -57,33 +60,35 @@ pub struct Permissions {
     pub submit: bool,
 }
 
-/// Which files an extension may touch: each path stands for itself and all that is below it.
+/// The files that an extension can access. Each path includes everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct FsPermissions {
-    /// Paths it may read: absolute, or beginning with `~`, `$cwd` (where the user works), `$data` (its data
-    /// directory) or `.` (its own directory), without `..`. Absent: none.
+    /// Paths that it can read. A path is absolute or starts with `~`, `$cwd` (the user's working
+    /// directory), `$data` (its data directory) or `.` (its own directory), and must not contain
+    /// `..`. Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(schema_with = "paths")]
     pub read: Vec<String>,
-    /// Paths it may read and write, in the same form. Its data directory always belongs to them. Absent: none.
+    /// Paths that it can read and write, in the same format. Its data directory is always included.
+    /// Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(schema_with = "paths")]
     pub write: Vec<String>,
 }
 
-/// Paths in the form in which they are granted and shown.
+/// Deserializes paths in normalised form.
 fn granted_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let paths: Vec<String> = or_default(deserializer)?;
-    let plain = paths.iter().map(|path| {
-        plain(path).ok_or_else(|| de::Error::custom(format!("`..` in the path {path:?}")))
+    let paths = paths.iter().map(|path| {
+        normalise(path).ok_or_else(|| de::Error::custom(format!("path contains `..`: {path:?}")))
     });
-    plain.collect()
+    paths.collect()
 }
 
-/// Without parts that mean nothing: `//`, `/./` and a `/` at the end. `None` with a part `..`.
-fn plain(path: &str) -> Option<String> {
+/// Removes empty parts, `.` parts and trailing slashes. Returns `None` if the path contains `..`.
+fn normalise(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     if parts.contains(&"..") {
         return None;
@@ -117,15 +122,15 @@ fn tool_names(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Which of the network an extension may use.
+/// An extension's network access.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Net {
-    /// None of it: `false`, or absent.
+    /// No access: `false`, or absent.
     #[default]
     Denied,
-    /// All of it: `true`.
+    /// Full access: `true`.
     Full,
-    /// Outgoing TCP to these ports: `[443]`.
+    /// Outgoing TCP connections to these ports: `[443]`.
     Ports(Vec<u16>),
 }
 
@@ -148,9 +153,7 @@ impl<'de> Deserialize<'de> for Net {
                 let ports: Result<_, _> = ports.into_iter().map(integer).collect();
                 ports.map(Self::Ports).map_err(de::Error::custom)
             }
-            _ => Err(de::Error::custom(
-                "neither true or false nor a list of ports",
-            )),
+            _ => Err(de::Error::custom("must be true, false or a list of ports")),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The driver protocol, `zot rpc`: a program writes [`Command`]s, and reads a [`Response`] to each and the
-//! [`Event`]s of what the agent does. `zot --json` prints the same events.
+//! The driver protocol, `zot rpc`: a program writes [`Command`]s, and reads one [`Response`] to
+//! each and the [`Event`]s of the agent. `zot --json` prints the same events.
 
 mod command;
 mod event;
@@ -22,5 +22,5 @@ pub use response::{
     ReloadFailure, ReloadStats, Response, RunCommandData, Started, State,
 };
 
-/// The version of the driver protocol, as the response to `hello` announces it.
+/// The version of the driver protocol, sent in the response to `hello`.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,7 +1,8 @@
-//! The JSON Schemas: generated from the types, published under `schema/v1/`, and what the validator checks with.
+//! The JSON Schemas. They are generated from the types, published under `schema/v1/`, and used by
+//! the validator.
 //!
-//! [`documents`] is the whole published folder. It iterates the lists of frames where they are declared, so that a
-//! new frame has its schema, its validator and its place in the tests by being in its list.
+//! [`documents`] returns the whole published folder. It iterates over the lists of frames where
+//! they are declared, so a frame in its list automatically has a schema, a validator and tests.
 
 pub mod markdown;
 #[cfg(feature = "validate")]
@@ -16,49 +17,49 @@ use serde_json::Value;
 
 use crate::{Config, FromExtension, FromHost, Manifest, Object, Tagged, rpc};
 
-/// Marks a frame or field that the Go program does not know. A `$comment`, because strict
-/// validators such as Ajv refuse schemas with keywords of our own.
+/// Marks a frame or field that the Go program does not have. It is a `$comment` because strict
+/// validators such as Ajv reject schemas with custom keywords.
 pub const NOT_IN_GO: &str = "not in the Go program";
 
-/// A set of frames with a folder of schemas of its own.
+/// A set of frames with its own folder of schemas.
 pub trait Frames: Tagged {
-    /// The folder, and with `.json` the file that holds the `oneOf` of them all.
+    /// The folder. With `.json`, it is also the name of the file with the `oneOf` of all frames.
     const FOLDER: &'static str;
-    /// What the set is, for the schema's description.
+    /// The description of the set in its schema.
     const ABOUT: &'static str;
 }
 
 impl Frames for FromExtension {
     const FOLDER: &'static str = "from-extension";
-    const ABOUT: &'static str = "Any frame that an extension may send to its host.";
+    const ABOUT: &'static str = "Any frame that an extension can send to the host.";
 }
 
 impl Frames for FromHost {
     const FOLDER: &'static str = "from-host";
-    const ABOUT: &'static str = "Any frame that a host may send to an extension.";
+    const ABOUT: &'static str = "Any frame that the host can send to an extension.";
 }
 
 impl Frames for rpc::Command {
     const FOLDER: &'static str = "rpc/command";
-    const ABOUT: &'static str = "Any line that a driver may send to `zot rpc`.";
+    const ABOUT: &'static str = "Any line that a driver can send to `zot rpc`.";
 }
 
 impl Frames for rpc::Event {
     const FOLDER: &'static str = "rpc/event";
-    const ABOUT: &'static str = "Any event that `zot rpc` and `zot --json` may print.";
+    const ABOUT: &'static str = "Any event that `zot rpc` and `zot --json` can print.";
 }
 
 /// One published schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Its name, which is its path below `schema/v1/` without `.json`: `from-extension/hello`.
+    /// The path below `schema/v1/` without `.json`, such as `from-extension/hello`.
     pub name: String,
     /// The schema.
     pub schema: Value,
 }
 
 impl Document {
-    /// The file's contents.
+    /// Returns the contents of the schema file.
     pub fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.schema).expect("a JSON value serialises");
         text.push('\n');
@@ -66,7 +67,7 @@ impl Document {
     }
 }
 
-/// Every published schema, in the order in which the documents present them.
+/// Returns all published schemas, in the order in which the documentation lists them.
 pub fn documents() -> Vec<Document> {
     let mut documents = vec![of_type::<Manifest>("manifest"), of_type::<Config>("config")];
     of_frames::<FromExtension>(&mut documents);
@@ -78,7 +79,7 @@ pub fn documents() -> Vec<Document> {
     documents
 }
 
-/// The schema of one frame, or `None` where the name is not known.
+/// Returns the schema of one frame, or `None` if the name is unknown.
 pub fn of_frame<F: Frames>(name: &str) -> Option<Document> {
     let mut generator = generator();
     let schema = F::schema_of(name, &mut generator)?;
@@ -89,14 +90,14 @@ pub fn of_frame<F: Frames>(name: &str) -> Option<Document> {
     ))
 }
 
-/// The schema of a type that is not a frame.
+/// Returns the schema of a type that is not a frame.
 pub fn of_type<T: JsonSchema>(name: &str) -> Document {
     let mut generator = generator();
     let schema = T::json_schema(&mut generator);
     document(name.to_owned(), schema, &mut generator)
 }
 
-/// The frames of a set one by one, after the `oneOf` of them all.
+/// Adds the `oneOf` of a set of frames, then the schema of each frame.
 fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
     let frames: Vec<Document> = F::NAMES
         .iter()
@@ -106,10 +107,11 @@ fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
     documents.extend(frames);
 }
 
-/// Where the schemas of responses are.
+/// The folder of the response schemas.
 const RESPONSES: &str = "rpc/response";
 
-/// The schema of the response to a command; `None`: to a line that holds no known one.
+/// Returns the schema of the response to a command, or of the response to an unknown command if it
+/// is `None`.
 pub fn of_response(command: Option<&str>) -> Document {
     let mut generator = generator();
     let (name, mut schema, about) = match command {
@@ -121,7 +123,7 @@ pub fn of_response(command: Option<&str>) -> Document {
         None => (
             "refusal",
             rpc::Response::schema_of_refusal(),
-            "The response to a line that holds no known command.".to_owned(),
+            "The response to a line without a known command.".to_owned(),
         ),
     };
     schema.insert("description".into(), about.into());
@@ -133,7 +135,7 @@ fn of_responses(documents: &mut Vec<Document>) {
     let responses: Vec<Document> = commands.chain([None]).map(of_response).collect();
     documents.push(one_of(
         RESPONSES,
-        "Any response that `zot rpc` may print.",
+        "Any response that `zot rpc` can print.",
         &responses,
     ));
     documents.extend(responses);
@@ -143,7 +145,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
-/// Names the schema, adds the definitions it refers to, and leaves only keywords that every validator knows.
+/// Adds the name and the referenced definitions to a schema, and removes non-standard keywords.
 fn document(name: String, schema: Schema, generator: &mut SchemaGenerator) -> Document {
     let mut head = head(&name);
     if let Value::Object(body) = schema.to_value() {
@@ -167,7 +169,7 @@ fn head(name: &str) -> Object {
         "$schema".into(),
         "https://json-schema.org/draft/2020-12/schema".into(),
     );
-    // An `$id` names a schema for ever and promises no address, so it is a URN.
+    // The `$id` is a URN because a URL would suggest that the schema can be downloaded from there.
     head.insert(
         "$id".into(),
         format!("urn:zot:v1:{}", name.replace('/', ":")).into(),
@@ -176,7 +178,7 @@ fn head(name: &str) -> Object {
     head
 }
 
-/// One schema that holds all of a set, without a reference out of itself.
+/// Combines all schemas of a set into one schema without external references.
 fn one_of(folder: &str, about: &str, members: &[Document]) -> Document {
     let mut definitions = Object::new();
     let mut refs = Vec::new();
@@ -206,7 +208,8 @@ fn one_of(folder: &str, about: &str, members: &[Document]) -> Document {
     }
 }
 
-/// The schema of a field that holds a tool's JSON Schema: an object whose own `type`, if any, is `object`.
+/// Returns the schema of a field that holds a tool's JSON Schema: an object whose `type`, if
+/// present, is `object`.
 pub(crate) fn object_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -1,5 +1,5 @@
-//! Enums told apart by one key of the object, without the two faults of serde's own way: its `tag`
-//! buffers every field before it decodes one, and its `other` forgets what the unknown variant was called.
+//! Enums that are tagged by one key of a JSON object. Serde's own `tag` buffers all fields before
+//! it decodes any, and its `other` loses the name of an unknown variant.
 
 use std::{fmt, marker::PhantomData};
 
@@ -15,36 +15,38 @@ use serde_json::Value;
 
 use crate::Object;
 
-/// A set of objects told apart by one key: the frames of a direction, the events, the content blocks.
+/// A set of JSON objects distinguished by one key: the frames of a direction, the events, or the
+/// content blocks.
 ///
-/// The list of its variants is written once, where the enum is declared; decoding, schemas, the validator
-/// and the tests all iterate [`Tagged::NAMES`].
+/// The variants are listed once, where the enum is declared. Decoding, schemas, the validator and
+/// the tests all iterate over [`Tagged::NAMES`].
 pub trait Tagged: Sized + Serialize + de::DeserializeOwned + From<Unknown> {
-    /// The key that tells the variants apart: `type`, or `event` within an event.
+    /// The key that distinguishes the variants: `type`, or `event` within an event.
     const TAG: &'static str;
 
-    /// Every name that [`Tagged::TAG`] may have, in the order in which the documents list them.
+    /// All names that [`Tagged::TAG`] can have, in the order in which the documentation lists them.
     const NAMES: &'static [&'static str];
 
-    /// This value's name.
+    /// Returns the name of this value's variant.
     fn name(&self) -> &str;
 
-    /// Decodes the variant called `name` from an object. The object may still hold the tag.
+    /// Decodes the variant called `name` from an object. The object may still contain the tag.
     fn decode<'de, D: Deserializer<'de>>(name: &str, object: D) -> Result<Self, D::Error>;
 
-    /// The schema of the variant called `name`, tag included; `None` for an unknown name.
+    /// Returns the schema of the variant called `name`, including the tag, or `None` if the name is
+    /// unknown.
     fn schema_of(name: &str, generator: &mut SchemaGenerator) -> Option<Schema>;
 }
 
-/// A variant that this version does not know: its name and all its other fields, so that it can be
-/// logged, recorded and passed on as it came.
+/// A variant that this version does not know. It keeps its name and all other fields, so that it
+/// can be logged, recorded and forwarded unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unknown {
-    /// The key that named it.
+    /// The key of the tag.
     pub tag: &'static str,
-    /// The name it came with.
+    /// The value of the tag.
     pub name: String,
-    /// Everything else that it held.
+    /// All other fields.
     pub fields: Object,
 }
 
@@ -75,8 +77,8 @@ impl Serialize for Unknown {
     }
 }
 
-/// Declares a [`Tagged`] enum from its one list of names and payloads. `named $Names` declares the set of
-/// names as an open set beside it.
+/// Declares a [`Tagged`] enum from a list of names and payloads. `named $Names` also declares the
+/// set of names as an open set.
 macro_rules! tagged {
     (
         $(#[doc = $doc:literal])+
@@ -92,7 +94,7 @@ macro_rules! tagged {
                 #[doc = concat!("`", $name, "`")]
                 $Variant($Payload),
             )*
-            /// One that this version does not know.
+            /// A variant that this version does not know.
             Unknown($crate::Unknown),
         }
 
@@ -189,8 +191,8 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// Decodes a [`Tagged`] value from a map. When the tag comes first, as the host writes it, nothing is
-/// buffered; what stands before the tag otherwise is kept until the tag has been read.
+/// Decodes a [`Tagged`] value from a map. If the tag comes first, as the host writes it, nothing is
+/// buffered. Entries before the tag are buffered until the tag has been read.
 pub(crate) struct TaggedVisitor<T>(PhantomData<T>);
 
 impl<T> TaggedVisitor<T> {
@@ -224,7 +226,7 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
     }
 }
 
-/// The entries that stood before the tag, then those after it.
+/// The entries before the tag, followed by those after it.
 struct Rest<A> {
     before: std::vec::IntoIter<(String, Value)>,
     value: Option<Value>,
@@ -255,7 +257,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
     }
 }
 
-/// The schema of a payload with its tag in front.
+/// Returns the schema of a payload with the tag as its first property.
 pub(crate) fn variant_schema<T: JsonSchema>(
     tag: &str,
     name: &str,
@@ -264,7 +266,7 @@ pub(crate) fn variant_schema<T: JsonSchema>(
     let mut schema = T::json_schema(generator);
     let object = schema.ensure_object();
 
-    let description = format!("Always `{name}`: says what this object is.");
+    let description = format!("Always `{name}`. Identifies the type of this object.");
     let mut properties = Object::new();
     properties.insert(
         tag.to_owned(),
@@ -285,7 +287,7 @@ pub(crate) fn variant_schema<T: JsonSchema>(
     schema
 }
 
-/// Where a payload is a choice itself, its variants' examples become the whole's, with the tag in front.
+/// Moves the examples of a payload's variants up to the payload, and adds the tag to each.
 fn lift_examples(tag: &str, name: &str, schema: &mut Object) {
     let mut lifted = Vec::new();
     for variant in schema
@@ -314,7 +316,7 @@ fn lift_examples(tag: &str, name: &str, schema: &mut Object) {
     }
 }
 
-/// All variants as one `oneOf`.
+/// Returns all variants as one `oneOf`.
 pub(crate) fn one_of<T: Tagged>(description: &str, generator: &mut SchemaGenerator) -> Schema {
     let variants: Vec<Schema> = T::NAMES
         .iter()

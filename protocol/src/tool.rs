@@ -1,4 +1,4 @@
-//! Tools: registered by an extension, called by the model, and called back by an extension.
+//! Tools: registered by an extension, and called by the model or by another extension.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -11,7 +11,8 @@ use crate::{
     pattern, schema,
 };
 
-/// Offers a tool to the model. A built-in of that name wins, then the first extension in load order.
+/// Registers a tool for the model. If the name is taken, a built-in tool wins, then the first
+/// extension in load order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "register_tool", "name": "weather", "description": "Get the current weather for a city.",
@@ -19,25 +20,25 @@ use crate::{
 }]))]
 #[non_exhaustive]
 pub struct RegisterTool {
-    /// The name the model calls it by: 1 to 64 letters, digits, `_` and `-`.
+    /// The name that the model calls: 1 to 64 letters, digits, `_` and `-`.
     #[new(into)]
     #[schemars(regex(pattern = pattern::TOOL_NAME))]
     pub name: String,
-    /// What the tool does and when to use it, for the model. Absent: nothing is said.
+    /// What the tool does and when to use it, for the model. Absent: no description.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A JSON Schema of the arguments. Its `type` is `object`; absent, it is taken to be. References out of
-    /// the schema itself are refused.
+    /// A JSON Schema for the arguments. Its `type` is `object`, and defaults to that if absent.
+    /// References to other documents are rejected.
     #[schemars(schema_with = "schema::object_schema")]
     pub schema: Object,
-    /// A JSON Schema of `tool_result.structured_content`. Absent: anything.
+    /// A JSON Schema for `tool_result.structured_content`. Absent: any value is valid.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Object>,
-    /// The tool talks with the user and has no deadline; outside an interactive host a call is an error.
-    /// Absent: false.
+    /// Whether the tool interacts with the user. It then has no deadline, and in a non-interactive
+    /// host a call is an error. Absent: false.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -47,8 +48,8 @@ pub struct RegisterTool {
     )]
     #[schemars(with = "Option<bool>")]
     pub interactive: bool,
-    /// The host checks the arguments against `schema` and answers the model itself when they do not fit.
-    /// Absent: false, and checking them is the extension's part.
+    /// Whether the host validates the arguments against `schema` and reports an error to the model
+    /// if they are invalid. Absent: false; the extension validates them itself.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(
@@ -60,25 +61,26 @@ pub struct RegisterTool {
     pub strict: bool,
 }
 
-/// The model calls a tool of this extension. Answer with `tool_result`, within 60 s or after `tool_progress`.
+/// The model calls a tool of this extension. Reply with `tool_result` within 60 s of the call or of
+/// the last `tool_progress`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "tool_call", "id": "t1", "name": "weather", "args": {"city": "Berlin"}}
 ]))]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// To be echoed in the result.
+    /// The ID of this call. Copy it into the result.
     #[new(into)]
     #[schemars(regex(pattern = pattern::HOST_ID))]
     pub id: Id,
-    /// The tool, as it was registered.
+    /// The tool's name, as registered.
     #[new(into)]
     pub name: String,
-    /// The arguments as the model produced them, or as an interceptor rewrote them.
+    /// The arguments from the model, or from the interceptor that rewrote them.
     pub args: Object,
 }
 
-/// The answer to `tool_call`.
+/// The reply to `tool_call`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "tool_result", "id": "t1", "content": [{"type": "text", "text": "Berlin: 16 °C, fog"}]},
@@ -101,14 +103,15 @@ pub struct ToolResult {
     )]
     #[schemars(with = "Option<bool>")]
     pub is_error: bool,
-    /// The result as a value, checked against the tool's `output_schema`. Absent: none.
+    /// The result as structured data, validated against the tool's `output_schema`. Absent: none.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
 }
 
-/// A line shown to the user while the tool runs. It starts the tool's clock again, up to 10 minutes in all.
+/// Shows a line to the user while the tool runs. It restarts the tool's timeout, up to 10 minutes
+/// in total.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_progress", "id": "t1", "text": "asked 2 of 5 stations"}]))]
@@ -117,15 +120,15 @@ pub struct ToolProgress {
     /// The `id` of the `tool_call`.
     #[new(into)]
     pub id: Id,
-    /// The line. Absent: `""`.
+    /// The line to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
-/// The call was aborted or timed out; its result will be dropped. Sent only to an extension with the
-/// capability `tool_cancel`.
+/// The call was aborted or timed out, and its result will be ignored. Sent only to extensions with
+/// the capability `tool_cancel`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_cancel", "id": "t1"}]))]
@@ -137,7 +140,7 @@ pub struct ToolCancel {
     pub id: Id,
 }
 
-/// The extension calls any active tool, through interception and confirmation as the model would.
+/// Calls any active tool. The call is intercepted and confirmed like a call by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -145,23 +148,23 @@ pub struct ToolCancel {
 ]))]
 #[non_exhaustive]
 pub struct CallTool {
-    /// Chosen by the extension, never used twice; the host's `tool_result` echoes it.
+    /// The ID of this call, chosen by the extension and never reused. The host's `tool_result`
+    /// repeats it.
     #[new(into)]
     pub id: Id,
-    /// The tool to call.
+    /// The name of the tool to call.
     #[new(into)]
     #[schemars(length(min = 1))]
     pub name: String,
-    /// Its arguments.
+    /// The tool's arguments.
     pub args: Object,
-    /// The `id` of the `tool_call` in whose handling this call is made. Absent: it is made on the extension's own
-    /// account.
+    /// The `id` of the `tool_call` that this call is part of. Absent: it is not part of one.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Id>,
 }
 
-/// The extension no longer wants the answer to its `call_tool`.
+/// Cancels a `call_tool`: the extension no longer needs its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "call_tool_cancel", "id": "x1"}]))]
@@ -172,7 +175,7 @@ pub struct CallToolCancel {
     pub id: Id,
 }
 
-/// The host's answer to `call_tool`.
+/// The host's reply to `call_tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
@@ -184,14 +187,14 @@ pub struct CallToolResult {
     /// The `id` of the `call_tool`.
     #[new(into)]
     pub id: Id,
-    /// The tool that was called.
+    /// The name of the tool that was called.
     #[new(into)]
     pub name: String,
-    /// Its result, at most 256 KiB.
+    /// The tool's result, at most 256 KiB.
     pub content: Vec<Content>,
     /// Whether the call failed or was refused.
     pub is_error: bool,
-    /// Whether the result was cut to its limit. Absent: false.
+    /// Whether the result was truncated to its size limit. Absent: false.
     #[new(default)]
     #[serde(
         default,

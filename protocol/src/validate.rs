@@ -1,15 +1,19 @@
-//! The bytes of one line into a typed frame, or a [`Refusal`] that says which frame, where and why.
+//! Parses and validates the bytes of one line: the result is a typed frame, or a [`Refusal`] that
+//! names the frame, the location and the reason.
 //!
 //! ```
 //! use zot_protocol::{FromExtension, validate};
 //!
 //! let line = br#"{"type":"tool_result","id":"7","content":[{"type":"txt","text":"16 C"}]}"#;
 //! let refusal = validate::frame::<FromExtension>(line).unwrap_err();
-//! assert_eq!(refusal.to_string(), r#"tool_result: /content/0/type: "txt" is not one of "text", "image""#);
+//! assert_eq!(
+//!     refusal.to_string(),
+//!     r#"tool_result: /content/0/type: "txt" is not one of "text", "image""#,
+//! );
 //! assert_eq!(refusal.id.unwrap().as_str(), "7");
 //! ```
 //!
-//! The schemas are those published under `schema/v1/`, each compiled when a frame of its type is first seen.
+//! The schemas are those published under `schema/v1/`. Each is compiled when it is first needed.
 
 mod explain;
 mod json;
@@ -27,7 +31,7 @@ use serde_json::Value;
 
 pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
-pub use tool_schema::{Mismatch, SchemaFault, ToolSchema};
+pub use tool_schema::{Mismatch, SchemaError, ToolSchema};
 
 use self::{plain::plain, rules::Rule};
 use crate::{
@@ -35,10 +39,10 @@ use crate::{
     schema::{self, Frames},
 };
 
-/// A reason is cut after so many characters.
+/// Maximum length of a reason, in characters.
 const REASON_CHARS: usize = 300;
 
-/// Frames whose schemas are compiled, each once.
+/// Sets of frames that can be validated. Each schema is compiled once.
 pub trait Validated: Frames + sealed::Compiled {}
 
 mod sealed {
@@ -49,11 +53,11 @@ mod sealed {
     use super::rules::Rule;
 
     pub trait Compiled {
-        /// One place per name of the list.
+        /// One slot for each name in the list.
         fn compiled() -> &'static [OnceLock<Validator>];
-        /// The most that one of them may weigh, as [`super::weight`] counts.
+        /// Maximum weight of one frame, counted as in [`super::weight`].
         const VALUES: usize;
-        /// The table of the name at this place, where there are tables.
+        /// Returns the table for the name at `index`, if there is one.
         fn rule(_index: usize) -> Option<&'static Rule> {
             None
         }
@@ -83,15 +87,15 @@ macro_rules! validated {
 }
 validated! {
     FromExtension, at most limits::FRAME_VALUES, by FROM_EXTENSION;
-    // A host is trusted with its own memory, and wraps what others sent.
+    // The host limits its own memory use, and its frames embed data from others.
     FromHost, at most usize::MAX;
     rpc::Command, at most limits::FRAME_VALUES, by COMMAND;
     rpc::Event, at most usize::MAX;
 }
 
-/// Parses one line strictly, validates it by the schema of its type, and decodes it. A frame of an
-/// unknown type is a value, not a refusal. A line from an extension or a driver with more than
-/// [`limits::FRAME_VALUES`] values is refused before any of it is parsed.
+/// Parses one line strictly, validates it against the schema of its type, and decodes it. A frame
+/// of an unknown type is not an error. A line from an extension or a driver with more than
+/// [`limits::FRAME_VALUES`] values is rejected before it is parsed.
 pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
     check_weight(line, F::VALUES)?;
     let mut value = json::parse(line)?;
@@ -105,7 +109,7 @@ pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
     if let Value::Object(object) = &mut value {
         object.shift_remove(F::TAG);
     }
-    // Decoding consumes the value, so that large texts are not copied; a failure parses again.
+    // Decoding consumes the value to avoid copying large strings. If it fails, parse again.
     F::decode(&name, value).map_err(|error| {
         let refusal = Refusal::invalid("", plain(&error.to_string(), REASON_CHARS));
         match json::parse(line) {
@@ -115,15 +119,15 @@ pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
     })
 }
 
-/// The type of a frame that `F` does not know. The rest of the line is not parsed and may be anything: a host that
-/// ignores such frames need not pay for them.
+/// Returns the type of a frame that `F` does not know. The rest of the line is not parsed or
+/// checked, so a host can ignore such frames cheaply.
 pub fn unknown_type<F: Frames>(line: &[u8]) -> Option<String> {
     let name = scan::frame_type(line, F::TAG)?;
     (!F::NAMES.contains(&name.as_str())).then_some(name)
 }
 
-/// How many values and keys JSON has, counted without parsing it. An object or a list counts as 8: that is what it takes in
-/// memory, however little it holds.
+/// Counts the values and keys of a JSON text without parsing it. An object or a list counts as 8,
+/// because it uses that much memory even if it is empty.
 pub fn weight(json: &[u8]) -> usize {
     scan::weight(json, usize::MAX)
 }
@@ -132,16 +136,16 @@ fn check_weight(line: &[u8], most: usize) -> Result<(), Refusal> {
     if !scan::is_heavier(line, most) {
         return Ok(());
     }
-    let reason = format!("more than {most} values and keys, where an object or a list counts as 8");
+    let reason = format!("more than {most} values and keys, counting an object or a list as 8");
     Err(Refusal::new(RefusalKind::Malformed, "", reason).scanned(line))
 }
 
-/// Parses one line as a frame is parsed, strictly, whatever it holds: for tools that read JSON which people write.
+/// Parses any JSON line as strictly as a frame, for tools that read JSON written by people.
 pub fn strict_json(line: &[u8]) -> Result<Value, Refusal> {
     json::parse(line)
 }
 
-/// Validates a frame that has been parsed already.
+/// Validates a frame that has already been parsed.
 pub fn value<F: Validated>(frame: &Value) -> Result<(), Refusal> {
     match tag::<F>(frame)? {
         Tag::Known(index) => check::<F>(index, frame),
@@ -149,7 +153,7 @@ pub fn value<F: Validated>(frame: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// Which frame an object says it is.
+/// The frame type that an object claims to be.
 enum Tag<'v> {
     Known(usize),
     Unknown(&'v str),
@@ -197,16 +201,16 @@ fn check_with(validator: &Validator, frame: &Value) -> Result<(), Refusal> {
     })
 }
 
-/// Our own schemas: no format is asserted, no reference leaves the document.
+/// Compiles a schema of this crate. These assert no formats and have no external references.
 fn compile(schema: &Value) -> Validator {
     jsonschema::options()
         .offline()
         .with_pattern_options(PatternOptions::regex())
         .build(schema)
-        .expect("the schemas that the types give compile")
+        .expect("generated schemas are valid")
 }
 
-/// Reads a manifest: the typed value, and the fields that this version does not know.
+/// Parses and validates a manifest. Returns it with its unknown fields, as JSON pointers.
 pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
     let value = json::parse_file(bytes)?;
@@ -229,7 +233,8 @@ pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     }
 }
 
-/// Reads a configuration. A wrong field is named and left out; the rest still counts.
+/// Parses and validates a configuration file. Invalid fields are reported and ignored; the rest is
+/// used.
 pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
     let mut value = match json::parse_file(bytes) {
@@ -237,7 +242,7 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
         Err(refusal) => return (Config::default(), vec![refusal]),
     };
     let mut refused: Vec<Refusal> = Vec::new();
-    // What is taken out may leave something incomplete behind, and that something incomplete; no deeper.
+    // Removing an invalid field can make its parent invalid, and so on for at most four levels.
     for pass in 0..4 {
         if rules::CONFIG.accepts(&value) {
             break;
@@ -249,10 +254,10 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
             break;
         }
         for (pointer, reason) in wrong {
-            if pointer.is_empty() || !explain::take_out(&mut value, &pointer) {
+            if pointer.is_empty() || !explain::remove_at(&mut value, &pointer) {
                 value = Value::Object(Object::new());
             }
-            // Later passes find only what this has left incomplete.
+            // Later passes only find errors caused by removing fields.
             if pass == 0 {
                 refused.push(Refusal::invalid(pointer, reason));
             }

@@ -38,7 +38,7 @@ const MANIFESTS: [(&str, &str); 4] = [
 ];
 /// Checks that only record a behaviour, and what they record for the fixture.
 const RECORDED: [(&str, &str); 2] = [
-    ("HEL-06", "it leaves (exit status 0)"),
+    ("HEL-06", "it exits (exit status 0)"),
     ("ROB-11", "a blank line: exits (exit status 0)"),
 ];
 

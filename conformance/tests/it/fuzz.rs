@@ -190,8 +190,8 @@ while True:
             finished.err
         );
         assert!(
-            finished.out.contains("it never says `ready`")
-                || finished.out.contains("it floods its stdout"),
+            finished.out.contains("it never sends `ready`")
+                || finished.out.contains("it flooded stdout"),
             "{}",
             finished.out
         );

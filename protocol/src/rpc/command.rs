@@ -1,4 +1,4 @@
-//! What a driver may ask for.
+//! The commands that a driver can send.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ tagged! {
 }
 
 impl Command {
-    /// What the driver calls it.
+    /// Returns the command's `id`, if the driver gave it one.
     pub fn id(&self) -> Option<RequestId> {
         match self {
             Self::Hello(Hello { id, .. })
@@ -55,7 +55,7 @@ impl Command {
     }
 }
 
-/// Declares a command: its `id`, which all have, and its own fields.
+/// Declares a command struct with the common `id` field and the command's own fields.
 macro_rules! command {
     (
         $(#[$meta:meta])*
@@ -75,36 +75,38 @@ macro_rules! command {
 }
 
 command! {
-    /// Introduces the driver; must be the first line where the agent asks for a token.
+    /// Introduces the driver. It must be the first line if the agent requires a token.
     Hello {
-        /// The token, where the agent was started with `ZOTCORE_RPC_TOKEN`. Absent: none.
+        /// The value of `ZOTCORE_RPC_TOKEN` in the agent's environment, if it is set. Absent: no
+        /// token.
         #[new(default)]
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<String>,
     } like {"id": "0", "type": "hello", "token": "shared-secret"}
 }
 
-/// An image that comes with a prompt.
+/// An image attached to a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct Image {
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     #[new(into)]
     pub mime_type: String,
-    /// Its bytes in base64, with padding.
+    /// The image data in base64, with padding.
     #[new(into)]
     #[schemars(extend("contentEncoding" = "base64"))]
     pub data: String,
 }
 
 command! {
-    /// Runs the agent on a message. The response comes when it starts; then its events, up to `done`.
+    /// Runs the agent on a message. The response arrives when the run starts, followed by its
+    /// events, up to `done`.
     Prompt {
         /// The user's message.
         #[new(into)]
         message: String,
-        /// Images that come with it. Absent: none.
+        /// Images attached to the message. Absent: none.
         #[new(default)]
         #[serde(skip_serializing_if = "Option::is_none")]
         images: Option<Vec<Image>>,
@@ -112,46 +114,47 @@ command! {
 }
 
 command! {
-    /// Ends the active prompt or compaction at once. Idle: nothing happens.
+    /// Aborts the running prompt or compaction immediately. Does nothing if the agent is idle.
     Abort {} like {"id": "2", "type": "abort"}
 }
 
 command! {
-    /// Replaces the transcript by a summary. The same course as `prompt`; the last event is `compact_done`.
+    /// Replaces the transcript with a summary. Events follow as for `prompt`; the last one is
+    /// `compact_done`.
     Compact {} like {"id": "3", "type": "compact"}
 }
 
 command! {
-    /// Asks what the agent is doing.
+    /// Returns the agent's current state.
     GetState {} like {"id": "4", "type": "get_state"}
 }
 
 command! {
-    /// Asks for the whole transcript.
+    /// Returns the whole transcript.
     GetMessages {} like {"id": "5", "type": "get_messages"}
 }
 
 command! {
-    /// Drops the transcript.
+    /// Clears the transcript.
     Clear {} like {"id": "6", "type": "clear"}
 }
 
 command! {
-    /// Takes another model of the same provider.
+    /// Switches to another model of the current provider.
     SetModel {
-        /// The model, by the provider's name for it.
+        /// The model, as the provider names it.
         #[new(into)]
         model: String,
     } like {"id": "7", "type": "set_model", "model": "claude-sonnet-4-5"}
 }
 
 command! {
-    /// Asks for the models of the current provider.
+    /// Lists the models of the current provider.
     GetModels {} like {"id": "8", "type": "get_models"}
 }
 
 command! {
-    /// Asks whether anybody is there.
+    /// Checks that the agent is running.
     Ping {} like {"id": "9", "type": "ping"}
 }
 
@@ -159,25 +162,25 @@ command! {
     /// Sets how much the model thinks before it answers.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     SetReasoning {
-        /// How much.
+        /// The reasoning level.
         reasoning: Reasoning,
     } like {"id": "10", "type": "set_reasoning", "reasoning": "high"}
 }
 
 command! {
-    /// Asks for the slash commands, built-in and extensions'.
+    /// Lists the slash commands, both built-in and from extensions.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     GetCommands {} like {"id": "11", "type": "get_commands"}
 }
 
 command! {
-    /// Runs an extension's slash command.
+    /// Runs a slash command of an extension.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     RunCommand {
-        /// The command, without the slash.
+        /// The command's name, without the slash.
         #[new(into)]
         name: String,
-        /// What a user would have typed after the name. Absent: `""`.
+        /// The text that a user would type after the command's name. Absent: `""`.
         #[new(into)]
         #[serde(default, deserialize_with = "or_default")]
         #[schemars(with = "Option<String>")]
@@ -186,13 +189,13 @@ command! {
 }
 
 command! {
-    /// Asks for the extensions and what each offers.
+    /// Lists the extensions and what each one registered.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     GetExtensions {} like {"id": "13", "type": "get_extensions"}
 }
 
 command! {
-    /// Ends all extensions, reads their manifests again and starts them.
+    /// Stops all extensions, reads their manifests again and starts them.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     ReloadExt {} like {"id": "14", "type": "reload_ext"}
 }

@@ -1,4 +1,4 @@
-//! What the agent tells a driver while it works.
+//! The events that the agent sends to a driver.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::{
 };
 
 tagged! {
-    /// One line from the agent that answers no command.
+    /// A line from the agent that is not the response to a command.
     pub enum Event by "type" {
         "user_message" => UserMessage(UserMessage),
         "turn_start" => TurnStart(TurnStart),
@@ -37,123 +37,124 @@ tagged! {
     }
 }
 
-/// The prompt, as it was added to the transcript.
+/// The prompt, as added to the transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "user_message", "content": [{"type": "text", "text": "hello"}], "time": "2026-04-19T11:30:00Z"
 }]))]
 #[non_exhaustive]
 pub struct UserMessage {
-    /// What it says, in order.
+    /// The message's content, in order.
     pub content: Vec<Block>,
-    /// When, as RFC 3339.
+    /// The time of the message, in RFC 3339 format.
     #[new(into)]
     #[schemars(extend("format" = "date-time"))]
     pub time: String,
 }
 
-/// A model call begins.
+/// A model call starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "turn_start", "step": 1}]))]
 #[non_exhaustive]
 pub struct TurnStart {
-    /// Which model call of the prompt this is, from 1.
+    /// The number of this model call within the prompt, from 1.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
 }
 
-/// The model's answer is about to stream.
+/// The model's answer starts to stream.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "assistant_start"}]))]
 #[non_exhaustive]
 pub struct AssistantStart {}
 
-/// A piece of the model's text. Joined, they are the text the user may see.
+/// A piece of the model's text. Together, the pieces are the text to show to the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "text_delta", "delta": "Hel"}]))]
 #[non_exhaustive]
 pub struct TextDelta {
-    /// The piece.
+    /// The piece of text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub delta: String,
 }
 
-/// The model begins to write a tool call.
+/// The model starts to write a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_start", "id": "toolu_1", "name": "read"}]))]
 #[non_exhaustive]
 pub struct ToolUseStart {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub name: String,
 }
 
-/// A piece of the arguments, as the model writes them.
+/// A piece of a tool call's arguments, as the model writes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_args", "id": "toolu_1", "delta": "{\"path\":"}]))]
 #[non_exhaustive]
 pub struct ToolUseArgs {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The piece, of JSON that is complete only at `tool_use_end`.
+    /// A piece of JSON. The JSON is complete only at `tool_use_end`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub delta: String,
 }
 
-/// The model has written a tool call.
+/// The model has finished writing a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "tool_use_end", "id": "toolu_1"}]))]
 #[non_exhaustive]
 pub struct ToolUseEnd {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
 }
 
-/// The model wants to call a tool.
+/// The model requests a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "tool_call", "id": "toolu_1", "name": "read", "args": {"path": "README.md"}}
 ]))]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub name: String,
-    /// The arguments, as the model proposed them.
+    /// The arguments, as the model gave them.
     pub args: Object,
 }
 
-/// A line from a tool while it runs. While an extension intercepts `tool_result`, it is a count of the lines so far.
+/// A line of output from a running tool. While an extension intercepts `tool_result`, the text is
+/// only the number of lines so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "tool_progress", "id": "toolu_1", "text": "12 of 40 tests"}]))]
 #[non_exhaustive]
 pub struct ToolProgress {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The line.
+    /// The line. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
-/// A tool has ended.
+/// A tool call has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "tool_result", "id": "toolu_1", "is_error": false, "content": [{"type": "text", "text": "# zot"}],
@@ -161,62 +162,62 @@ pub struct ToolProgress {
 }]))]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
-    /// What the model gets to see.
+    /// The content that the model receives.
     pub content: Vec<Block>,
-    /// The extension that ran it. Absent: a built-in tool.
+    /// The extension that ran the tool. Absent: a built-in tool.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
-    /// How it ended. Absent: an older agent.
+    /// How the call ended. Absent: the agent is too old to report it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ToolStatus>,
 }
 
-/// The model's whole message, after it has streamed.
+/// The model's complete message, sent after it has streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "assistant_message", "content": [{"type": "text", "text": "Hello!"}], "time": "2026-04-19T11:30:02Z"
 }]))]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// What it says, in order.
+    /// The message's content, in order.
     pub content: Vec<Block>,
-    /// When, as RFC 3339.
+    /// The time of the message, in RFC 3339 format.
     #[new(into)]
     #[schemars(extend("format" = "date-time"))]
     pub time: String,
 }
 
-/// Tokens and what they cost.
+/// Token counts and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens that were sent and not read from a cache.
+    /// Input tokens that were not read from a cache.
     #[serde(deserialize_with = "integer")]
     pub input: u64,
-    /// Tokens that were received.
+    /// Output tokens.
     #[serde(deserialize_with = "integer")]
     pub output: u64,
-    /// Tokens that were read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     #[serde(deserialize_with = "integer")]
     pub cache_read: u64,
-    /// Tokens that were written to the provider's cache.
+    /// Input tokens written to the provider's cache.
     #[serde(deserialize_with = "integer")]
     pub cache_write: u64,
-    /// What they cost, in US dollars.
+    /// The cost, in US dollars.
     pub cost_usd: f64,
 }
 
-/// Tokens and cost of one model call, and of all so far.
+/// Token counts and cost of one model call and of all calls so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "usage", "input": 1234, "output": 567, "cache_read": 890, "cache_write": 0, "cost_usd": 0.0123,
@@ -224,14 +225,14 @@ pub struct Usage {
 }]))]
 #[non_exhaustive]
 pub struct UsageEvent {
-    /// Of this model call.
+    /// Usage of this model call.
     #[serde(flatten)]
     pub turn: Usage,
-    /// Of all model calls since the agent started.
+    /// Usage of all model calls since the agent started.
     pub cumulative: Usage,
 }
 
-/// A model call has ended. A provider's failure is told here.
+/// A model call has ended. Provider errors are reported here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "turn_end", "stop": "end_turn"},
@@ -239,45 +240,45 @@ pub struct UsageEvent {
 ]))]
 #[non_exhaustive]
 pub struct TurnEnd {
-    /// Why it ended.
+    /// Why the call ended.
     pub stop: StopReason,
-    /// What went wrong. Absent: nothing did.
+    /// The error message. Absent: no error.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A prompt or a compaction is over, well or not. Exactly one for each.
+/// A prompt or a compaction has ended, successfully or not. Sent exactly once for each.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "done"}]))]
 #[non_exhaustive]
 pub struct Done {}
 
-/// Something went wrong that does not end the process.
+/// An error that does not end the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "error", "message": "stopped after 50 steps"}]))]
 #[non_exhaustive]
 pub struct Error {
-    /// What, in one line.
+    /// The error message, in one line. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
-/// The transcript has been replaced by a summary.
+/// The transcript was replaced with a summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "compact_done", "summary": "The user fixes a parser."}]))]
 #[non_exhaustive]
 pub struct CompactDone {
-    /// The summary.
+    /// The summary. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub summary: String,
 }
 
-/// An extension has a note for the user. It may come between turns.
+/// An extension shows a note to the user. It can arrive between turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -285,46 +286,46 @@ pub struct CompactDone {
 ]))]
 #[non_exhaustive]
 pub struct ExtNotify {
-    /// The extension.
+    /// The extension's name.
     #[new(into)]
     pub extension: String,
-    /// How the note looks.
+    /// The severity of the note.
     pub level: NoteLevel,
-    /// The note.
+    /// The text of the note. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
-/// An extension's command has something to show.
+/// A command of an extension has text to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_display", "extension": "clock", "text": "23:42"}]))]
 #[non_exhaustive]
 pub struct ExtDisplay {
-    /// The extension.
+    /// The extension's name.
     #[new(into)]
     pub extension: String,
-    /// The text.
+    /// The text to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
-/// An extension takes its notes back.
+/// An extension removes its notes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_clear_notes", "extension": "weather"}]))]
 #[non_exhaustive]
 pub struct ExtClearNotes {
-    /// The extension.
+    /// The extension's name.
     #[new(into)]
     pub extension: String,
 }
 
-/// An extension runs a tool with `call_tool`. It may come at any time, between prompts too.
+/// An extension calls a tool with `call_tool`. It can arrive at any time, even between prompts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -335,17 +336,17 @@ pub struct ExtToolCall {
     /// The extension that makes the call.
     #[new(into)]
     pub extension: String,
-    /// The host's name for this call.
+    /// The host's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub name: String,
-    /// The arguments, as the interceptors left them.
+    /// The arguments, including changes by interceptors.
     pub args: Object,
 }
 
-/// A call that an extension made has ended. What it returned goes to the extension alone.
+/// A tool call made by an extension has ended. Only the extension receives the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -356,12 +357,12 @@ pub struct ExtToolResult {
     /// The extension that made the call.
     #[new(into)]
     pub extension: String,
-    /// The host's name for this call.
+    /// The host's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub name: String,
-    /// How it ended.
+    /// How the call ended.
     pub status: ToolStatus,
 }

@@ -1,4 +1,4 @@
-//! The messages of a transcript, as a driver sees them.
+//! Transcript messages, as a driver sees them.
 
 use derive_new::new;
 use schemars::JsonSchema;
@@ -8,13 +8,13 @@ use crate::integer::integer;
 use crate::{Object, ToolId, absent::or_default, open_set::open_set, tagged::tagged};
 
 open_set! {
-    /// Who speaks in a message.
+    /// The author of a message.
     pub enum Role {
-        /// The user, or a command's prompt on their behalf.
+        /// The user, or a command that submitted a prompt for them.
         "user" => User,
         /// The model.
         "assistant" => Assistant,
-        /// The tools, with their results.
+        /// The tools, reporting their results.
         "tool" => Tool,
     }
 }
@@ -26,11 +26,11 @@ open_set! {
 }]))]
 #[non_exhaustive]
 pub struct Message {
-    /// Who speaks.
+    /// The author of the message.
     pub role: Role,
-    /// What is said, in order.
+    /// The message's content, in order.
     pub content: Vec<Block>,
-    /// When, as RFC 3339.
+    /// The time of the message, in RFC 3339 format.
     #[new(into)]
     #[schemars(extend("format" = "date-time"))]
     pub time: String,
@@ -57,29 +57,29 @@ pub struct TextBlock {
     pub text: String,
 }
 
-/// An image, without its data: transcripts stay small.
+/// An image without its data, which keeps transcripts small.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ImageBlock {
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     #[new(into)]
     pub mime_type: String,
-    /// How many bytes it has.
+    /// The size of the image, in bytes.
     #[serde(deserialize_with = "integer")]
     pub bytes: u64,
 }
 
-/// A tool call of the model.
+/// A tool call by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ToolCallBlock {
-    /// The model's name for this call.
+    /// The model's ID for this call.
     #[new(into)]
     pub id: ToolId,
-    /// The tool.
+    /// The tool's name.
     #[new(into)]
     pub name: String,
-    /// The arguments, as the model proposed them.
+    /// The arguments, as the model gave them.
     pub args: Object,
 }
 
@@ -87,11 +87,11 @@ pub struct ToolCallBlock {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ToolResultBlock {
-    /// The `id` of the call.
+    /// The `id` of the tool call.
     #[new(into)]
     pub call_id: ToolId,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
-    /// What the model gets to see: text and images.
+    /// The content that the model receives: text and images.
     pub content: Vec<Block>,
 }

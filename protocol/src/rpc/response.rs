@@ -1,4 +1,4 @@
-//! The answers to commands: one [`Response`] each, whose `data` depends on the command.
+//! Responses to commands: one [`Response`] each, whose `data` depends on the command.
 
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -15,42 +15,42 @@ use crate::{
     Action, Panel, Reasoning, RequestId, Tagged, Unknown, absent::or_default, open_set::open_set,
 };
 
-/// The answer to one command.
+/// The response to one command.
 #[derive(Debug, Clone, PartialEq, new)]
 #[non_exhaustive]
 pub struct Response {
     /// The command's `id`. Absent: it had none, or it could not be read.
     pub id: Option<RequestId>,
-    /// The command's `type`; `""` where it could not be read.
+    /// The command's `type`; `""` if it could not be read.
     #[new(into)]
     pub command: String,
-    /// Its data, or why it failed.
+    /// The response's data, or the error message if the command failed.
     pub outcome: Result<Data, String>,
 }
 
 /// Any line from the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// The answer to a command.
+    /// The response to a command.
     Response(Response),
-    /// Something that happened.
+    /// An event.
     Event(Event),
 }
 
-/// Declares [`Data`] from the list of commands and what each answers.
+/// Declares [`Data`] from the list of commands and the data type of each response.
 macro_rules! data {
     ($( $name:literal => $Variant:ident($Payload:ty), )*) => {
-        /// What a command answers, by command.
+        /// The data of a response, one variant per command.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum Data {
             $( #[doc = concat!("The data of `", $name, "`.")] $Variant($Payload), )*
-            /// The data of a command that this version does not know.
+            /// The data of a response to an unknown command.
             Unknown(Value),
         }
 
         impl Data {
-            /// Every command that has a response.
+            /// The names of all commands that have a response.
             pub const COMMANDS: &'static [&'static str] = &[$($name),*];
 
             fn decode(command: &str, data: Value) -> Result<Self, serde_json::Error> {
@@ -60,7 +60,8 @@ macro_rules! data {
                 }
             }
 
-            /// The schema of the data of `command`; `None` for one that has no data, or is unknown.
+            /// Returns the schema of the data for `command`, or `None` if it has no data or is
+            /// unknown.
             pub(crate) fn schema_of(command: &str, generator: &mut SchemaGenerator) -> Option<Schema> {
                 match command {
                     $( $name => <$Payload as Payload>::schema(generator), )*
@@ -98,7 +99,7 @@ data! {
     "reload_ext" => ReloadExt(ReloadStats),
 }
 
-/// What stands in `data`: something with a schema, or nothing.
+/// The value of `data`: a type with a schema, or nothing.
 trait Payload: DeserializeOwned {
     fn schema(generator: &mut SchemaGenerator) -> Option<Schema>;
 }
@@ -110,7 +111,7 @@ impl<T: JsonSchema + DeserializeOwned> Payload for T {
 }
 
 fn decode_data<T: Payload>(data: Value) -> Result<T, serde_json::Error> {
-    // A command without data leaves `data` out.
+    // A response without data omits `data`.
     serde_json::from_value(if data.is_null() {
         Value::Object(crate::Object::new())
     } else {
@@ -163,7 +164,7 @@ impl<'de> Deserialize<'de> for Response {
 }
 
 impl Response {
-    /// The schema of the response to `command`: it succeeded, or it failed.
+    /// Returns the schema of the response to `command`, for both success and failure.
     pub(crate) fn schema_of(command: &str, generator: &mut SchemaGenerator) -> Schema {
         let envelope = |success: bool| {
             json_schema!({
@@ -172,24 +173,24 @@ impl Response {
                     "type": { "description": "Always `response`.", "type": "string", "const": "response" },
                     "id": { "description": "The command's `id`. Absent: it had none.", "type": ["string", "null"] },
                     "command": { "description": "The command's `type`.", "type": "string", "const": command },
-                    "success": { "description": "Whether it succeeded.", "type": "boolean", "const": success },
+                    "success": { "description": "Whether the command succeeded.", "type": "boolean", "const": success },
                 },
                 "required": ["type", "command", "success"],
             })
         };
         let mut succeeded = envelope(true);
         if let Some(mut data) = Data::schema_of(command, generator) {
-            data.insert("description".into(), "What the command answers.".into());
+            data.insert("description".into(), "The data for this command.".into());
             add_required(&mut succeeded, "data", data);
         }
         let mut failed = envelope(false);
         let error =
-            json_schema!({ "description": "Why it failed, in one line.", "type": "string" });
+            json_schema!({ "description": "The error message, in one line.", "type": "string" });
         add_required(&mut failed, "error", error);
         json_schema!({ "oneOf": [succeeded, failed] })
     }
 
-    /// The schema of the response to a line in which no known command could be read.
+    /// Returns the schema of the response to a line that contains no known command.
     pub(crate) fn schema_of_refusal() -> Schema {
         json_schema!({
             "type": "object",
@@ -197,12 +198,12 @@ impl Response {
                 "type": { "description": "Always `response`.", "type": "string", "const": "response" },
                 "id": { "description": "The line's `id`. Absent: it had none, or it could not be read.", "type": ["string", "null"] },
                 "command": {
-                    "description": "The line's `type`; `\"\"` where it could not be read.",
+                    "description": "The line's `type`; `\"\"` if it could not be read.",
                     "type": "string",
                     "not": { "enum": Data::COMMANDS },
                 },
                 "success": { "description": "Always false.", "type": "boolean", "const": false },
-                "error": { "description": "Why the line was refused, in one line.", "type": "string" },
+                "error": { "description": "Why the line was rejected, in one line.", "type": "string" },
             },
             "required": ["type", "command", "success", "error"],
         })
@@ -242,7 +243,7 @@ impl<'de> Deserialize<'de> for Output {
 }
 
 impl Output {
-    /// The `type` on the wire.
+    /// Returns the `type` as it is sent.
     pub fn name(&self) -> &str {
         match self {
             Self::Response(_) => "response",
@@ -251,11 +252,11 @@ impl Output {
     }
 }
 
-/// Who answers.
+/// The agent's version and model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct HelloData {
-    /// The major version of this protocol: 1. Within it, commands and events are only added.
+    /// The major version of this protocol: 1. Within it, commands and events are only ever added.
     #[serde(deserialize_with = "integer")]
     pub protocol_version: u32,
     /// The agent's own version.
@@ -269,7 +270,7 @@ pub struct HelloData {
     pub model: String,
 }
 
-/// It has started; events follow.
+/// The run has started; its events follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Started {
@@ -277,11 +278,11 @@ pub struct Started {
     pub started: bool,
 }
 
-/// Nothing: the response has no `data`.
+/// No data: the response omits `data`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NoData {}
 
-/// What the agent is doing.
+/// The agent's current state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct State {
@@ -291,15 +292,15 @@ pub struct State {
     /// The model in use.
     #[new(into)]
     pub model: String,
-    /// The directory in which the agent works, absolute.
+    /// The agent's working directory, as an absolute path.
     #[new(into)]
     pub cwd: String,
-    /// How many messages the transcript has.
+    /// The number of messages in the transcript.
     #[serde(deserialize_with = "integer")]
     pub message_count: u64,
-    /// Whether a prompt or a compaction is under way.
+    /// Whether a prompt or a compaction is running.
     pub busy: bool,
-    /// Tokens and cost since the agent started.
+    /// Token counts and cost since the agent started.
     pub usage: Usage,
 }
 
@@ -307,7 +308,7 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Messages {
-    /// Its messages, oldest first.
+    /// The messages, oldest first.
     pub messages: Vec<Message>,
 }
 
@@ -315,7 +316,7 @@ pub struct Messages {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ModelSet {
-    /// The model.
+    /// The model, as the provider names it.
     #[new(into)]
     pub model: String,
 }
@@ -328,28 +329,28 @@ pub struct Models {
     pub models: Vec<ModelInfo>,
 }
 
-/// What is known of one model.
+/// A model and its limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// The provider's name for it.
+    /// The model, as the provider names it.
     #[new(into)]
     pub id: String,
-    /// The provider.
+    /// The model's provider.
     #[new(into)]
     pub provider: String,
-    /// How many tokens it can take in.
+    /// The size of the context window, in tokens.
     #[serde(deserialize_with = "integer")]
     pub context_window: u64,
-    /// How many tokens it can give out at most.
+    /// The maximum length of an answer, in tokens.
     #[serde(deserialize_with = "integer")]
     pub max_output: u64,
-    /// Whether it can think before it answers.
+    /// Whether the model supports reasoning.
     pub reasoning: bool,
 }
 
-/// Somebody is there.
+/// The agent is running.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Pong {
@@ -357,11 +358,11 @@ pub struct Pong {
     pub pong: bool,
 }
 
-/// How much the model now thinks before it answers.
+/// The reasoning level that is now in use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct ReasoningSet {
-    /// How much.
+    /// The reasoning level.
     pub reasoning: Reasoning,
 }
 
@@ -369,16 +370,16 @@ pub struct ReasoningSet {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Commands {
-    /// Built-ins first, then the extensions' in load order.
+    /// Built-in commands first, then those of extensions in load order.
     pub commands: Vec<CommandInfo>,
 }
 
 open_set! {
-    /// Where a slash command comes from.
+    /// Where a slash command is defined.
     pub enum CommandSource {
-        /// From the program itself.
+        /// In zot itself.
         "builtin" => Builtin,
-        /// From an extension.
+        /// In an extension.
         "extension" => Extension,
     }
 }
@@ -388,39 +389,39 @@ open_set! {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct CommandInfo {
-    /// Its name, without the slash.
+    /// The command's name, without the slash.
     #[new(into)]
     pub name: String,
-    /// What it does, in one line; `""` where nothing was said.
+    /// A one-line description; `""` if there is none.
     #[new(into)]
     pub description: String,
-    /// Where it comes from.
+    /// Where the command is defined.
     pub source: CommandSource,
-    /// The extension. Absent: a built-in.
+    /// The extension that registered the command. Absent: a built-in command.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
 }
 
-/// An extension's answer to its command.
+/// An extension's reply to its command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct RunCommandData {
-    /// What the extension asks for. `prompt` has also started a turn.
+    /// The action that the extension chose. For `prompt`, a turn has started.
     pub action: Action,
-    /// With `prompt`: the text that was submitted.
+    /// With `prompt`: the submitted text. Absent for other actions.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// With `insert`: the text for an editor.
+    /// With `insert`: the text to insert into an editor. Absent for other actions.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insert: Option<String>,
-    /// With `display`: the text to show.
+    /// With `display`: the text to show. Absent for other actions.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// With `open_panel`: the panel.
+    /// With `open_panel`: the panel to open. Absent for other actions.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<Panel>,
@@ -430,24 +431,24 @@ pub struct RunCommandData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Extensions {
-    /// In load order.
+    /// The extensions, in load order.
     pub extensions: Vec<ExtensionInfo>,
 }
 
 open_set! {
-    /// What an extension is doing.
+    /// The state of an extension.
     pub enum ExtensionState {
-        /// It has been started and is not ready yet.
+        /// It has started but is not ready yet.
         "starting" => Starting,
         /// It is ready.
         "ready" => Ready,
-        /// It has ended, was disconnected or could not be started.
+        /// It exited, was disconnected or could not be started.
         "failed" => Failed,
-        /// Its manifest says that it is not to be started.
+        /// Its manifest disables it.
         "disabled" => Disabled,
-        /// It belongs to the project and the user has not agreed to it.
+        /// It belongs to the project, and the user has not trusted it.
         "untrusted" => Untrusted,
-        /// It is shutting down, or has.
+        /// It is stopping or has stopped.
         "stopped" => Stopped,
     }
 }
@@ -457,40 +458,40 @@ open_set! {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ExtensionInfo {
-    /// Its name.
+    /// The extension's name.
     #[new(into)]
     pub name: String,
-    /// Its version; `""` where none was told.
+    /// The extension's version; `""` if unknown.
     #[new(into)]
     pub version: String,
-    /// What it is doing.
+    /// The extension's state.
     pub state: ExtensionState,
-    /// The commands it has registered.
+    /// The names of the commands that it registered.
     pub commands: Vec<String>,
-    /// The tools it has registered.
+    /// The names of the tools that it registered.
     pub tools: Vec<String>,
-    /// The events it intercepts.
+    /// The names of the events that it intercepts.
     pub intercepts: Vec<String>,
-    /// Why it failed. Absent: it did not.
+    /// Why it failed. Absent: it did not fail.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How a reload went.
+/// The result of a reload.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ReloadStats {
-    /// How many extensions were ended.
+    /// The number of extensions that were stopped.
     #[serde(deserialize_with = "integer")]
     pub stopped: u64,
-    /// How many manifests were read and started.
+    /// The number of extensions that were loaded and started.
     #[serde(deserialize_with = "integer")]
     pub loaded: u64,
-    /// How many of them are ready.
+    /// The number of extensions that are ready.
     #[serde(deserialize_with = "integer")]
     pub ready: u64,
-    /// What went wrong, by extension.
+    /// The extensions that could not be reloaded.
     pub errors: Vec<ReloadFailure>,
 }
 
@@ -499,10 +500,10 @@ pub struct ReloadStats {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ReloadFailure {
-    /// The extension; its directory where the manifest could not be read.
+    /// The extension's name, or its directory if the manifest could not be read.
     #[new(into)]
     pub extension: String,
-    /// Why, in one line.
+    /// The reason, in one line.
     #[new(into)]
     pub reason: String,
 }

@@ -1,6 +1,7 @@
-//! Schemas as Markdown, for the documents: a heading, what it is, a table of fields, the examples.
+//! Renders schemas as Markdown for the documentation: a heading, a description, a table of fields,
+//! and examples.
 //!
-//! A page has sections between markers, and [`fill`] writes what is between them anew:
+//! A page has sections between markers, and [`fill`] replaces their contents:
 //!
 //! ```text
 //! <!-- schema from-extension/hello -->
@@ -8,43 +9,45 @@
 //! <!-- end -->
 //! ```
 //!
-//! A name with `#` is a definition within a schema: `from-extension/tool_result#Content`. The name of a set, such as
-//! `rpc/event`, is all of its frames. `<!-- file examples/hello-py/hello.py -->` is a file of the repository, as it is, and
-//! `<!-- chapters conformance/src/transcript.rs -->` what a Rust module says of itself below its first heading.
+//! * A name with `#` is a definition within a schema: `from-extension/tool_result#Content`.
+//! * The name of a set, such as `rpc/event`, stands for all of its frames.
+//! * `<!-- file examples/hello-py/hello.py -->` includes a file of the repository.
+//! * `<!-- chapters conformance/src/transcript.rs -->` includes the documentation of a Rust module
+//!   from its first heading on.
 
-mod kind;
+mod field_type;
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
 use super::{Document, NOT_IN_GO, documents};
-use kind::kind;
+use field_type::field_type;
 
-/// What ends a section.
+/// The marker that ends a section.
 const END: &str = "<!-- end -->";
 
-/// Why a page cannot be filled, with the line.
+/// Why a page could not be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {
-    /// A marker asks for something that is not there.
-    #[error("line {line}: there is no `{what}`")]
-    NotThere {
-        /// The marker's line, from 1.
+    /// A marker names a schema or file that does not exist.
+    #[error("line {line}: not found: `{what}`")]
+    NotFound {
+        /// The marker's line number, from 1.
         line: usize,
-        /// What it asks for.
+        /// The contents of the marker.
         what: String,
     },
-    /// A section has no end.
-    #[error("line {line}: no `<!-- end -->` follows")]
-    Endless {
-        /// The marker's line, from 1.
+    /// A section has no end marker.
+    #[error("line {line}: missing `<!-- end -->`")]
+    Unterminated {
+        /// The marker's line number, from 1.
         line: usize,
     },
 }
 
-/// Writes the sections of a page anew. `file` is asked for the text of a file by its path.
+/// Replaces the contents of a page's sections. `file` returns the text of a file by its path.
 pub fn fill(page: &str, file: impl Fn(&str) -> Option<String>) -> Result<String, PageError> {
     let mut filled = String::with_capacity(page.len());
     let mut lines = page.lines().enumerate();
@@ -60,12 +63,12 @@ pub fn fill(page: &str, file: impl Fn(&str) -> Option<String>) -> Result<String,
             _ => continue,
         };
         let at = index + 1;
-        let text = text.ok_or_else(|| PageError::NotThere {
+        let text = text.ok_or_else(|| PageError::NotFound {
             line: at,
             what: inside.unwrap_or_default().to_owned(),
         })?;
         if !lines.any(|(_, line)| line == END) {
-            return Err(PageError::Endless { line: at });
+            return Err(PageError::Unterminated { line: at });
         }
         line(&mut filled, text.trim_end());
         line(&mut filled, END);
@@ -73,7 +76,7 @@ pub fn fill(page: &str, file: impl Fn(&str) -> Option<String>) -> Result<String,
     Ok(filled)
 }
 
-/// A file as a block of code, in the language that its name tells.
+/// Renders a file as a code block. The file extension determines the language.
 fn fenced(path: &str, text: &str) -> String {
     let language = match path.rsplit('.').next() {
         Some("py") => "python",
@@ -86,7 +89,7 @@ fn fenced(path: &str, text: &str) -> String {
     format!("```{language}\n{}\n```\n", text.trim_end())
 }
 
-/// The documentation of a module from its first heading on, two levels down.
+/// Returns a module's documentation from its first heading on, with headings two levels deeper.
 fn chapters(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
@@ -98,7 +101,8 @@ fn chapters(source: &str) -> String {
     text
 }
 
-/// A schema, a definition in one, or all schemas of a set. `None` where nothing is called so.
+/// Renders a schema, a definition in a schema, or all schemas of a set. Returns `None` if there is
+/// none with that name.
 pub fn section(name: &str) -> Option<String> {
     let documents = documents();
     let named = |name: &str| documents.iter().find(|document| document.name == name);
@@ -142,12 +146,12 @@ fn definition_of(name: &str, schema: &Value) -> String {
 }
 
 fn body(schema: &Value, text: &mut String) {
-    let unknown_to_go = if schema["$comment"] == NOT_IN_GO {
+    let not_in_go = if schema["$comment"] == NOT_IN_GO {
         " Not in the Go program."
     } else {
         ""
     };
-    line(text, &format!("{}{unknown_to_go}", said(schema)));
+    line(text, &format!("{}{not_in_go}", description(schema)));
     table(schema, &[], text);
     variants(schema, text);
     let examples = schema["examples"].as_array().map_or(&[][..], Vec::as_slice);
@@ -160,7 +164,7 @@ fn body(schema: &Value, text: &mut String) {
     }
 }
 
-/// The branches of a `oneOf`, each after what tells it from the others.
+/// Renders the branches of a `oneOf`, each below the values that distinguish it from the others.
 fn variants(schema: &Value, text: &mut String) {
     let variants = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     for variant in variants {
@@ -177,7 +181,7 @@ fn variants(schema: &Value, text: &mut String) {
                 )
             });
         let (names, conditions): (Vec<&str>, Vec<String>) = fixed.unzip();
-        let about = said(variant);
+        let about = description(variant);
         let about = if about.is_empty() {
             about
         } else {
@@ -189,7 +193,7 @@ fn variants(schema: &Value, text: &mut String) {
     }
 }
 
-/// The fields in a table, but for those whose value the heading has.
+/// Renders the fields as a table, without those whose value is in the heading.
 fn table(schema: &Value, known: &[&str], text: &mut String) {
     let mut rows = String::new();
     for (name, field) in properties(schema) {
@@ -210,16 +214,18 @@ fn table(schema: &Value, known: &[&str], text: &mut String) {
 
 fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
     let required = if required { "required " } else { "" };
-    let meaning = said(field).replace('|', "\\|").replace("\n- ", "<br>");
+    let meaning = description(field)
+        .replace('|', "\\|")
+        .replace("\n- ", "<br>");
     line(
         rows,
         &format!(
             "| `{path}` | {required}{} | {} | {meaning} |",
-            kind(field),
+            field_type(field),
             in_go(field)
         ),
     );
-    // By name, each the same: one row says it for all of them.
+    // All entries of a map have the same type, so one row describes them all.
     let each = field
         .get("additionalProperties")
         .filter(|it| it.is_object());
@@ -233,8 +239,8 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
             line(
                 rows,
                 &format!(
-                    "| `{path}` | {} | {} | By name: {names}. |",
-                    kind(each),
+                    "| `{path}` | {} | {} | Keys: {names}. |",
+                    field_type(each),
                     in_go(each)
                 ),
             );
@@ -243,9 +249,9 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
                 rows,
                 &format!(
                     "| `{path}` | {} | {} | {} |",
-                    kind(each),
+                    field_type(each),
                     in_go(each),
-                    said(each)
+                    description(each)
                 ),
             );
         }
@@ -290,14 +296,14 @@ fn is_required(schema: &Value, name: &str) -> bool {
     names.is_some_and(|names| names.iter().any(|it| it == name))
 }
 
-fn said(schema: &Value) -> String {
+fn description(schema: &Value) -> String {
     schema["description"]
         .as_str()
         .unwrap_or_default()
         .to_owned()
 }
 
-/// Whether the Go program knows it.
+/// Returns the `Go` column: whether the Go program has the field.
 fn in_go(schema: &Value) -> &'static str {
     if schema["$comment"] == NOT_IN_GO {
         "–"
@@ -313,5 +319,5 @@ fn plain(value: &Value) -> String {
 }
 
 fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes everything");
+    writeln!(text, "{line}").expect("writing to a string cannot fail");
 }

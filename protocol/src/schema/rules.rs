@@ -1,12 +1,12 @@
-//! The schemas as the source of the tables that the validator accepts frames by, `validate/rules/generated.rs`.
+//! Generates `validate/rules/generated.rs`, the schemas as tables for the validator.
 
 use serde_json::Value;
 
 use super::{Document, Frames, of_frame, of_type};
 use crate::{Config, FromExtension, Manifest, Object, pattern, rpc};
 
-/// What says something about a schema and nothing about what it accepts.
-const REMARKS: [&str; 10] = [
+/// Keywords that do not affect which values a schema accepts.
+const ANNOTATIONS: [&str; 10] = [
     "$schema",
     "$id",
     "$defs",
@@ -19,11 +19,11 @@ const REMARKS: [&str; 10] = [
     "format",
 ];
 
-/// The whole file.
+/// Returns the source of `validate/rules/generated.rs`.
 ///
 /// # Panics
 ///
-/// Where a schema has a keyword that the tables do not have.
+/// Panics if a schema has a keyword that the tables do not support.
 pub fn source() -> String {
     let mut file = "// Written by `cargo run -p zot-protocol --example write-schemas`.\n\nuse super::{ANY, ARRAY, BOOLEAN, INTEGER, NULL, OBJECT, Rule, STRING};\nuse crate::pattern;\n".to_owned();
     file += &set::<FromExtension>("FROM_EXTENSION");
@@ -56,7 +56,7 @@ fn table(document: &Document) -> String {
     Tables(&document.schema).of(&document.schema)
 }
 
-/// Tables of the schemas in one document.
+/// Generates the tables of the schemas in one document.
 struct Tables<'d>(&'d Value);
 
 impl Tables<'_> {
@@ -64,15 +64,15 @@ impl Tables<'_> {
         let keywords = match schema {
             Value::Bool(true) => return "&ANY".to_owned(),
             Value::Object(keywords) => keywords,
-            other => panic!("no table accepts what {other} accepts"),
+            other => panic!("tables do not support the schema {other}"),
         };
         let own = keywords
             .iter()
-            .filter(|(keyword, _)| !REMARKS.contains(&keyword.as_str()));
+            .filter(|(keyword, _)| !ANNOTATIONS.contains(&keyword.as_str()));
         if let Some(reference) = keywords.get("$ref") {
             assert!(
                 own.count() == 1,
-                "no table has more beside a reference: {schema}"
+                "tables do not support keywords next to `$ref`: {schema}"
             );
             return self.of(self.referred(reference));
         }
@@ -110,32 +110,39 @@ impl Tables<'_> {
                 let condition = exact(self.of(value));
                 format!("when: Some(({condition}, {}))", self.of(&all["then"]))
             }
-            // Told with the other one.
+            // `minimum` and `if` have already written these.
             "maximum" if all.contains_key("minimum") => return None,
             "then" if all.contains_key("if") => return None,
-            other => panic!("the tables do not have `{other}`: {value}"),
+            other => panic!("tables do not support `{other}`: {value}"),
         })
     }
 
     fn referred(&self, reference: &Value) -> &Value {
         let place = reference.as_str().and_then(|it| it.strip_prefix('#'));
         let found = place.and_then(|place| self.0.pointer(place));
-        found.expect("a reference within the document")
+        found.expect("references point into the document")
     }
 }
 
 fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
     let values: Vec<String> = values.as_array().into_iter().flatten().map(each).collect();
-    assert!(!values.is_empty(), "to a table, none would be any");
+    assert!(
+        !values.is_empty(),
+        "an empty list in a table would accept everything"
+    );
     values.join(", ")
 }
 
-/// Of numbers a table accepts too few, which must not make another one accept too much.
+/// Tables accept too few numbers. Inside `oneOf` or `if`, that would make the whole accept too
+/// much.
 fn exact(table: String) -> String {
     let counts = ["INTEGER", "NUMBER"]
         .iter()
         .any(|word| table.contains(word));
-    assert!(!counts, "only where numbers are judged alone: {table}");
+    assert!(
+        !counts,
+        "tables do not support numbers in `oneOf` or `if`: {table}"
+    );
     table
 }
 
@@ -143,12 +150,12 @@ fn constant(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::String(text) => format!("Some({text:?})"),
-        other => panic!("no table has {other}"),
+        other => panic!("tables do not support the constant {other}"),
     }
 }
 
 fn types(value: &Value) -> String {
-    let name = |value: &Value| value.as_str().expect("a type's name").to_uppercase();
+    let name = |value: &Value| value.as_str().expect("a type is a string").to_uppercase();
     match value {
         Value::Array(several) => several.iter().map(name).collect::<Vec<_>>().join(" | "),
         one => name(one),
@@ -156,12 +163,12 @@ fn types(value: &Value) -> String {
 }
 
 fn matcher(value: &Value) -> &'static str {
-    match value.as_str().expect("a pattern is a text") {
+    match value.as_str().expect("a pattern is a string") {
         pattern::COMMAND_NAME => "pattern::is_command_name",
         pattern::TOOL_NAME => "pattern::is_tool_name",
         pattern::EXTENSION_NAME => "pattern::is_extension_name",
         pattern::GRANTED_PATH => "pattern::is_granted_path",
         pattern::ENV_NAME => "pattern::is_env_name",
-        other => panic!("no function tells what fits {other}"),
+        other => panic!("no function implements the pattern {other}"),
     }
 }

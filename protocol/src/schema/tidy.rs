@@ -1,4 +1,5 @@
-//! What schemars gives, in the plainest words of JSON Schema: code generators, strict validators and people read it.
+//! Simplifies the output of schemars to plain JSON Schema for code generators, strict validators
+//! and people.
 
 use schemars::{
     Schema,
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::Object;
 
-/// The order of keywords in the files; what is not listed stands before `default`.
+/// The order of keywords in the files. Unlisted keywords come before `default`.
 const ORDER: &[&str] = &[
     "$schema",
     "$id",
@@ -39,7 +40,7 @@ const ORDER: &[&str] = &[
     "$defs",
 ];
 
-/// Rewrites a schema and all below it.
+/// Rewrites a schema and all its subschemas.
 pub(super) struct Tidy;
 
 impl Transform for Tidy {
@@ -56,8 +57,8 @@ impl Transform for Tidy {
     }
 }
 
-/// schemars marks integers with formats of its own (`uint32`), which strict validators refuse; the bound that such a
-/// format means is said in standard keywords instead.
+/// Replaces the integer formats of schemars (`uint32`), which strict validators reject, with
+/// `minimum` and `maximum`.
 fn standard_integers(schema: &mut Object) {
     let maximum = match schema.get("format").and_then(Value::as_str) {
         Some("uint16") => Some(u64::from(u16::MAX)),
@@ -72,7 +73,8 @@ fn standard_integers(schema: &mut Object) {
     }
 }
 
-/// A `oneOf` of described names becomes an `enum`, its descriptions a list in the enum's own.
+/// Turns a `oneOf` of described constants into an `enum`, and lists their descriptions in the
+/// enum's own description.
 fn names_as_enum(schema: &mut Object) {
     let Some(variants) = schema.get("oneOf").and_then(Value::as_array) else {
         return;
@@ -114,7 +116,7 @@ fn names_as_enum(schema: &mut Object) {
     );
 }
 
-/// `anyOf` with `null` becomes a type of its own, unless the other branch is a reference.
+/// Replaces `anyOf` with `null` by a nullable type, unless the other branch is a reference.
 fn nullable_in_place(schema: &mut Object) {
     let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else {
         return;
@@ -133,7 +135,7 @@ fn nullable_in_place(schema: &mut Object) {
     if let Some(Value::Array(names)) = inner.get_mut("enum") {
         names.push(Value::Null);
     }
-    // The field's own description, then the list of names, where there is one.
+    // Use the field's own description, followed by the list of names if there is one.
     let inner_text = inner.shift_remove("description");
     let names = inner_text
         .as_ref()
@@ -146,7 +148,7 @@ fn nullable_in_place(schema: &mut Object) {
     schema.extend(inner);
 }
 
-/// A line break in a doc comment is no line break in the text; a list's is.
+/// Joins the lines of a doc comment, except for list items.
 fn unwrap_lines(schema: &mut Object) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let joined = text.replace("\n- ", "\u{0}").replace('\n', " ");

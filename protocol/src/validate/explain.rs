@@ -1,32 +1,34 @@
-//! The validator's findings in words for the extension's author: where, and what is wrong there.
+//! Turns validation errors into messages for extension authors: where the error is and what is
+//! wrong.
 
 use jsonschema::{
     ValidationError, Validator,
-    error::{TypeKind, ValidationErrorKind as Kind},
+    error::{TypeKind, ValidationErrorKind as ErrorKind},
 };
 use serde_json::Value;
 
-use crate::pattern::in_words;
+use crate::pattern::describe;
 
 use super::plain::plain;
 
-const DOES_NOT_FIT: &str = "does not fit its schema";
+const DOES_NOT_MATCH: &str = "does not match its schema";
 const NOT_ALLOWED: &str = "is not allowed here";
-/// So many of the values that would have been right are named.
-const LISTED: usize = 24;
-/// Longer values are cut in a message.
+/// Maximum number of expected values in a message.
+const MAX_LISTED: usize = 24;
+/// Maximum length of a value in a message, in characters.
 const SHOWN_CHARS: usize = 60;
 
-/// The first thing that is wrong with an instance that is not valid: its JSON pointer and the reason. Only the first is
-/// looked for: a list of a million wrong items has a million errors.
+/// Returns the JSON pointer and the reason of the first error in an invalid instance. It does not
+/// collect all errors, because a list of a million invalid items has a million errors.
 pub(super) fn first(validator: &Validator, instance: &Value) -> (String, String) {
     match validator.validate(instance) {
         Err(error) => explain(&error),
-        Ok(()) => (String::new(), DOES_NOT_FIT.to_owned()),
+        Ok(()) => (String::new(), DOES_NOT_MATCH.to_owned()),
     }
 }
 
-/// Everything that is wrong with an instance, each place once; for what the user has written, not for frames.
+/// Returns all errors in an instance, at most one per location. Use it for the user's own files,
+/// not for frames.
 pub(super) fn all(validator: &Validator, instance: &Value) -> Vec<(String, String)> {
     let mut wrong: Vec<(String, String)> = validator
         .iter_errors(instance)
@@ -34,7 +36,7 @@ pub(super) fn all(validator: &Validator, instance: &Value) -> Vec<(String, Strin
         .collect();
     wrong.sort();
     wrong.dedup_by(|one, other| one.0 == other.0);
-    // From the back, so that taking an item out of a list does not move those still to be taken out.
+    // In reverse order, so that removing a list item does not shift the items still to be removed.
     wrong.reverse();
     wrong
 }
@@ -43,53 +45,58 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
     let pointer = error.instance_path().as_str().to_owned();
     let shown = || shown(error.instance());
     let reason = match error.kind() {
-        Kind::Required { property } => {
+        ErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             return (
                 format!("{pointer}/{}", escape_pointer(name)),
                 "missing".to_owned(),
             );
         }
-        Kind::AdditionalProperties { unexpected } => {
+        ErrorKind::AdditionalProperties { unexpected } => {
             let name = unexpected.first().map_or("", String::as_str);
             return (
                 format!("{pointer}/{}", escape_pointer(name)),
                 NOT_ALLOWED.to_owned(),
             );
         }
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+        ErrorKind::AnyOf { context } | ErrorKind::OneOfNotValid { context } => {
             return branch(pointer, error.instance(), context);
         }
-        Kind::FalseSchema => NOT_ALLOWED.to_owned(),
-        Kind::Type { kind } => format!("{} is not {}", shown(), types(kind)),
-        Kind::Constant { expected_value } => {
+        ErrorKind::FalseSchema => NOT_ALLOWED.to_owned(),
+        ErrorKind::Type { kind } => format!("{} is not {}", shown(), types(kind)),
+        ErrorKind::Constant { expected_value } => {
             format!("{} is not {}", shown(), self::shown(expected_value))
         }
-        Kind::Enum { options } => format!("{} is not one of {}", shown(), listed(options)),
-        Kind::Pattern { pattern } => match in_words(pattern) {
+        ErrorKind::Enum { options } => format!("{} is not one of {}", shown(), listed(options)),
+        ErrorKind::Pattern { pattern } => match describe(pattern) {
             Some(words) => format!("{} is not {words}", shown()),
             None => format!(
-                "{} does not fit the pattern {}",
+                "{} does not match the pattern {}",
                 shown(),
                 plain(pattern, SHOWN_CHARS)
             ),
         },
-        Kind::MinLength { limit: 1 } => "is empty".to_owned(),
-        Kind::MinLength { limit } => format!("{} has fewer than {limit} characters", shown()),
-        Kind::MaxLength { limit } => format!("{} has more than {limit} characters", shown()),
-        Kind::MinItems { limit } => format!("has fewer than {limit} items"),
-        Kind::MaxItems { limit } => format!("has more than {limit} items"),
-        Kind::UniqueItems => "has an item twice".to_owned(),
-        Kind::Minimum { limit } => format!("{} is less than {limit}", shown()),
-        Kind::Maximum { limit } => format!("{} is more than {limit}", shown()),
-        Kind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", shown()),
-        Kind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", shown()),
-        other => format!("{} does not fit its schema ({})", shown(), other.keyword()),
+        ErrorKind::MinLength { limit: 1 } => "is empty".to_owned(),
+        ErrorKind::MinLength { limit } => format!("{} has fewer than {limit} characters", shown()),
+        ErrorKind::MaxLength { limit } => format!("{} has more than {limit} characters", shown()),
+        ErrorKind::MinItems { limit } => format!("has fewer than {limit} items"),
+        ErrorKind::MaxItems { limit } => format!("has more than {limit} items"),
+        ErrorKind::UniqueItems => "has duplicate items".to_owned(),
+        ErrorKind::Minimum { limit } => format!("{} is less than {limit}", shown()),
+        ErrorKind::Maximum { limit } => format!("{} is more than {limit}", shown()),
+        ErrorKind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", shown()),
+        ErrorKind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", shown()),
+        other => format!(
+            "{} does not match its schema ({})",
+            shown(),
+            other.keyword()
+        ),
     };
     (pointer, reason)
 }
 
-/// No branch fits. The one that the sender meant is the one whose tag fits; where no tag does, the tag is what is wrong.
+/// Explains why no branch matches. The branch with a matching tag is the one that the sender meant.
+/// If no tag matches, the tag is wrong.
 fn branch(
     pointer: String,
     instance: &Value,
@@ -120,35 +127,35 @@ fn branch(
             (Some((errors, _)), _) if expected.iter().any(Option::is_some) => {
                 return errors
                     .first()
-                    .map_or_else(|| (pointer, DOES_NOT_FIT.to_owned()), explain);
+                    .map_or_else(|| (pointer, DOES_NOT_MATCH.to_owned()), explain);
             }
             _ => {}
         }
     }
-    // Without tags: `null` is one of two branches then, and never what was meant.
+    // Branches without tags are an optional value: `null` and the type that was meant.
     branches
         .iter()
         .filter_map(|errors| errors.first())
-        .find(|error| !matches!(error.kind(), Kind::Type { kind: TypeKind::Single(only) } if only.as_str() == "null"))
-        .map_or_else(|| (pointer, DOES_NOT_FIT.to_owned()), explain)
+        .find(|error| !matches!(error.kind(), ErrorKind::Type { kind: TypeKind::Single(only) } if only.as_str() == "null"))
+        .map_or_else(|| (pointer, DOES_NOT_MATCH.to_owned()), explain)
 }
 
-/// The constant that a branch wanted at `at`, where it is this that failed.
+/// Returns the constant that a branch expected at `at`, if that is what failed.
 fn expected_at<'e>(at: &str, errors: &'e [ValidationError<'static>]) -> Option<&'e Value> {
     errors.iter().find_map(|error| match error.kind() {
-        Kind::Constant { expected_value } if error.instance_path().as_str() == at => {
+        ErrorKind::Constant { expected_value } if error.instance_path().as_str() == at => {
             Some(&**expected_value)
         }
         _ => None,
     })
 }
 
-/// A value as it stands in a message: compact JSON on one line, cut where it is long.
+/// Formats a value for a message: compact JSON on one line, truncated if it is long.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
-        // Encoding a text of megabytes to show the start of it would be a waste.
+        // Do not encode megabytes of text only to show the start of it.
         Value::String(text) if text.len() > 4 * SHOWN_CHARS => {
             let start: String = text.chars().take(SHOWN_CHARS).collect();
             plain(&Value::String(start).to_string(), SHOWN_CHARS)
@@ -157,7 +164,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// `null` is another way to leave something out, not what was expected.
+/// Names the expected types. `null` is left out, because it only means that the field is absent.
 fn types(kind: &TypeKind) -> String {
     let named = |name: &str| match name {
         "array" => "a list",
@@ -186,16 +193,20 @@ fn listed(options: &Value) -> String {
         .flatten()
         .filter(|option| !option.is_null())
         .collect();
-    let mut list: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
-    if names.len() > LISTED {
-        list.push(format!("… ({} in all)", names.len()));
+    let mut list: Vec<String> = names
+        .iter()
+        .take(MAX_LISTED)
+        .map(|name| shown(name))
+        .collect();
+    if names.len() > MAX_LISTED {
+        list.push(format!("… ({} in total)", names.len()));
     }
     list.join(", ")
 }
 
-/// Takes what a pointer names out of a value; for a place that is missing, what should have held it. `false` when
-/// that is the whole value.
-pub(super) fn take_out(value: &mut Value, pointer: &str) -> bool {
+/// Removes the value at `pointer`. If it does not exist, removes the closest parent that does.
+/// Returns `false` if that is the whole value.
+pub(super) fn remove_at(value: &mut Value, pointer: &str) -> bool {
     let mut pointer = pointer;
     while let Some((parent, last)) = pointer.rsplit_once('/') {
         let key = last.replace("~1", "/").replace("~0", "~");
@@ -219,7 +230,7 @@ pub(super) fn take_out(value: &mut Value, pointer: &str) -> bool {
     false
 }
 
-/// One key as a part of a JSON pointer.
+/// Escapes a key for use in a JSON pointer.
 pub(super) fn escape_pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,5 @@
-//! Strict JSON: what `serde_json` refuses, and keys that two readers would understand differently: duplicates, and its own.
+//! Strict JSON parsing. In addition to what `serde_json` rejects, it rejects keys that parsers
+//! could interpret differently: duplicate keys and the private keys of `serde_json`.
 
 use std::fmt;
 
@@ -7,21 +8,22 @@ use serde_json::{Map, Number, Value};
 
 use super::{Refusal, RefusalKind, explain::escape_pointer};
 
-const DUPLICATE: &str = "key appears twice";
+const DUPLICATE: &str = "duplicate key";
 const RESERVED: &str = "key is reserved";
 
-/// Whether `serde_json` may take an object with this key for something else than an object. With its feature `raw_value`,
-/// which any crate of a program can switch on, it parses what stands there again, and again, to any depth.
+/// Returns whether `serde_json` treats an object with this key specially. With its feature
+/// `raw_value`, which any crate in the build can enable, it would parse the contents again,
+/// recursively and without a depth limit.
 fn is_reserved(key: &str) -> bool {
     key.starts_with("$serde_json::private::")
 }
 
-/// Parses one line, of which a refusal tells what it can.
+/// Parses one line. A refusal contains whatever can be read from the line.
 pub(super) fn parse(line: &[u8]) -> Result<Value, Refusal> {
     parse_with(line, &mut ()).map_err(|error| explain(line, &error).scanned(line))
 }
 
-/// Parses a file, which may begin with a byte order mark.
+/// Parses a file, which may start with a byte order mark.
 pub(super) fn parse_file(bytes: &[u8]) -> Result<Value, Refusal> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     parse_with(bytes, &mut ()).map_err(|error| explain(bytes, &error))
@@ -34,7 +36,7 @@ fn parse_with(line: &[u8], trace: &mut impl Trace) -> serde_json::Result<Value> 
     Ok(value)
 }
 
-/// The slow path: where it broke.
+/// Builds the refusal for a parse error. This is the slow path.
 fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
     if let Err(utf8) = std::str::from_utf8(line) {
         let reason = format!("invalid UTF-8 at byte {}", utf8.valid_up_to() + 1);
@@ -43,7 +45,7 @@ fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
     if let Some(reason) = [DUPLICATE, RESERVED].into_iter().find(|it| *it == text) {
-        // The same parse again, this time noting where it is.
+        // Parse again and record the location.
         let mut path = Vec::new();
         let _ = parse_with(line, &mut path);
         return Refusal::new(RefusalKind::Malformed, path.concat(), reason);
@@ -66,7 +68,7 @@ fn explain(line: &[u8], error: &serde_json::Error) -> Refusal {
     )
 }
 
-/// Notes the way from the root to the place that is being parsed. `()` notes nothing and costs nothing.
+/// Records the path from the root to the current location. `()` records nothing and costs nothing.
 trait Trace {
     fn enter_key(&mut self, key: &str);
     fn enter_item(&mut self, index: usize);
@@ -91,7 +93,7 @@ impl Trace for Vec<String> {
     }
 }
 
-/// Builds a [`Value`] and refuses a key that is there already, or reserved.
+/// Builds a [`Value`] and rejects duplicate and reserved keys.
 struct Strict<'t, T>(&'t mut T);
 
 impl<'de, T: Trace> DeserializeSeed<'de> for Strict<'_, T> {

@@ -1,4 +1,4 @@
-//! A line of `zot rpc`, for whoever drives it.
+//! Validation of the output of `zot rpc`, for drivers.
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,11 @@ use crate::{
     schema,
 };
 
-/// How many kinds of responses there are: one to each command, and one to a line that holds none.
+/// The number of response types: one for each command, and one for unknown commands.
 const RESPONSES: usize = Data::COMMANDS.len() + 1;
 
-/// Reads one line of `zot rpc`: an event by the schema of its type, a response by that of its command. An event of an unknown
-/// type is a value, not a refusal.
+/// Parses and validates one line of `zot rpc`: an event by its type, a response by its command. An
+/// event of an unknown type is not an error.
 pub fn output(line: &[u8]) -> Result<Output, Refusal> {
     let parsed = json::parse(line)?;
     if parsed.get("type").and_then(Value::as_str) == Some("response") {

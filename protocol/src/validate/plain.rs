@@ -1,6 +1,6 @@
-//! Foreign text in a message of ours: on one line, without anything that a terminal would obey, and not too long.
+//! Makes untrusted text safe for error messages: one line, no control characters, limited length.
 
-/// Replaces what is no plain character, and cuts after `most` characters.
+/// Replaces control characters and truncates the text to `most` characters.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut line: String = chars.by_ref().take(most).map(visible).collect();
@@ -11,14 +11,14 @@ pub(super) fn plain(text: &str, most: usize) -> String {
 }
 
 fn visible(char: char) -> char {
-    // Line and paragraph separators and the controls that turn the direction of text are no control characters to
-    // Unicode, and just as unwelcome.
-    let unwelcome = matches!(
+    // Unicode does not class line separators, paragraph separators and bidirectional controls as
+    // control characters, but they are just as harmful in a terminal.
+    let is_invisible_control = matches!(
         char,
         '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{61c}'
     ) || ('\u{202a}'..='\u{202e}').contains(&char)
         || ('\u{2066}'..='\u{2069}').contains(&char);
-    if char.is_control() || unwelcome {
+    if char.is_control() || is_invisible_control {
         '\u{fffd}'
     } else {
         char

@@ -1,4 +1,4 @@
-//! Why a line was refused.
+//! Why a line was rejected.
 
 use std::fmt;
 
@@ -7,40 +7,41 @@ use serde_json::Value;
 use super::{plain::plain, scan::scan};
 use crate::{FrameError, Id, Object};
 
-/// In a message, names and places are cut after so many characters.
+/// Maximum length of a name or pointer in a message, in characters.
 const SHOWN_CHARS: usize = 120;
-/// A longer name, place or id is not sent back: it is nothing that the host has given out.
+/// Longer names, pointers and IDs are not sent back. The host never creates any that long.
 const SENT_BYTES: usize = 1024;
 
-/// A line that is no frame, or a frame that its schema refuses.
+/// The error for a line that is not a frame, or a frame that its schema rejects.
 ///
-/// Displayed, it is one line: `tool_result: /content/0/type: "txt" is not one of "text", "image"`.
+/// It displays as one line: `tool_result: /content/0/type: "txt" is not one of "text", "image"`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// What is wrong with it in general.
+    /// The category of the error.
     pub kind: RefusalKind,
-    /// The frame's type, where it could be read.
+    /// The frame's type, if it could be read.
     pub frame_type: Option<String>,
-    /// The frame's `id`, where it could be read: whoever waits for it need not wait any longer.
+    /// The frame's `id`, if it could be read. The request with this ID can then fail immediately.
     pub id: Option<Id>,
-    /// Where, as a JSON pointer; `""` is the whole line.
+    /// The invalid location, as a JSON pointer; `""` is the whole line.
     pub pointer: String,
-    /// Why, in one line without control characters.
+    /// What is wrong, in one line without control characters.
     pub reason: String,
-    /// Whether it is an answer to an interception that says `block: true`. It still blocks, however malformed it is
-    /// otherwise.
+    /// Whether this is a reply to an interception with `block: true`. It still blocks, even though
+    /// it is invalid.
     pub says_block: bool,
 }
 
-/// What is wrong with a line in general.
+/// The category of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// It is not JSON.
+    /// The line is not JSON.
     NotJson,
-    /// It is JSON that is not read: two readers could understand it differently, it nests too deep, or it has too many values.
+    /// The line is JSON that is not accepted: it is ambiguous, nested too deeply, or has too many
+    /// values.
     Malformed,
-    /// It is JSON, but not the frame that it says it is.
+    /// The line is JSON, but not a valid frame of its type.
     Invalid,
 }
 
@@ -64,7 +65,7 @@ impl Refusal {
         Self::new(RefusalKind::Invalid, pointer, reason)
     }
 
-    /// With all that the refused object tells of itself.
+    /// Adds the type, ID and `block` of the rejected object.
     pub(super) fn of(mut self, object: &Object) -> Self {
         self.frame_type = object
             .get("type")
@@ -72,27 +73,28 @@ impl Refusal {
             .map(str::to_owned);
         self.id = object.get("id").and_then(Value::as_str).map(Id::from);
         self.says_block =
-            object.get("block") == Some(&Value::Bool(true)) && self.may_answer_an_interception();
+            object.get("block") == Some(&Value::Bool(true)) && self.may_be_intercept_response();
         self
     }
 
-    /// With all that a line tells which was not parsed.
+    /// Adds the type, ID and `block` of a line that could not be parsed.
     pub(super) fn scanned(mut self, line: &[u8]) -> Self {
         let scan = scan(line);
         self.frame_type = scan.frame_type;
         self.id = scan.id.map(Into::into);
-        self.says_block = scan.says_block && self.may_answer_an_interception();
+        self.says_block = scan.says_block && self.may_be_intercept_response();
         self
     }
 
-    /// A frame of another type that says `block` means something else by it; one of no type may be the answer.
-    pub(super) fn may_answer_an_interception(&self) -> bool {
+    /// Returns whether this can be a reply to an interception. In frames of other types, `block`
+    /// means something else; a frame without a type may be the reply.
+    pub(super) fn may_be_intercept_response(&self) -> bool {
         self.frame_type
             .as_deref()
             .is_none_or(|name| name == "event_intercept_response")
     }
 
-    /// As the frame that tells the extension of it.
+    /// Returns the `error` frame that reports this to the extension.
     pub fn to_frame(&self) -> FrameError {
         let fits = |text: &&str| text.len() <= SENT_BYTES;
         let mut frame = FrameError::new(self.to_string());
@@ -112,12 +114,12 @@ impl fmt::Display for Refusal {
         if let Some(frame_type) = &self.frame_type {
             write!(formatter, "{}: ", plain(frame_type, SHOWN_CHARS))?;
         }
-        write_place(formatter, &self.pointer, &self.reason)
+        write_with_pointer(formatter, &self.pointer, &self.reason)
     }
 }
 
-/// `/content/0: why`, or why alone where it is about the whole.
-pub(super) fn write_place(
+/// Writes `/content/0: reason`, or only the reason if it concerns the whole value.
+pub(super) fn write_with_pointer(
     formatter: &mut fmt::Formatter<'_>,
     pointer: &str,
     reason: &str,

@@ -1,12 +1,12 @@
-//! The published schemas as tables, by which nearly everything that is read is accepted.
+//! The published schemas as tables, which accept nearly all valid input.
 //!
-//! `jsonschema` takes a schema apart when it is first used, and keeps megabytes of program and memory for it. Our own schemas use
-//! few keywords, and are known beforehand: `write-schemas` writes them as tables, too. What a table does not accept,
-//! `jsonschema` judges and explains; so a table may accept too little, but never what its schema does not. The property tests
-//! compare the two.
+//! `jsonschema` compiles a schema when it is first used and needs megabytes of code and memory for
+//! it. Our own schemas use few keywords and are known at build time, so `write-schemas` also writes
+//! them as tables. If a table does not accept a value, `jsonschema` decides and explains. So a
+//! table may accept too little, but never more than its schema. The property tests compare the two.
 
 #[rustfmt::skip]
-#[expect(clippy::unreadable_literal, reason = "nobody reads it")]
+#[expect(clippy::unreadable_literal, reason = "generated code")]
 mod generated;
 
 use serde_json::{Number, Value};
@@ -15,14 +15,14 @@ pub(super) use generated::{COMMAND, CONFIG, FROM_EXTENSION, MANIFEST};
 
 use super::explain::escape_pointer;
 
-/// A schema, keyword by keyword. One that the schema does not have accepts everything.
+/// A schema, one field per keyword. An unset field accepts everything.
 #[derive(Debug)]
 pub struct Rule {
-    /// `type`: a sum of the constants below.
+    /// `type`: a union of the bit flags below.
     types: u8,
     /// `const` and `enum`; `None` is `null`.
     values: &'static [Option<&'static str>],
-    /// `minLength`, which is 1 wherever we have it.
+    /// `minLength`, which is always 1 in our schemas.
     not_empty: bool,
     /// `pattern`.
     pattern: Option<fn(&str) -> bool>,
@@ -52,7 +52,7 @@ const STRING: u8 = 16;
 const ARRAY: u8 = 32;
 const OBJECT: u8 = 64;
 
-/// The schema without a keyword.
+/// The schema without keywords.
 const ANY: Rule = Rule {
     types: u8::MAX,
     values: &[],
@@ -69,7 +69,7 @@ const ANY: Rule = Rule {
 };
 
 impl Rule {
-    /// Whether the schema accepts this; `false` where it is for `jsonschema` to say.
+    /// Returns whether the schema accepts the value. `false` means that `jsonschema` must decide.
     pub(super) fn accepts(&self, value: &Value) -> bool {
         let fits = |rule: &&&Rule| rule.accepts(value);
         self.types & type_of(value) != 0
@@ -125,7 +125,7 @@ impl Rule {
         field.map(|(_, rule)| *rule)
     }
 
-    /// The fields of an object that the schema does not name, and those below likewise, as JSON pointers.
+    /// Collects the fields that the schema does not define, at any depth, as JSON pointers.
     pub(super) fn unknown_fields(&self, value: &Value, at: &str, unknown: &mut Vec<String>) {
         let Some(object) = value.as_object().filter(|_| !self.fields.is_empty()) else {
             return;
@@ -141,7 +141,7 @@ impl Rule {
 }
 
 fn type_of_number(number: &Number) -> u8 {
-    // A number without a fraction is an integer, however it is written; what is written as `1.0` is left to `jsonschema`.
+    // `1.0` is an integer too, but that is left to `jsonschema`.
     if number.is_f64() {
         NUMBER
     } else {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Otherwise all would be left to `jsonschema`, and be right, and slow.
+    /// If a table rejects too much, validation is still correct, but slow.
     #[test]
     fn tables_accept_the_examples_of_their_schemas() {
         accept_their_examples::<FromExtension>(&FROM_EXTENSION);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_without_an_engine_are_the_patterns() {
+    fn pattern_functions_match_the_regexes() {
         use crate::pattern::*;
         let texts = [
             "",

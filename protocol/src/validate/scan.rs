@@ -1,25 +1,27 @@
-//! What the bytes of a line tell without parsing it: how many values it has, and, of a line that is not read, its type,
-//! its `id` and whether it says `block: true`. A request with that `id` then fails at once, and a guard that blocked is
-//! not waved through for a bad byte elsewhere.
+//! Reads information from the bytes of a line without parsing it: the number of values and, for a
+//! line that cannot be parsed, its type, its `id` and whether it has `block: true`. The request
+//! with that `id` can then fail immediately, and a guard's block still counts if the line is
+//! malformed elsewhere.
 
 use std::ops::ControlFlow;
 
 use memchr::memchr2;
 
-/// An object or a list takes about as much memory as this many other values, however little it holds.
+/// An object or a list uses about as much memory as this many other values, even if it is empty.
 pub(super) const CONTAINER: usize = 8;
 
-/// Whether a line weighs more than `most`: each value and each key counts 1, and an object or a list [`CONTAINER`]. This bounds
-/// what parsing the line can take, whether or not it is JSON.
+/// Returns whether a line weighs more than `most`. Each value and key counts as 1, and an object or
+/// a list as [`CONTAINER`]. This limits the memory for parsing the line, even if it is not valid
+/// JSON.
 pub(super) fn is_heavier(line: &[u8], most: usize) -> bool {
-    // No byte adds more than a container, so short lines need no look at all.
+    // No byte adds more than one container, so short lines need no counting.
     if line.len().saturating_mul(CONTAINER) < most {
         return false;
     }
     weight(line, most) > most
 }
 
-/// The weight of a line; where it is more than `most`, any number above that.
+/// Returns the weight of a line. If it is more than `most`, the result is some number above that.
 pub(super) fn weight(line: &[u8], most: usize) -> usize {
     let mut weight = 1;
     let mut at = 0;
@@ -45,7 +47,7 @@ pub(super) fn weight(line: &[u8], most: usize) -> usize {
     weight
 }
 
-/// What a broken line says at its top level.
+/// The top-level fields read from a malformed line.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Scan {
     pub(super) frame_type: Option<String>,
@@ -53,8 +55,8 @@ pub(super) struct Scan {
     pub(super) says_block: bool,
 }
 
-/// What the first object of a line says of itself. What could be read in two ways is left out: an `id` that is there
-/// twice, or one beside a key that is spelled with escapes.
+/// Scans the first object of a line. Ambiguous fields are omitted: a duplicate `id`, or an `id`
+/// next to a key with escapes.
 pub(super) fn scan(line: &[u8]) -> Scan {
     let mut scan = Scan::default();
     let mut ids = 0;
@@ -79,7 +81,8 @@ pub(super) fn scan(line: &[u8]) -> Scan {
     scan
 }
 
-/// The type of a frame, which its first `tag` names. Nothing behind that is looked at.
+/// Returns the type of a frame, which is the value of the first `tag`. The rest of the line is not
+/// read.
 pub(super) fn frame_type(line: &[u8], tag: &str) -> Option<String> {
     let mut found = None;
     fields(line, |key, _, text| {
@@ -92,11 +95,11 @@ pub(super) fn frame_type(line: &[u8], tag: &str) -> Option<String> {
     found
 }
 
-/// Walks over the first object of a line once, looking only at its own keys: `meet` gets each key, the rest of the line
-/// from its value on, and the value where that is a string.
+/// Visits the top-level fields of the first object of a line. `visit` gets each key, the rest of
+/// the line starting at its value, and the value if it is a string.
 fn fields<'l>(
     line: &'l [u8],
-    mut meet: impl FnMut(&'l [u8], &'l [u8], Option<&'l [u8]>) -> ControlFlow<()>,
+    mut visit: impl FnMut(&'l [u8], &'l [u8], Option<&'l [u8]>) -> ControlFlow<()>,
 ) {
     let mut open = Vec::new();
     let mut at = skip_blanks(line, 0);
@@ -123,11 +126,11 @@ fn fields<'l>(
                 };
                 let is_text = line[value] == b'"';
                 let text = is_text.then(|| string(line, value + 1)).flatten();
-                let flow = meet(key, &line[value..], text.map(|(text, _)| text));
+                let flow = visit(key, &line[value..], text.map(|(text, _)| text));
                 if flow.is_break() || (is_text && text.is_none()) {
                     return;
                 }
-                // A text that is a value must not be taken for the next key.
+                // A string value must not be mistaken for the next key.
                 at = text.map_or(value, |(_, after)| after);
             }
             _ => {}
@@ -135,7 +138,7 @@ fn fields<'l>(
     }
 }
 
-/// Closes a bracket, and with it whatever was left open inside.
+/// Closes a bracket and all brackets left open inside it.
 fn close(open: &mut Vec<u8>, closing: u8) {
     let opening = if closing == b'}' { b'{' } else { b'[' };
     match open.iter().rposition(|bracket| *bracket == opening) {
@@ -144,7 +147,8 @@ fn close(open: &mut Vec<u8>, closing: u8) {
     }
 }
 
-/// The raw contents of the string that begins at `start`, behind its quote, and what comes after it.
+/// Returns the raw contents of the string that starts after the quote at `start`, and the position
+/// after it.
 fn string(line: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let mut at = start;
     loop {
@@ -156,7 +160,7 @@ fn string(line: &[u8], start: usize) -> Option<(&[u8], usize)> {
     }
 }
 
-/// Where the value begins, if a colon follows.
+/// Returns where the value starts, if a colon comes next.
 fn value_after_colon(line: &[u8], at: usize) -> Option<usize> {
     let colon = skip_blanks(line, at);
     if line.get(colon)? != &b':' {
@@ -173,7 +177,7 @@ fn skip_blanks(line: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A text without escapes, as every id of a host is.
+/// Returns a string that has no escapes, like every ID from a host.
 fn literal(raw: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(raw).ok()?;
     (!text.contains('\\')).then(|| text.to_owned())
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn top_level_keys_only() {
+    fn only_top_level_keys_are_read() {
         let line = r#"{"a":{"id":"no","block":true},"type":"x","l":["id","y"],"id":"7","t":"\"id\":\"8\"","#;
         let scan = scan(line.as_bytes());
         assert_eq!(
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_looks_like_a_key() {
+    fn a_value_is_not_mistaken_for_a_key() {
         assert_eq!(
             id(r#"{"a":"id","b":"type","id" : "1", oops"#).as_deref(),
             Some("1")
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_could_be_another_is_none() {
+    fn an_ambiguous_id_is_ignored() {
         for line in [
             r#"{"id":"1","id":"2"}"#,
             r#"{"id":5,"id":"B","#,
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_outside_of_strings_and_containers_count_eight() {
+    fn weight_ignores_strings_and_counts_containers_as_eight() {
         for (json, expected) in [
             ("1", 1),
             ("[]", 8),
@@ -249,7 +253,7 @@ mod tests {
         }
     }
 
-    /// The same count, from the value.
+    /// Counts the same from a parsed value.
     fn counted(value: &serde_json::Value) -> usize {
         use serde_json::Value::{Array, Object};
         match value {
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_type_is_the_one() {
+    fn the_first_type_counts() {
         let line = br#"{"a":[{"type":"no"}],"type":"yes","type":"late"}"#;
         assert_eq!(frame_type(line, "type").as_deref(), Some("yes"));
         for line in [
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn block_counts_wherever_the_object_says_it() {
+    fn block_is_found_anywhere_in_the_top_level_object() {
         assert!(says_block(r#"{"block":true,"block":false"#));
         assert!(says_block(
             r#"{"id":"A","modified_args":{"x":[1,2},"block":true}"#

@@ -1,6 +1,6 @@
-//! A tool's own schema: foreign input that must not fetch, hang or bloat.
+//! Schemas of tools: untrusted input that must not fetch documents, hang or exhaust memory.
 
-mod ordinary;
+mod simple;
 mod work;
 
 use std::{fmt, sync::OnceLock};
@@ -9,13 +9,13 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use self::work::Work;
-use super::{explain, plain::plain, refusal::write_place};
+use super::{explain, plain::plain, refusal::write_with_pointer};
 use crate::{Object, limits};
 
-/// A tool's schema, which compiles, and is compiled when something is checked with it.
+/// A valid schema of a tool. It is compiled when it is first used.
 ///
-/// Checking is synchronous and its work is bounded by [`limits::TOOL_SCHEMA_WORK`]: a few tenths of a second at the
-/// worst, for values of megabytes. A host does that beside its event loop.
+/// Checking is synchronous, and its work is limited by [`limits::TOOL_SCHEMA_WORK`]: at worst a few
+/// tenths of a second, for values of several megabytes. A host should check on a blocking thread.
 #[derive(Debug)]
 pub struct ToolSchema {
     schema: Value,
@@ -23,63 +23,65 @@ pub struct ToolSchema {
     work: Work,
 }
 
-/// Why a schema is refused.
+/// Why a schema is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SchemaFault {
-    /// It is too large.
+pub enum SchemaError {
+    /// The schema is too large.
     #[error(
-        "the schema has {bytes} bytes, more than {}",
+        "the schema is {bytes} bytes, more than the limit of {}",
         limits::TOOL_SCHEMA_BYTES
     )]
     TooLarge {
-        /// Its size as compact JSON.
+        /// The size of the schema as compact JSON.
         bytes: usize,
     },
-    /// It nests too deep.
+    /// The schema is nested too deeply.
     #[error("the schema nests more than {} levels deep", limits::TOOL_SCHEMA_DEPTH)]
     TooDeep,
-    /// It has too many patterns.
+    /// The schema has too many patterns.
     #[error("the schema has more than {} patterns", limits::TOOL_SCHEMA_PATTERNS.0)]
     TooManyPatterns,
-    /// Even a small value would be too much work.
-    #[error("the schema is too much work to check: its parts multiply")]
+    /// Checking even a small value would be too much work.
+    #[error("the schema is too expensive to check: its subschemas multiply")]
     TooMuchWork,
-    /// It is not about an object.
+    /// The type of the schema is not `object`.
     #[error("the schema's type is {0}, not \"object\"")]
     NotAnObject(String),
-    /// It refers to something outside itself, or to nothing.
-    #[error("the schema refers to `{0}`, which is not a place in it, such as `#/$defs/x`")]
+    /// A reference is external, or its target does not exist.
+    #[error(
+        "the schema refers to `{0}`; only references within the schema are supported, such as `#/$defs/x`"
+    )]
     Reference(String),
-    /// It uses a keyword whose work cannot be told beforehand.
+    /// The schema uses a keyword whose cost cannot be predicted.
     #[error("the schema uses `{0}`, which is not supported here")]
     Unsupported(&'static str),
-    /// It is not a JSON Schema.
+    /// The schema is not a valid JSON Schema.
     #[error("not a JSON Schema: {0}")]
     Invalid(String),
 }
 
-/// What does not fit a tool's schema.
+/// An error in a value that does not match a tool's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mismatch {
-    /// Where, as a JSON pointer; `""` is the whole value.
+    /// The invalid location, as a JSON pointer; `""` is the whole value.
     pub pointer: String,
-    /// Why, in one line without control characters.
+    /// What is wrong, in one line without control characters.
     pub reason: String,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_place(formatter, &self.pointer, &self.reason)
+        write_with_pointer(formatter, &self.pointer, &self.reason)
     }
 }
 
 impl ToolSchema {
-    /// Compiles the schema of a tool's arguments: of type `object`, or of no type, which means the same.
-    pub fn for_arguments(schema: &Object) -> Result<Self, SchemaFault> {
+    /// Compiles the schema of a tool's arguments. Its `type` must be `object`, or absent.
+    pub fn for_arguments(schema: &Object) -> Result<Self, SchemaError> {
         match schema.get("type") {
             Some(Value::String(name)) if name == "object" => Self::compile(schema),
-            Some(other) => Err(SchemaFault::NotAnObject(explain::shown(other))),
+            Some(other) => Err(SchemaError::NotAnObject(explain::shown(other))),
             None => {
                 let mut schema = schema.clone();
                 schema.insert("type".into(), "object".into());
@@ -88,19 +90,19 @@ impl ToolSchema {
         }
     }
 
-    /// Compiles any schema that comes from outside.
-    pub fn compile(schema: &Object) -> Result<Self, SchemaFault> {
+    /// Compiles an untrusted schema.
+    pub fn compile(schema: &Object) -> Result<Self, SchemaError> {
         let schema = Value::Object(schema.clone());
         if depth(&schema) > limits::TOOL_SCHEMA_DEPTH {
-            return Err(SchemaFault::TooDeep);
+            return Err(SchemaError::TooDeep);
         }
         let bytes = schema.to_string().len();
         if bytes > limits::TOOL_SCHEMA_BYTES {
-            return Err(SchemaFault::TooLarge { bytes });
+            return Err(SchemaError::TooLarge { bytes });
         }
         let work = Work::of(&schema)?;
         let validator = OnceLock::new();
-        if !ordinary::is_ordinary(&schema) {
+        if !simple::is_simple(&schema) {
             let _ = validator.set(build(&schema)?);
         }
         Ok(Self {
@@ -112,8 +114,8 @@ impl ToolSchema {
 
     /// Checks a value against the schema.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
-        if !self.work.is_bearable(value) {
-            let reason = "is too large or too deep to be checked against the schema".to_owned();
+        if !self.work.is_within_limit(value) {
+            let reason = "is too large or too deeply nested to check against the schema".to_owned();
             return Err(Mismatch {
                 pointer: String::new(),
                 reason,
@@ -121,7 +123,7 @@ impl ToolSchema {
         }
         let validator = self
             .validator
-            .get_or_init(|| build(&self.schema).expect("an ordinary schema compiles"));
+            .get_or_init(|| build(&self.schema).expect("a simple schema compiles"));
         if validator.is_valid(value) {
             return Ok(());
         }
@@ -130,9 +132,9 @@ impl ToolSchema {
     }
 }
 
-fn build(schema: &Value) -> Result<Validator, SchemaFault> {
+fn build(schema: &Value) -> Result<Validator, SchemaError> {
     let (_, pattern_bytes) = limits::TOOL_SCHEMA_PATTERNS;
-    // The engine without look-around and back references: its matching time is linear in the text.
+    // This regex engine has no look-around and no back-references, so matching takes linear time.
     let patterns = PatternOptions::regex()
         .size_limit(pattern_bytes)
         .dfa_size_limit(pattern_bytes);
@@ -145,17 +147,17 @@ fn build(schema: &Value) -> Result<Validator, SchemaFault> {
         let said = match &**error.instance() {
             Value::String(text) if error.kind().keyword() == "format" => {
                 format!(
-                    "{at}: the pattern {} is not one, is too large, or looks around",
+                    "{at}: the pattern {} is invalid, too large, or uses look-around",
                     plain(text, 60)
                 )
             }
             _ => format!("{at}: {error}"),
         };
-        SchemaFault::Invalid(plain(&said, 200))
+        SchemaError::Invalid(plain(&said, 200))
     })
 }
 
-/// Bounded by the parser's own limit, so the recursion is safe.
+/// Returns the nesting depth. Recursion is safe because the parser limits the depth.
 fn depth(value: &Value) -> usize {
     let below = match value {
         Value::Object(object) => object.values().map(depth).max(),

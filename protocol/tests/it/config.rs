@@ -1,9 +1,9 @@
-//! The configuration: a wrong field is named, and the rest still counts.
+//! The configuration file: invalid fields are reported, and the rest is used.
 
 use zot_protocol::{InterceptName, OnFailure, Reasoning, validate};
 
 #[test]
-fn a_whole_one() {
+fn a_complete_config_is_read() {
     let (config, refused) = validate::config(
         br#"{"provider":"demo","reasoning":"low","extensions":{"guard":{"on_failure":{"tool_call":"block"}}},
             "trusted":{"/p/.zot/extensions/x":{"digest":"sha256:00","allowed":false}}}"#,
@@ -18,7 +18,7 @@ fn a_whole_one() {
 }
 
 #[test]
-fn wrong_fields_are_named_and_left_out() {
+fn invalid_fields_are_reported_and_ignored() {
     let (config, refused) = validate::config(
         br#"{"provider":7,"model":"m","reasoning":"maximal","extensions":{"a":{"on_failure":{"tool_call":"deny","turn_start":"block"}},"b":[]},
             "trusted":{"/p":{"digest":"d"}},"theme":"dark"}"#,
@@ -51,7 +51,7 @@ fn wrong_fields_are_named_and_left_out() {
 }
 
 #[test]
-fn one_that_is_cut_off_or_no_object_is_said_and_the_program_starts() {
+fn a_truncated_or_non_object_config_gives_defaults_and_an_error() {
     for (text, says) in [
         (
             &b"{\"provider\":\"de"[..],

@@ -1,4 +1,4 @@
-//! The documents say what the types say.
+//! The documentation matches the types.
 
 use std::{
     collections::BTreeSet,
@@ -31,7 +31,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn generated_sections_are_what_the_types_and_files_give() {
+fn generated_sections_are_up_to_date() {
     let mut differences = String::new();
     for path in pages() {
         let page = read(&path);
@@ -52,9 +52,9 @@ fn generated_sections_are_what_the_types_and_files_give() {
     );
 }
 
-/// Every line of the driver protocol is told, and every type that one refers to.
+/// Checks that every line of the driver protocol and every type it refers to is documented.
 #[test]
-fn the_reference_for_drivers_is_whole() {
+fn the_driver_reference_is_complete() {
     let page = read(&root().join("docs/rpc-frames.md"));
     for document in documents() {
         let Some((_, name)) = document
@@ -78,9 +78,9 @@ fn the_reference_for_drivers_is_whole() {
     }
 }
 
-/// Every frame, and every type that one refers to, has its section.
+/// Checks that every frame and every type it refers to has a section.
 #[test]
-fn the_reference_for_extensions_is_whole() {
+fn the_extension_reference_is_complete() {
     let page = read(&root().join("docs/extensions.md"));
     let mut missing = BTreeSet::new();
     for document in documents() {
@@ -105,7 +105,7 @@ fn the_reference_for_extensions_is_whole() {
 }
 
 #[test]
-fn a_section_has_the_fields_with_their_kinds() {
+fn a_section_lists_fields_and_their_types() {
     let text = section("from-extension/register_tool").expect("published");
     assert!(text.starts_with("#### `register_tool`, extension → host\n\n"));
     assert!(text.contains("\n| `name` | required string |"), "{text}");
@@ -125,7 +125,7 @@ fn a_section_has_the_fields_with_their_kinds() {
         text.contains("| boolean or list of integer 1 to 65535 |"),
         "{text}"
     );
-    // A set is all of its frames, once each.
+    // A set contains each of its frames once.
     let text = section("rpc/command").expect("published");
     assert_eq!(text.matches("#### ").count(), 15, "{text}");
     assert!(
@@ -137,18 +137,18 @@ fn a_section_has_the_fields_with_their_kinds() {
 }
 
 #[test]
-fn what_cannot_be_filled_is_said_with_its_line() {
+fn fill_errors_have_line_numbers() {
     let nothing = |_: &str| None;
     let page = "# Frames\n\n<!-- a remark of somebody's -->\n<!-- schema from-host/dance -->\n<!-- end -->\n";
     let error = fill(page, nothing).expect_err("no such schema");
     assert_eq!(
         error.to_string(),
-        "line 4: there is no `schema from-host/dance`"
+        "line 4: not found: `schema from-host/dance`"
     );
     let error = fill("<!-- file gone.py -->\n<!-- end -->\n", nothing).expect_err("no such file");
-    assert_eq!(error.to_string(), "line 1: there is no `file gone.py`");
+    assert_eq!(error.to_string(), "line 1: not found: `file gone.py`");
     let error = fill("\n<!-- schema from-host/shutdown -->\n", nothing).expect_err("no end");
-    assert_eq!(error, PageError::Endless { line: 2 });
+    assert_eq!(error, PageError::Unterminated { line: 2 });
     let module = "//! Words.\n//!\n//! # One\n//!\n//! Two\nuse three;\n//! # Four\n";
     let filled = fill("<!-- chapters a.rs -->\n<!-- end -->\n", |_| {
         Some(module.to_owned())
@@ -169,9 +169,9 @@ fn what_cannot_be_filled_is_said_with_its_line() {
     );
 }
 
-/// The table of limits is written by hand; its figures are the constants.
+/// The table of limits is written by hand. Its values must match the constants.
 #[test]
-fn the_limits_are_the_constants() {
+fn documented_limits_match_the_constants() {
     let page = read(&root().join("docs/extensions.md"));
     let (_, table) = page.split_once("\n## Limits\n").expect("the chapter");
     let (table, _) = table.split_once("\n## ").expect("another one follows");
@@ -257,7 +257,7 @@ fn the_limits_are_the_constants() {
         let line = table.lines().find(|line| line.starts_with(&start));
         let line = line.unwrap_or_else(|| panic!("no row `{row}`"));
         for figure in figures {
-            assert!(line.contains(&figure), "{figure} is not in: {line}");
+            assert!(line.contains(&figure), "{figure} is missing in: {line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every frame there and back: literal JSON into the type and out again, the same.
+//! Every frame round-trips: JSON decodes to a type and encodes to the same JSON.
 
 use serde_json::{Value, json};
 use zot_protocol::{
@@ -7,7 +7,7 @@ use zot_protocol::{
     validate::{self, Validated},
 };
 
-/// The examples in a frame's schema are literals beside the type, so each frame is tried with at least one.
+/// Returns the examples of a frame's schema. Every frame has at least one.
 fn examples<F: Frames>(name: &str) -> Vec<Value> {
     let document = of_frame::<F>(name).expect("a frame of the list");
     document.schema["examples"]
@@ -26,14 +26,14 @@ fn round_trip<F: Validated + std::fmt::Debug + PartialEq>() {
                 .unwrap_or_else(|refusal| panic!("{line}: {refusal}"));
             assert_eq!(frame.name(), *name);
             let back = serde_json::to_value(&frame).expect("serialises");
-            assert_eq!(back, example, "{name} came back otherwise");
+            assert_eq!(back, example, "{name} did not round-trip");
             assert!(
                 serde_json::to_string(&frame)
                     .expect("serialises")
                     .starts_with(&format!("{{\"type\":\"{name}\""))
             );
 
-            // Without validation, through serde alone, in any order of keys.
+            // Without validation, serde alone decodes keys in any order.
             assert_eq!(serde_json::from_str::<F>(&line).expect("decodes"), frame);
             let mut reversed = serde_json::Map::new();
             for (key, value) in example.as_object().expect("an object").iter().rev() {
@@ -48,7 +48,7 @@ fn round_trip<F: Validated + std::fmt::Debug + PartialEq>() {
 }
 
 #[test]
-fn every_frame_comes_back_the_same() {
+fn every_frame_round_trips() {
     round_trip::<FromExtension>();
     round_trip::<FromHost>();
     round_trip::<rpc::Command>();
@@ -82,8 +82,8 @@ fn the_host_writes_compact_lines_with_the_type_first() {
 #[test]
 fn an_unknown_frame_keeps_its_name_and_fields() {
     let line = r#"{"type":"dance","style":"tango","steps":[1,2],"id":"4"}"#;
-    let frame =
-        validate::frame::<FromExtension>(line.as_bytes()).expect("not an error of the stream");
+    let frame = validate::frame::<FromExtension>(line.as_bytes())
+        .expect("an unknown frame is not an error");
     assert_eq!(frame.name(), "dance");
     assert!(
         matches!(&frame, FromExtension::Unknown(unknown) if unknown.fields["style"] == "tango")
@@ -92,7 +92,7 @@ fn an_unknown_frame_keeps_its_name_and_fields() {
 }
 
 #[test]
-fn unknown_fields_are_tolerated_everywhere() {
+fn unknown_fields_are_ignored_everywhere() {
     fn tolerated<F: Validated>() {
         for name in F::NAMES {
             for mut example in examples::<F>(name) {
@@ -109,9 +109,9 @@ fn unknown_fields_are_tolerated_everywhere() {
 }
 
 #[test]
-fn open_sets_keep_what_they_do_not_know() {
+fn open_sets_keep_unknown_names() {
     let line = r#"{"type":"event","event":"turn_end","stop":"end"}"#;
-    let frame: FromHost = validate::frame(line.as_bytes()).expect("Go says `end`");
+    let frame: FromHost = validate::frame(line.as_bytes()).expect("Go sends `end`");
     let FromHost::Event(zot_protocol::Event::TurnEnd(end)) = &frame else {
         panic!("{frame:?}")
     };
@@ -120,12 +120,12 @@ fn open_sets_keep_what_they_do_not_know() {
 
     let line = r#"{"type":"subscribe","events":["turn_start","tea_time"]}"#;
     let frame: FromExtension =
-        validate::frame(line.as_bytes()).expect("an unknown event is ignored by itself");
+        validate::frame(line.as_bytes()).expect("only the unknown event is ignored");
     assert_eq!(serde_json::to_string(&frame).expect("serialises"), line);
 }
 
 #[test]
-fn an_unknown_block_from_a_newer_host_does_not_end_the_stream() {
+fn an_unknown_block_from_a_newer_host_decodes() {
     let block: Content =
         serde_json::from_str(r#"{"type":"audio","data":"aGk="}"#).expect("a value");
     assert_eq!(block.name(), "audio");
@@ -166,10 +166,10 @@ fn null_means_absent_and_absent_means_empty() {
     }
 }
 
-/// The Go SDK marks its fields `omitempty`: an empty text, list or flag is left out. These are its frames with
-/// everything empty that can be.
+/// The Go SDK marks its fields `omitempty`: empty strings, lists and flags are omitted. These are
+/// its frames with all optional fields empty.
 #[test]
-fn frames_as_the_go_sdk_sends_them() {
+fn frames_from_the_go_sdk_decode() {
     let frames = [
         r#"{"type":"hello","name":"x"}"#,
         r#"{"type":"register_command","name":"x"}"#,
@@ -192,9 +192,9 @@ fn frames_as_the_go_sdk_sends_them() {
     }
 }
 
-/// The other side of the wire declares its own type, so that ours cannot vouch for itself.
+/// The consumer declares its own types, so that the test does not depend on ours.
 #[test]
-fn a_consumer_with_types_of_its_own_reads_our_frames() {
+fn our_frames_decode_into_independent_types() {
     #[derive(serde::Deserialize)]
     struct TheirToolCall {
         r#type: String,

@@ -1,4 +1,4 @@
-//! Whatever the bytes: a frame or a refusal, never a panic.
+//! Any input gives a frame or a refusal, never a panic.
 
 use proptest::prelude::*;
 use zot_protocol::{
@@ -7,7 +7,7 @@ use zot_protocol::{
 };
 
 fn read(line: &[u8]) -> Result<FromExtension, validate::Refusal> {
-    // The other sets must survive the same bytes.
+    // The other sets must not panic on the same bytes either.
     let _ = validate::frame::<FromHost>(line);
     let _ = validate::frame::<rpc::Command>(line);
     let _ = validate::manifest(line);
@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn arbitrary_bytes(line in proptest::collection::vec(any::<u8>(), 0..512)) {
+    fn arbitrary_bytes_do_not_panic(line in proptest::collection::vec(any::<u8>(), 0..512)) {
         if let Err(refusal) = read(&line) {
             let message = refusal.to_string();
             prop_assert!(!message.is_empty());
@@ -27,9 +27,9 @@ proptest! {
         }
     }
 
-    /// Bytes that look like a frame get further into the code than noise does.
+    /// Input that resembles a frame exercises more code than random bytes.
     #[test]
-    fn a_frame_with_a_few_bytes_changed(
+    fn mutated_frames_do_not_panic(
         which in 0..8_usize,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn nesting_ten_thousand_deep() {
+fn ten_thousand_nested_lists_are_rejected() {
     let deep = |open: &str, close: &str| {
         format!(
             r#"{{"type":"tool_result","content":{}{},"id":"7"}}"#,
@@ -75,7 +75,7 @@ fn nesting_ten_thousand_deep() {
 }
 
 #[test]
-fn strings_of_four_mebibytes() {
+fn strings_of_four_mebibytes_are_accepted() {
     let text = "x".repeat(4 << 20);
     let line = format!(
         r#"{{"type":"tool_result","id":"7","content":[{{"type":"text","text":"{text}"}}]}}"#
@@ -87,7 +87,10 @@ fn strings_of_four_mebibytes() {
 
     let line = format!(r#"{{"type":"notify","level":"{text}","message":"m"}}"#);
     let refusal = read(line.as_bytes()).expect_err("refused");
-    assert!(refusal.to_string().len() < 300, "a message stays a line");
+    assert!(
+        refusal.to_string().len() < 300,
+        "the message must be one line"
+    );
 
     let line = format!(r#"{{"type":"{text}"}}"#);
     assert!(
@@ -105,19 +108,19 @@ fn strings_of_four_mebibytes() {
 }
 
 #[test]
-fn many_keys_and_a_key_twice_at_the_end() {
+fn a_duplicate_after_many_keys_is_found() {
     let mut line = String::from(r#"{"type":"submit","text":"a""#);
     for key in 0..40_000 {
         line += &format!(r#","k{key}":0"#);
     }
     assert!(read(format!("{line}}}").as_bytes()).is_ok());
     let refusal = read(format!(r#"{line},"k7":1}}"#).as_bytes()).expect_err("refused");
-    assert_eq!(refusal.to_string(), "submit: /k7: key appears twice");
+    assert_eq!(refusal.to_string(), "submit: /k7: duplicate key");
 }
 
-/// A list of many wrong items has as many errors; one is enough.
+/// A list of many invalid items has as many errors. Only the first one is reported.
 #[test]
-fn a_frame_with_ninety_thousand_errors_is_refused_at_the_first() {
+fn only_the_first_of_many_errors_is_reported() {
     let line = format!(
         r#"{{"type":"tool_result","id":"1","content":[1{}]}}"#,
         ",1".repeat(90_000)
@@ -129,9 +132,9 @@ fn a_frame_with_ninety_thousand_errors_is_refused_at_the_first() {
     );
 }
 
-/// Parsed, a list of nothing takes dozens of times its bytes.
+/// A parsed list of empty lists takes dozens of times its size in bytes.
 #[test]
-fn a_frame_of_too_many_values_is_refused_unparsed_and_still_answers() {
+fn a_frame_with_too_many_values_is_rejected_but_its_id_and_block_are_read() {
     let around = |unit: &str, bytes: usize| {
         let many = vec![unit; bytes / (unit.len() + 1)].join(",");
         format!(r#"{{"type":"event_intercept_response","x":[{many}],"id":"7","block":true}}"#)
@@ -140,24 +143,24 @@ fn a_frame_of_too_many_values_is_refused_unparsed_and_still_answers() {
         let refusal = read(around(unit, 4_000_000).as_bytes()).expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "event_intercept_response: more than 100000 values and keys, where an object or a list counts as 8"
+            "event_intercept_response: more than 100000 values and keys, counting an object or a list as 8"
         );
         assert_eq!(refusal.id.as_ref().map(zot_protocol::Id::as_str), Some("7"));
-        assert!(refusal.says_block, "a guard that blocks still blocks");
+        assert!(refusal.says_block, "block must survive a refusal");
         assert!(read(around(unit, 20_000).as_bytes()).is_ok(), "{unit}");
     }
     let line = around("1", 190_000);
     let most = |more: &str| line.replace("[1,", &format!("[{more}1,"));
     assert!(read(most(&"1,".repeat(4_977)).as_bytes()).is_ok());
     assert!(read(most(&"1,".repeat(4_978)).as_bytes()).is_err());
-    // What stands in a text is no value.
+    // Brackets inside a string are not values.
     let text = "[{,:".repeat(1_000_000);
     let line = format!(r#"{{"type":"submit","text":"{text}"}}"#);
     assert!(read(line.as_bytes()).is_ok());
 }
 
 #[test]
-fn an_unknown_type_is_told_without_reading_the_rest() {
+fn an_unknown_type_is_reported_without_parsing_the_rest() {
     let unknown = |line: &str| validate::unknown_type::<FromExtension>(line.as_bytes());
     let many = "[".repeat(1_000_000);
     let behind = format!(r#"{{"type":"tea_time","x":{many}"#);
@@ -174,9 +177,10 @@ fn an_unknown_type_is_told_without_reading_the_rest() {
     }
 }
 
-/// However long a name, a place or a text is: the message is a line, and the frame that tells of it fits.
+/// Even for long names, pointers and strings, the message is one short line and the `error` frame
+/// stays small.
 #[test]
-fn messages_stay_short() {
+fn error_messages_stay_short() {
     let long = "x\\u009b".repeat(200_000);
     let lines = [
         format!(r#"{{"type":"submit","{long}":1,"{long}":2}}"#),
@@ -200,9 +204,8 @@ fn messages_stay_short() {
     }
 }
 
-/// An integer is a number without a fraction, however it is written.
 #[test]
-fn an_integer_may_be_written_with_a_point() {
+fn integers_may_have_a_decimal_point() {
     let line = br#"{"type":"event","event":"turn_start","step":3.0}"#;
     let FromHost::Event(zot_protocol::Event::TurnStart(start)) =
         validate::frame(line).expect("valid")
@@ -217,9 +220,10 @@ fn an_integer_may_be_written_with_a_point() {
     assert_eq!(manifest.timeouts.expect("there").tool_ms, Some(2000));
 }
 
-/// What `serde_json` takes for a text to be parsed again, each with its own limit on depth, where the feature `raw_value` is on.
+/// With the feature `raw_value`, `serde_json` parses the values of these keys again, each with its
+/// own depth limit.
 #[test]
-fn keys_that_serde_json_keeps_for_itself_are_refused() {
+fn private_keys_of_serde_json_are_rejected() {
     let mut nested = "1".to_owned();
     for _ in 0..100 {
         let text = format!("{}{nested}{}", "[".repeat(120), "]".repeat(120));

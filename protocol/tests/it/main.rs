@@ -1,12 +1,11 @@
-//! The protocol crate through its public door.
+//! Tests of the crate's public API.
 
+mod as_dependency;
 mod config;
 mod documents;
-mod foreign;
 mod frames;
 mod hostile;
 mod manifest;
-mod outside;
 mod properties;
 mod published;
 mod refused;
@@ -14,4 +13,5 @@ mod responses;
 mod shared;
 mod strict_json;
 mod support;
+mod third_party_validators;
 mod tool_schema;

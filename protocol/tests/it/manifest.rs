@@ -1,4 +1,4 @@
-//! The manifest: what is accepted, what its fields mean when they are absent, what is tolerated.
+//! Manifests: defaults of absent fields, permissions, and unknown fields.
 
 use zot_protocol::{InterceptName, Manifest, Net, OnFailure, validate};
 
@@ -9,7 +9,7 @@ fn read(text: &str) -> Manifest {
 }
 
 #[test]
-fn absent_fields_have_their_meaning() {
+fn absent_fields_have_defaults() {
     let manifest = read(r#"{"name":"x","exec":"./x"}"#);
     assert!(manifest.is_enabled());
     assert!(manifest.args.is_empty());
@@ -25,7 +25,7 @@ fn absent_fields_have_their_meaning() {
 }
 
 #[test]
-fn present_ones_too() {
+fn present_fields_are_read() {
     let manifest = read(
         r#"{"$schema":"s","name":"guard.2","exec":"python3","args":["guard.py"],"enabled":false,
             "timeouts":{"hello_ms":120000,"intercept_ms":100},
@@ -48,7 +48,7 @@ fn present_ones_too() {
 }
 
 #[test]
-fn granted_paths_are_in_their_plain_form() {
+fn granted_paths_are_normalised() {
     let manifest = read(
         r#"{"name":"x","exec":"x","permissions":{"fs":{
             "read":["/","//","/.","//etc/./hosts/","~/","~/./.cache//x","$cwd//etc","$data/.","././lib","./..x/..."],
@@ -71,9 +71,9 @@ fn granted_paths_are_in_their_plain_form() {
     assert_eq!(fs.write, ["$cwd"]);
 }
 
-/// Also where a declaration is read without its schema.
+/// The type rejects the path even if it is read without its schema.
 #[test]
-fn a_path_that_leads_upwards_is_refused() {
+fn a_path_with_parent_components_is_rejected() {
     for path in [
         "~/../..",
         "/etc/..",
@@ -88,12 +88,12 @@ fn a_path_that_leads_upwards_is_refused() {
         assert!(refused.is_err(), "{path}");
         let read = serde_json::from_value::<zot_protocol::Manifest>(manifest);
         let error = read.expect_err(path).to_string();
-        assert!(error.starts_with("`..` in the path "), "{error}");
+        assert!(error.starts_with("path contains `..`: "), "{error}");
     }
 }
 
 #[test]
-fn an_empty_declaration_grants_nothing() {
+fn empty_permissions_grant_nothing() {
     let permissions = read(r#"{"name":"x","exec":"x","permissions":{}}"#)
         .permissions
         .expect("declared");
@@ -109,7 +109,7 @@ fn an_empty_declaration_grants_nothing() {
 }
 
 #[test]
-fn unknown_fields_are_named_with_their_place() {
+fn unknown_fields_are_reported_as_pointers() {
     let text = r#"{"name":"x","exec":"x","icon":"i","permissions":{"fs":{"exec":[]},"gpu":true},
         "intercept":{"tool_cal":{"on_failure":"block"},"tool_call":{"on_failur":"block"}},"timeouts":{"a/b":1}}"#;
     let (_, unknown) = validate::manifest(text.as_bytes()).expect("tolerated");

@@ -1,9 +1,9 @@
-//! The types and the schemas mean the same: what the types serialise, the schema accepts; what the schema accepts,
-//! decodes.
+//! The types and the schemas agree: the schema accepts everything that the types serialise, and
+//! everything that the schema accepts decodes.
 
+mod formatting;
 mod from_schema;
 mod invent;
-mod spelled;
 mod tables;
 
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -24,8 +24,8 @@ fn runner() -> TestRunner {
     })
 }
 
-/// Values of the types themselves: whatever a program could put into them, the exceptions in [`invent`] aside.
-fn what_the_types_serialise_the_schema_accepts<F: Validated + std::fmt::Debug + PartialEq>() {
+/// Tests arbitrary values of the types, except for those listed in [`invent`].
+fn check_serialised_values_match_the_schema<F: Validated + std::fmt::Debug + PartialEq>() {
     for name in F::NAMES {
         let entropy = proptest::collection::vec(any::<u8>(), 0..256);
         let run = runner().run(&entropy, |bytes| {
@@ -47,23 +47,23 @@ fn what_the_types_serialise_the_schema_accepts<F: Validated + std::fmt::Debug + 
 }
 
 #[test]
-fn frames_of_extensions_serialise_to_what_their_schemas_accept() {
-    what_the_types_serialise_the_schema_accepts::<FromExtension>();
+fn serialised_extension_frames_match_their_schemas() {
+    check_serialised_values_match_the_schema::<FromExtension>();
 }
 
 #[test]
-fn frames_of_hosts_serialise_to_what_their_schemas_accept() {
-    what_the_types_serialise_the_schema_accepts::<FromHost>();
+fn serialised_host_frames_match_their_schemas() {
+    check_serialised_values_match_the_schema::<FromHost>();
 }
 
 #[test]
-fn rpc_lines_serialise_to_what_their_schemas_accept() {
-    what_the_types_serialise_the_schema_accepts::<rpc::Command>();
-    what_the_types_serialise_the_schema_accepts::<rpc::Event>();
+fn serialised_rpc_lines_match_their_schemas() {
+    check_serialised_values_match_the_schema::<rpc::Command>();
+    check_serialised_values_match_the_schema::<rpc::Event>();
 }
 
-/// Values that the schema describes, made from the schema alone.
-fn what_the_schema_accepts_decodes(
+/// Tests values that are generated from the schema alone.
+fn check_valid_values_decode(
     document: &schema::Document,
     decode: impl Fn(&Value) -> Result<Value, String>,
 ) {
@@ -71,7 +71,7 @@ fn what_the_schema_accepts_decodes(
         ToolSchema::compile(document.schema.as_object().expect("an object")).expect("compiles");
     let accepted = std::cell::Cell::new(0);
     let run = runner().run(&values_of(&document.schema), |value| {
-        // The generator knows no `if`; what it makes against one is not accepted and proves nothing.
+        // The generator does not support `if`, so it can generate invalid values. Skip those.
         if compiled.check(&value).is_err() {
             return Ok(());
         }
@@ -93,7 +93,7 @@ fn what_the_schema_accepts_decodes(
 fn of_set<F: Validated>() {
     for name in F::NAMES {
         let document = of_frame::<F>(name).expect("a frame of the list");
-        what_the_schema_accepts_decodes(&document, |value| {
+        check_valid_values_decode(&document, |value| {
             let frame: F = validate::frame(value.to_string().as_bytes())
                 .map_err(|refusal| refusal.to_string())?;
             serde_json::to_value(frame).map_err(|error| error.to_string())
@@ -102,24 +102,24 @@ fn of_set<F: Validated>() {
 }
 
 #[test]
-fn what_the_schemas_of_extensions_accept_decodes() {
+fn valid_extension_frames_decode() {
     of_set::<FromExtension>();
 }
 
 #[test]
-fn what_the_schemas_of_hosts_accept_decodes() {
+fn valid_host_frames_decode() {
     of_set::<FromHost>();
 }
 
 #[test]
-fn what_the_schemas_of_rpc_accept_decodes() {
+fn valid_rpc_lines_decode() {
     of_set::<rpc::Command>();
     of_set::<rpc::Event>();
     for document in schema::documents()
         .iter()
         .filter(|document| document.name.starts_with("rpc/response/"))
     {
-        what_the_schema_accepts_decodes(document, |value| {
+        check_valid_values_decode(document, |value| {
             let output: rpc::Output =
                 serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
             serde_json::to_value(output).map_err(|error| error.to_string())
@@ -128,13 +128,13 @@ fn what_the_schemas_of_rpc_accept_decodes() {
 }
 
 #[test]
-fn what_the_schemas_of_files_accept_decodes() {
-    what_the_schema_accepts_decodes(&schema::of_type::<Manifest>("manifest"), |value| {
+fn valid_files_decode() {
+    check_valid_values_decode(&schema::of_type::<Manifest>("manifest"), |value| {
         let (manifest, _) = validate::manifest(value.to_string().as_bytes())
             .map_err(|refusal| refusal.to_string())?;
         serde_json::to_value(manifest).map_err(|error| error.to_string())
     });
-    what_the_schema_accepts_decodes(&schema::of_type::<Config>("config"), |value| {
+    check_valid_values_decode(&schema::of_type::<Config>("config"), |value| {
         let (config, refused) = validate::config(value.to_string().as_bytes());
         if refused.is_empty() {
             serde_json::to_value(config).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! The checked-in schemas are what the types give, and they are good schemas.
+//! The checked-in schemas match the types and are well-formed.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -26,7 +26,7 @@ fn files_below(folder: &Path, base: &Path, files: &mut BTreeMap<String, String>)
 }
 
 #[test]
-fn the_folder_is_what_the_types_give() {
+fn the_schema_folder_is_up_to_date() {
     let base = root().join("protocol/schema/v1");
     let mut there = BTreeMap::new();
     files_below(&base, &base, &mut there);
@@ -66,7 +66,7 @@ fn the_folder_is_what_the_types_give() {
 }
 
 #[test]
-fn the_tables_are_what_the_schemas_give() {
+fn the_generated_tables_are_up_to_date() {
     let there = root().join("protocol/src/validate/rules/generated.rs");
     let there = fs::read_to_string(there).expect("a text");
     assert!(
@@ -75,7 +75,7 @@ fn the_tables_are_what_the_schemas_give() {
     );
 }
 
-/// Every schema in a document, with the path to it.
+/// Visits every schema in a document with its path.
 fn each_schema<'v>(schema: &'v Value, at: &str, visit: &mut dyn FnMut(&str, &'v Value)) {
     visit(at, schema);
     for (keyword, below) in schema.as_object().into_iter().flatten() {
@@ -125,7 +125,7 @@ fn every_property_is_described() {
 }
 
 #[test]
-fn every_document_has_its_draft_and_an_id_of_its_own() {
+fn every_schema_has_a_draft_and_a_unique_id() {
     let mut ids = std::collections::BTreeSet::new();
     for Document { name, schema } in documents() {
         assert_eq!(
@@ -141,7 +141,7 @@ fn every_document_has_its_draft_and_an_id_of_its_own() {
 }
 
 #[test]
-fn every_example_is_accepted_by_its_schema_and_by_that_of_its_set() {
+fn every_example_matches_its_schema_and_the_schema_of_its_set() {
     let compiled: BTreeMap<String, jsonschema_of::Schema> = documents()
         .into_iter()
         .map(|document| (document.name, jsonschema_of::compile(&document.schema)))
@@ -164,9 +164,8 @@ fn every_example_is_accepted_by_its_schema_and_by_that_of_its_set() {
     assert!(tried > 70, "{tried}");
 }
 
-/// A set's schema refuses what none of its members is.
 #[test]
-fn a_set_refuses_an_unknown_type() {
+fn the_schema_of_a_set_rejects_an_unknown_type() {
     let documents = documents();
     for set in [
         "from-extension",

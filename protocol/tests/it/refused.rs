@@ -1,4 +1,5 @@
-//! What is refused, and in which words. The table is `data/refused.ndjson`; foreign validators read it too.
+//! Invalid frames and their error messages. The table is `data/refused.ndjson`, which the
+//! third-party validators also read.
 
 use serde_json::Value;
 use zot_protocol::{FromExtension, FromHost, rpc, validate};
@@ -18,7 +19,7 @@ fn refusal(set: &str, line: &[u8]) -> Option<validate::Refusal> {
 }
 
 #[test]
-fn every_wrong_frame_is_refused_in_the_words_of_the_table() {
+fn every_invalid_frame_has_the_expected_error_message() {
     let mut table = String::new();
     for row in lines(TABLE) {
         let set = row["set"].as_str().expect("a set");
@@ -36,7 +37,7 @@ fn every_wrong_frame_is_refused_in_the_words_of_the_table() {
         {
             eprintln!("table: {was}\nnow:   {is}\n");
         }
-        panic!("protocol/tests/data/refused.ndjson does not say what is said now");
+        panic!("protocol/tests/data/refused.ndjson is out of date");
     }
     assert!(lines(TABLE).count() >= 40);
     assert!(
@@ -46,7 +47,7 @@ fn every_wrong_frame_is_refused_in_the_words_of_the_table() {
 }
 
 #[test]
-fn what_could_be_read_is_told() {
+fn a_refusal_contains_the_type_and_id() {
     let line = br#"{"content":[{"type":"txt"}],"id":"7","type":"tool_result"}"#;
     let refusal = refusal("from-extension", line).expect("refused");
     assert_eq!(refusal.frame_type.as_deref(), Some("tool_result"));
@@ -54,7 +55,7 @@ fn what_could_be_read_is_told() {
     assert_eq!(refusal.pointer, "/content/0/type");
     let frame =
         serde_json::to_value(zot_protocol::FromHost::from(refusal.to_frame())).expect("serialises");
-    validate::value::<FromHost>(&frame).expect("the frame that tells of it is valid");
+    validate::value::<FromHost>(&frame).expect("the `error` frame is valid");
     assert_eq!(
         frame["message"],
         r#"tool_result: /content/0/type: "txt" is not one of "text", "image""#
@@ -62,7 +63,7 @@ fn what_could_be_read_is_told() {
 }
 
 #[test]
-fn a_malformed_response_that_blocks_is_known_to_block() {
+fn a_malformed_response_with_block_still_blocks() {
     let says = |line: &[u8]| refusal("from-extension", line).expect("refused").says_block;
     assert!(says(
         br#"{"type":"event_intercept_response","id":"1","block":true,"modified_args":5}"#
@@ -82,7 +83,7 @@ fn a_malformed_response_that_blocks_is_known_to_block() {
 }
 
 #[test]
-fn whatever_is_wrong_the_id_and_the_block_are_told() {
+fn the_id_and_block_are_read_from_any_invalid_line() {
     let told = |line: &str| {
         let refusal = refusal("from-extension", line.as_bytes()).expect("refused");
         (refusal.id.map(|id| id.0), refusal.says_block)
@@ -104,7 +105,7 @@ fn whatever_is_wrong_the_id_and_the_block_are_told() {
 }
 
 #[test]
-fn the_kind_says_what_a_host_counts_as_garbage() {
+fn refusal_kinds_tell_invalid_frames_from_garbage() {
     use validate::RefusalKind::{Invalid, Malformed, NotJson};
     let kind = |line: &[u8]| refusal("from-extension", line).expect("refused").kind;
     assert_eq!(kind(b"Loading..."), NotJson);
@@ -117,14 +118,14 @@ fn the_kind_says_what_a_host_counts_as_garbage() {
 }
 
 #[test]
-fn an_unknown_event_comes_back_as_it_was() {
+fn an_unknown_event_round_trips() {
     let line = r#"{"type":"event","event":"future","x":1}"#;
     let frame: FromHost = serde_json::from_str(line).expect("a value");
     assert_eq!(serde_json::to_string(&frame).expect("serialises"), line);
 }
 
 #[test]
-fn files_are_told_by_line_and_may_begin_with_a_byte_order_mark() {
+fn file_errors_have_line_numbers_and_a_byte_order_mark_is_ignored() {
     let refusal =
         validate::manifest(b"{\n  \"name\": \"x\",\n  \"type\": \"y\",\n}").expect_err("refused");
     assert_eq!(
@@ -135,7 +136,7 @@ fn files_are_told_by_line_and_may_begin_with_a_byte_order_mark() {
 }
 
 #[test]
-fn lines_that_are_not_json() {
+fn invalid_json_is_reported_with_its_column() {
     let table: &[(&[u8], &str)] = &[
         (b"", "not JSON: EOF while parsing a value at column 0"),
         (b"Loading model...", "not JSON: expected value at column 1"),
@@ -181,11 +182,11 @@ fn lines_that_are_not_json() {
         ),
         (
             b"{\"type\":\"submit\",\"text\":\"a\",\"text\":\"b\"}",
-            "submit: /text: key appears twice",
+            "submit: /text: duplicate key",
         ),
         (
             b"{\"type\":\"tool_result\",\"id\":\"1\",\"content\":[{},{\"a/b\":{\"x\":1,\"x\":2}}]}",
-            "tool_result: /content/1/a~1b/x: key appears twice",
+            "tool_result: /content/1/a~1b/x: duplicate key",
         ),
         (b"[]", "a list is not an object"),
         (b"null", "null is not an object"),
@@ -209,7 +210,7 @@ fn lines_that_are_not_json() {
 }
 
 #[test]
-fn a_line_of_the_agent_is_held_to_its_event_or_its_command() {
+fn agent_output_is_validated_by_event_type_or_command() {
     for (line, wrong) in [
         (r#"{"type":"done"}"#, None),
         (r#"{"type":"dawn","new":1}"#, None),

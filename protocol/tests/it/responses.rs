@@ -1,9 +1,9 @@
-//! Every response there and back.
+//! Every response round-trips.
 
 use serde_json::{Value, json};
 use zot_protocol::{Tagged, rpc, validate};
 
-/// What each command answers, as literal JSON; `null` where there is no data.
+/// Returns the response data of each command as JSON, or `null` if there is none.
 fn data() -> Vec<(&'static str, Value)> {
     let usage =
         json!({"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost_usd": 0.5});
@@ -51,7 +51,7 @@ fn data() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn every_response_comes_back_the_same() {
+fn every_response_round_trips() {
     let data = data();
     assert_eq!(
         data.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
@@ -91,7 +91,7 @@ fn every_response_comes_back_the_same() {
             );
             assert_eq!(serde_json::to_value(&output).expect("serialises"), line);
         }
-        // A success without its data, or a failure without its reason, is not what the schema says.
+        // A success without data and a failure without an error message are invalid.
         assert!(
             schema
                 .check(&json!({"type": "response", "command": command, "success": false}))

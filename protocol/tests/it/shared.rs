@@ -1,4 +1,4 @@
-//! Every frame in the user's own documents and recordings: decodes, validates, comes back the same.
+//! All frames in the recordings and example documents decode, validate and round-trip.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use zot_protocol::{
 
 use crate::support::{lines, shared};
 
-/// What a Go host leaves out and ours always sends: an absent text means `""`.
+/// Adds fields that the Go host omits and ours always sends. An absent string means `""`.
 fn completed(mut frame: Value) -> Value {
     if frame["type"] == "command_invoked" && frame.get("args").is_none() {
         frame["args"] = "".into();
@@ -46,7 +46,7 @@ fn comes_back_as<T: serde::de::DeserializeOwned + serde::Serialize>(
 }
 
 #[test]
-fn every_recorded_frame() {
+fn every_recorded_frame_round_trips() {
     let Some(folder) = shared("recordings") else {
         return;
     };
@@ -67,12 +67,12 @@ fn every_recorded_frame() {
     assert_eq!(seen, 39, "the recordings have changed");
 }
 
-/// Which of the user's documents speak of the driver protocol; the others speak of extensions.
+/// Returns whether a document is about the driver protocol. The others are about extensions.
 fn is_about_rpc(text: &str) -> bool {
     text.contains("zot RPC")
 }
 
-/// Every JSON object printed in a text, code and prose alike, with what was left out filled in.
+/// Returns all JSON objects in a text, with placeholders filled in.
 fn objects(text: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -89,7 +89,7 @@ fn objects(text: &str) -> Vec<Value> {
     found
 }
 
-/// Behind the brace that closes the first one.
+/// Returns the position after the brace that closes the first one.
 fn balanced(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0, false, false);
     for (at, byte) in text.bytes().enumerate().take(4_000) {
@@ -112,7 +112,7 @@ fn balanced(text: &str) -> Option<usize> {
 
 fn without_elisions(text: &str) -> String {
     let mut text = text.replace("\"...\"", "\"elided\"");
-    // `[...]`, `[<message>, ...]`, `[< content_block > ...]`: a list of which nothing is shown.
+    // `[...]`, `[<message>, ...]` and `[< content_block > ...]` are placeholders for lists.
     while let Some(dots) = text.find("...]") {
         let open = text[..dots].rfind(['[', '}']).unwrap_or_default();
         text.replace_range(open + 1..dots + 3, "");
@@ -137,7 +137,7 @@ fn extension_frame(object: &Value) -> Result<(), String> {
     }
 }
 
-/// `"args": []` in a manifest is left out when it is written again.
+/// An empty `args` in a manifest is omitted when it is written.
 fn without_defaults(manifest: zot_protocol::Manifest, object: &Value) -> Value {
     let mut value = serde_json::to_value(manifest).expect("serialises");
     if object["args"] == json!([]) {
@@ -163,7 +163,7 @@ fn rpc_object(object: &Value) -> Result<(), String> {
     match name {
         "response" => comes_back_as::<rpc::Output>(object),
         "text" | "image" => comes_back_as::<rpc::Block>(object),
-        // A block and an event share these names; the page shows the blocks.
+        // A block and an event share these names. The page shows the blocks.
         "tool_call" | "tool_result" => {
             comes_back_as::<rpc::Block>(object).or_else(|_| comes_back::<rpc::Event>(object))
         }
@@ -173,7 +173,7 @@ fn rpc_object(object: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn every_frame_printed_in_the_seeds() {
+fn every_frame_in_the_example_documents_round_trips() {
     let Some(folder) = shared("seeds") else {
         return;
     };
@@ -191,7 +191,7 @@ fn every_frame_printed_in_the_seeds() {
             .replace("\n|\n", "\n");
         let objects: Vec<Value> = objects(&text)
             .into_iter()
-            // What stands in Go code is no frame: the schemas of tools, a tool's arguments, empty braces.
+            // Objects in Go code are not frames: tool schemas, tool arguments, empty braces.
             .filter(|object| {
                 object["type"] != "object"
                     && object != &json!({})
@@ -208,6 +208,6 @@ fn every_frame_printed_in_the_seeds() {
         }
         counts.push(objects.len());
     }
-    // How many each document prints: fewer would mean that the search has missed some.
+    // The number of frames in each document. Fewer would mean that the search missed some.
     assert_eq!(counts, [11, 27, 30, 27, 27]);
 }

@@ -1,10 +1,10 @@
-//! What the tests share: where things are, and how a missing thing is said.
+//! Helpers shared by the tests.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The workspace's root.
+/// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -12,7 +12,8 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
-/// A folder of the user's documents beside the project, or `None`, said aloud, where they are not.
+/// Returns a folder next to the repository. If it does not exist, reports the test as skipped and
+/// returns `None`.
 pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     let path = root().parent()?.join("shared").join(folder);
     if path.is_dir() {
@@ -22,7 +23,7 @@ pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says that a test did not run. On CI nothing that the project installs itself may be missing.
+/// Reports that a test was skipped. On CI, only a missing `../shared` may be the reason.
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     let expected = ["../shared"];
@@ -34,7 +35,7 @@ pub(crate) fn skipped(why: &str) {
     }
 }
 
-/// The objects of an NDJSON text.
+/// Parses each line of an NDJSON text.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))

@@ -1,4 +1,4 @@
-//! A tool's schema is foreign input.
+//! Schemas of tools are untrusted input.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn compile(schema: &Value) -> Result<ToolSchema, String> {
 }
 
 #[test]
-fn arguments_are_checked_with_pointer_and_reason() {
+fn argument_errors_have_a_pointer_and_a_reason() {
     let schema = compile(&json!({
         "type": "object",
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 7}},
@@ -30,7 +30,7 @@ fn arguments_are_checked_with_pointer_and_reason() {
 }
 
 #[test]
-fn references_out_of_the_schema_are_refused() {
+fn external_references_are_rejected() {
     let targets = [
         "http://localhost:1/x.json",
         "file:///etc/passwd",
@@ -46,7 +46,7 @@ fn references_out_of_the_schema_are_refused() {
         assert_eq!(
             fault,
             format!(
-                "the schema refers to `{target}`, which is not a place in it, such as `#/$defs/x`"
+                "the schema refers to `{target}`; only references within the schema are supported, such as `#/$defs/x`"
             )
         );
     }
@@ -55,11 +55,11 @@ fn references_out_of_the_schema_are_refused() {
     )
     .expect("inside");
     compile(&json!({"default": {"$ref": "x.json"}, "enum": [{"$ref": "y"}]}))
-        .expect("data is no reference");
+        .expect("`$ref` in data is not a reference");
 }
 
 #[test]
-fn keywords_that_lead_who_knows_where_are_refused() {
+fn unsupported_reference_keywords_are_rejected() {
     for (keyword, value) in [
         ("$dynamicRef", "#a"),
         ("$recursiveRef", "#"),
@@ -77,18 +77,18 @@ fn keywords_that_lead_who_knows_where_are_refused() {
         compile(&json!({"properties": {"a": {"$id": "http://localhost:1/x"}}})).unwrap_err();
     assert_eq!(
         fault,
-        "the schema uses `$id within the schema`, which is not supported here"
+        "the schema uses `nested $id`, which is not supported here"
     );
     compile(&json!({"properties": {"$id": {"type": "string"}, "$anchor": {"type": "string"}}}))
         .expect("names of properties");
 }
 
 #[test]
-fn patterns_that_could_hang_are_refused_and_the_others_are_linear() {
+fn backtracking_patterns_are_rejected_and_others_are_linear() {
     let fault = compile(&json!({"properties": {"a": {"pattern": "^(?=a)b"}}})).unwrap_err();
     assert_eq!(
         fault,
-        "not a JSON Schema: /properties/a/pattern: the pattern ^(?=a)b is not one, is too large, or looks around"
+        "not a JSON Schema: /properties/a/pattern: the pattern ^(?=a)b is invalid, too large, or uses look-around"
     );
     let fault = compile(&json!({"properties": {"a": {"pattern": "(a{1000}){1000}"}}})).unwrap_err();
     assert!(fault.contains("too large"), "{fault}");
@@ -106,7 +106,7 @@ fn patterns_that_could_hang_are_refused_and_the_others_are_linear() {
 }
 
 #[test]
-fn size_and_depth_are_bounded() {
+fn schema_size_and_depth_are_limited() {
     let mut deep = json!({"type": "string"});
     for _ in 0..40 {
         deep = json!({"properties": {"a": deep}});
@@ -118,13 +118,13 @@ fn size_and_depth_are_bounded() {
     let large = json!({"description": "x".repeat(300_000)});
     assert_eq!(
         compile(&large).unwrap_err(),
-        "the schema has 300034 bytes, more than 262144"
+        "the schema is 300034 bytes, more than the limit of 262144"
     );
 }
 
-/// A chain of references as long as a schema can be: no stack is deep enough for a walk that recurses.
+/// A chain of references as long as a schema allows would overflow the stack of a recursive walk.
 #[test]
-fn a_long_chain_of_references_overflows_nothing() {
+fn a_long_chain_of_references_does_not_overflow_the_stack() {
     let mut chain = serde_json::Map::new();
     for link in 0..1700 {
         let mut wrapped = json!({"$ref": format!("#/x/{}", link + 1)});
@@ -137,16 +137,16 @@ fn a_long_chain_of_references_overflows_nothing() {
     let thread = std::thread::Builder::new()
         .stack_size(2 << 20)
         .spawn(move || {
-            // Whether it is accepted is not the question.
+            // It may be accepted or rejected, but must not overflow the stack.
             let _ = compile(&json!({"$ref": "#/x/0", "x": chain}));
         });
     thread.expect("starts").join().expect("does not overflow");
 }
 
-/// Thirty lines of references, each naming the next one twice, stand for a billion schemas.
+/// Thirty lines of references, each naming the next one twice, amount to a billion schemas.
 #[test]
-fn what_multiplies_is_refused() {
-    const FAULT: &str = "the schema is too much work to check: its parts multiply";
+fn exponential_schemas_are_rejected() {
+    const FAULT: &str = "the schema is too expensive to check: its subschemas multiply";
     let mut definitions = serde_json::Map::new();
     for level in 0..30 {
         let next = format!("#/$defs/a{}", level + 1);
@@ -176,15 +176,15 @@ fn nested(levels: usize) -> Value {
     value
 }
 
-/// Where each level of a value doubles the work, only a shallow value is checked.
+/// If each level of a value doubles the work, only shallow values are checked.
 #[test]
-fn work_that_grows_with_the_value_is_bounded() {
+fn work_that_grows_with_the_value_is_limited() {
     let branch = json!({"properties": {"c": {"$ref": "#/$defs/n"}}});
     let doubling =
         compile(&json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [branch, branch]}}}))
             .expect("compiles");
     doubling.check(&nested(8)).expect("fits");
-    let too_deep = "is too large or too deep to be checked against the schema";
+    let too_deep = "is too large or too deeply nested to check against the schema";
     assert_eq!(
         doubling.check(&nested(20)).unwrap_err().to_string(),
         too_deep
@@ -211,9 +211,9 @@ fn work_that_grows_with_the_value_is_bounded() {
     );
 }
 
-/// What people really write is not caught by the bounds above.
+/// The limits do not affect realistic schemas.
 #[test]
-fn large_and_ordinary_is_fine() {
+fn large_realistic_schemas_are_accepted() {
     compile(&json!({"properties": {"n": {"enum": (0..20_000).collect::<Vec<_>>()}}}))
         .expect("a long enum");
     let mut definitions = serde_json::Map::new();
@@ -245,7 +245,7 @@ fn large_and_ordinary_is_fine() {
 }
 
 #[test]
-fn numbers_are_compared_as_they_are_written() {
+fn numbers_are_compared_exactly() {
     let schema = compile(&json!({
         "properties": {"l": {"uniqueItems": true}, "c": {"const": 9_007_199_254_740_993_u64}},
     }))
@@ -285,7 +285,7 @@ fn numbers_are_compared_as_they_are_written() {
 }
 
 #[test]
-fn messages_are_one_plain_line() {
+fn messages_are_one_line_without_control_characters() {
     let schema = compile(&json!({
         "additionalProperties": {"type": "string"}, "required": ["\u{1b}[31m"],
         "properties": {"c": {"const": "\u{9b}31m"}, "e": {"enum": (0..1000).collect::<Vec<_>>()}, "m": {"maxLength": 3}},
@@ -327,7 +327,7 @@ fn messages_are_one_plain_line() {
 }
 
 #[test]
-fn a_recursive_schema_is_fine() {
+fn a_recursive_schema_is_accepted() {
     let tree = json!({
         "$ref": "#/$defs/node",
         "$defs": {"node": {"type": "object", "properties": {"children": {"items": {"$ref": "#/$defs/node"}}}}},
@@ -344,7 +344,7 @@ fn a_recursive_schema_is_fine() {
 }
 
 #[test]
-fn the_type_is_object_or_absent() {
+fn the_type_must_be_object_or_absent() {
     let absent = compile(&json!({})).expect("absent means object");
     assert_eq!(
         absent.check(&json!([1])).unwrap_err().to_string(),
@@ -361,7 +361,7 @@ fn the_type_is_object_or_absent() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn an_invalid_schema_is_rejected() {
     for schema in [
         json!({"properties": 5}),
         json!({"required": "city"}),
@@ -372,7 +372,7 @@ fn what_is_no_schema_is_refused() {
     }
 }
 
-/// Pieces of schemas, right and wrong ones.
+/// Generates parts of schemas, both valid and invalid.
 fn schema_like() -> impl Strategy<Value = Value> {
     let leaf = proptest::sample::select(vec![
         json!(true),
@@ -434,9 +434,9 @@ fn schema_like() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Also one that is taken for right without being compiled.
+    /// This includes schemas that are accepted without being compiled.
     #[test]
-    fn a_schema_that_is_taken_can_be_checked_with(schema in schema_like()) {
+    fn an_accepted_schema_can_check_values(schema in schema_like()) {
         if let Value::Object(schema) = &schema
             && let Ok(compiled) = ToolSchema::compile(schema)
         {

@@ -37,18 +37,18 @@ fn refused_with(said: &str, in_git: bool, spoil: impl Fn(&Path)) {
 #[test]
 fn invalid_names_are_refused() {
     for (name, said) in [
-        (".", "an extension's name"),
-        ("..", "an extension's name"),
-        ("a/b", "an extension's name"),
-        ("../../evil", "an extension's name"),
-        ("C:x", "an extension's name"),
-        ("a\0b", "an extension's name"),
-        ("a\u{7}b", "an extension's name"),
-        ("", "an extension's name"),
-        (".staging", "an extension's name"),
+        (".", "a valid extension name"),
+        ("..", "a valid extension name"),
+        ("a/b", "a valid extension name"),
+        ("../../evil", "a valid extension name"),
+        ("C:x", "a valid extension name"),
+        ("a\0b", "a valid extension name"),
+        ("a\u{7}b", "a valid extension name"),
+        ("", "a valid extension name"),
+        (".staging", "a valid extension name"),
         ("guard.", "ends with a dot"),
         ("NUL", "a device name"),
-        (&"a".repeat(300), "an extension's name"),
+        (&"a".repeat(300), "a valid extension name"),
     ] {
         let world = World::new();
         let manifest = json!({"name": name, "exec": "./run.sh"});

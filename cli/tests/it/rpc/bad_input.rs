@@ -61,7 +61,7 @@ fn an_invalid_line_is_answered_with_the_reason() {
             r#"{"type":"ping","id":"a","id":"b"}"#,
             "ping",
             None,
-            "/id: key appears twice",
+            "/id: duplicate key",
         ),
     ] {
         zot.raw(format!("{line}\n").as_bytes());

@@ -1,60 +1,64 @@
-//! How much work a schema can make of a value, told before the value is checked.
+//! Predicts how much work it is to check a value against a schema.
 //!
-//! A validator looks at one place of a value once for every schema that applies to it there: those side by side (`allOf`,
-//! `$ref`), and those that come down from the place above (`properties`, `items`). Where several come down to one place
-//! and each sends several further, they multiply level by level. So for every schema we count how many looks one place
-//! at a given depth below can get; times the size of the value, that is the most it can cost.
+//! A validator visits each location of a value once for every schema that applies there: schemas
+//! applied to the same location (`allOf`, `$ref`) and schemas applied from the parent
+//! (`properties`, `items`). If several apply to one location and each applies several to its
+//! children, the number multiplies with each level. So for every schema we count the maximum number
+//! of visits to one location at each depth. That number times the size of the value is the maximum
+//! cost.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::SchemaFault;
+use super::SchemaError;
 use crate::limits;
 
-/// Counts are taken for so many levels; what still grows there is taken to be without bound.
+/// Number of levels to count. If the number of visits still grows after that, it is treated as
+/// unlimited.
 const LEVELS: usize = 24;
-/// So many bytes of text are as much work as one place.
+/// This many bytes of text count as one location.
 const TEXT_BYTES: usize = 64;
 
-/// The looks that one place can get, by its depth.
+/// The maximum number of visits to one location, by depth.
 #[derive(Debug)]
 pub(super) struct Work {
-    looks: Vec<u64>,
+    visits: Vec<u64>,
 }
 
 impl Work {
-    /// Refuses a schema whose references are not plain, or whose work has no bound.
-    pub(super) fn of(schema: &Value) -> Result<Self, SchemaFault> {
+    /// Computes the work of a schema. Rejects references that are not plain pointers, and unlimited
+    /// work.
+    pub(super) fn of(schema: &Value) -> Result<Self, SchemaError> {
         let mut graph = Graph {
             root: schema,
             nodes: Vec::new(),
-            by_place: HashMap::new(),
+            indices: HashMap::new(),
             patterns: 0,
         };
         graph.add(schema)?;
-        let looks = graph.looks();
-        if looks[0] > limits::TOOL_SCHEMA_WORK {
-            return Err(SchemaFault::TooMuchWork);
+        let visits = graph.visits();
+        if visits[0] > limits::TOOL_SCHEMA_WORK {
+            return Err(SchemaError::TooMuchWork);
         }
-        Ok(Self { looks })
+        Ok(Self { visits })
     }
 
-    /// Whether checking `value` stays within the limit.
-    pub(super) fn is_bearable(&self, value: &Value) -> bool {
+    /// Returns whether the work to check `value` is within the limit.
+    pub(super) fn is_within_limit(&self, value: &Value) -> bool {
         let mut size = 0;
         let depth = measure(value, &mut size);
-        let settled = self.looks[LEVELS - 1] == self.looks[LEVELS - 2];
-        let looks = match self.looks.get(..depth) {
-            Some(looks) => looks.iter().copied().max().unwrap_or(0),
-            None if settled => self.looks.iter().copied().max().unwrap_or(0),
+        let settled = self.visits[LEVELS - 1] == self.visits[LEVELS - 2];
+        let visits = match self.visits.get(..depth) {
+            Some(visits) => visits.iter().copied().max().unwrap_or(0),
+            None if settled => self.visits.iter().copied().max().unwrap_or(0),
             None => return false,
         };
-        looks.saturating_mul(size) <= limits::TOOL_SCHEMA_WORK
+        visits.saturating_mul(size) <= limits::TOOL_SCHEMA_WORK
     }
 }
 
-/// The depth of a value; `size` grows by its places and its text.
+/// Returns the depth of a value, and adds its locations and text to `size`.
 fn measure(value: &Value, size: &mut u64) -> usize {
     let text = |text: &str| 1 + (text.len() / TEXT_BYTES) as u64;
     *size += 1;
@@ -76,46 +80,46 @@ fn measure(value: &Value, size: &mut u64) -> usize {
     1 + below.unwrap_or(0)
 }
 
-/// One schema: what it costs at a place itself, and where it leads.
+/// One schema: its own cost at a location, and the schemas that it applies.
 #[derive(Default)]
 struct Node {
     own: u64,
-    /// Applied to the same place.
-    beside: Vec<usize>,
-    /// Applied to places below, each group to places of its own: two properties never meet in one place.
-    apart: Vec<usize>,
-    /// Applied to places below, together with whatever else is.
-    together: Vec<usize>,
-    /// `unevaluated…` goes through all that stands beside it once more.
-    again: bool,
+    /// Applied to the same location.
+    in_place: Vec<usize>,
+    /// Applied to children, each to different ones: two properties never share a location.
+    distinct_children: Vec<usize>,
+    /// Applied to children, together with all others.
+    all_children: Vec<usize>,
+    /// Whether it has `unevaluated…`, which visits everything in `in_place` again.
+    has_unevaluated: bool,
 }
 
 struct Graph<'s> {
     root: &'s Value,
     nodes: Vec<Node>,
-    by_place: HashMap<*const Value, usize>,
+    indices: HashMap<*const Value, usize>,
     patterns: usize,
 }
 
 impl<'s> Graph<'s> {
-    /// Adds a schema and all that it leads to; each is added once.
-    fn add(&mut self, schema: &'s Value) -> Result<usize, SchemaFault> {
-        let mut waiting = Vec::new();
-        let first = self.place(schema, &mut waiting);
-        while let Some((schema, index)) = waiting.pop() {
-            self.nodes[index] = self.node(schema, &mut waiting)?;
+    /// Adds a schema and all its subschemas, each once.
+    fn add(&mut self, schema: &'s Value) -> Result<usize, SchemaError> {
+        let mut queue = Vec::new();
+        let first = self.index_of(schema, &mut queue);
+        while let Some((schema, index)) = queue.pop() {
+            self.nodes[index] = self.node(schema, &mut queue)?;
         }
         Ok(first)
     }
 
-    /// The index of a schema; a new one waits to be looked into.
-    fn place(&mut self, schema: &'s Value, waiting: &mut Vec<(&'s Value, usize)>) -> usize {
+    /// Returns the index of a schema. A new schema is queued in `queue`.
+    fn index_of(&mut self, schema: &'s Value, queue: &mut Vec<(&'s Value, usize)>) -> usize {
         *self
-            .by_place
+            .indices
             .entry(std::ptr::from_ref(schema))
             .or_insert_with(|| {
                 self.nodes.push(Node::default());
-                waiting.push((schema, self.nodes.len() - 1));
+                queue.push((schema, self.nodes.len() - 1));
                 self.nodes.len() - 1
             })
     }
@@ -123,8 +127,8 @@ impl<'s> Graph<'s> {
     fn node(
         &mut self,
         schema: &'s Value,
-        waiting: &mut Vec<(&'s Value, usize)>,
-    ) -> Result<Node, SchemaFault> {
+        queue: &mut Vec<(&'s Value, usize)>,
+    ) -> Result<Node, SchemaError> {
         let mut node = Node {
             own: 1,
             ..Node::default()
@@ -138,35 +142,35 @@ impl<'s> Graph<'s> {
             };
             let listed = || value.as_array().into_iter().flatten();
             match keyword.as_str() {
-                "$ref" => node.beside.push(self.reference(value, waiting)?),
-                "$dynamicRef" => return Err(SchemaFault::Unsupported("$dynamicRef")),
-                "$recursiveRef" => return Err(SchemaFault::Unsupported("$recursiveRef")),
-                "$anchor" => return Err(SchemaFault::Unsupported("$anchor")),
-                "$dynamicAnchor" => return Err(SchemaFault::Unsupported("$dynamicAnchor")),
+                "$ref" => node.in_place.push(self.reference(value, queue)?),
+                "$dynamicRef" => return Err(SchemaError::Unsupported("$dynamicRef")),
+                "$recursiveRef" => return Err(SchemaError::Unsupported("$recursiveRef")),
+                "$anchor" => return Err(SchemaError::Unsupported("$anchor")),
+                "$dynamicAnchor" => return Err(SchemaError::Unsupported("$dynamicAnchor")),
                 "$id" | "id" if value.is_string() && !std::ptr::eq(schema, self.root) => {
-                    return Err(SchemaFault::Unsupported("$id within the schema"));
+                    return Err(SchemaError::Unsupported("nested $id"));
                 }
                 "allOf" | "anyOf" | "oneOf" => {
                     for below in listed() {
-                        node.beside.push(self.place(below, waiting));
+                        node.in_place.push(self.index_of(below, queue));
                     }
                 }
-                "not" | "if" | "then" | "else" => node.beside.push(self.place(value, waiting)),
+                "not" | "if" | "then" | "else" => node.in_place.push(self.index_of(value, queue)),
                 "dependentSchemas" | "dependencies" => {
                     for below in named() {
-                        node.beside.push(self.place(below, waiting));
+                        node.in_place.push(self.index_of(below, queue));
                     }
                 }
                 "properties" => {
                     for below in named() {
-                        node.apart.push(self.place(below, waiting));
+                        node.distinct_children.push(self.index_of(below, queue));
                     }
                 }
                 "patternProperties" => {
                     for below in named() {
                         self.pattern()?;
                         node.own += 1;
-                        node.together.push(self.place(below, waiting));
+                        node.all_children.push(self.index_of(below, queue));
                     }
                 }
                 "pattern" => {
@@ -175,7 +179,7 @@ impl<'s> Graph<'s> {
                 }
                 "prefixItems" => {
                     for below in listed() {
-                        node.apart.push(self.place(below, waiting));
+                        node.distinct_children.push(self.index_of(below, queue));
                     }
                 }
                 "items"
@@ -185,12 +189,12 @@ impl<'s> Graph<'s> {
                 | "propertyNames"
                 | "unevaluatedProperties"
                 | "unevaluatedItems" => {
-                    node.again |= keyword.starts_with("unevaluated");
+                    node.has_unevaluated |= keyword.starts_with("unevaluated");
                     for below in listed() {
-                        node.apart.push(self.place(below, waiting));
+                        node.distinct_children.push(self.index_of(below, queue));
                     }
                     if !value.is_array() {
-                        node.together.push(self.place(value, waiting));
+                        node.all_children.push(self.index_of(value, queue));
                     }
                 }
                 "enum" => node.own += listed().count() as u64,
@@ -200,21 +204,22 @@ impl<'s> Graph<'s> {
         Ok(node)
     }
 
-    fn pattern(&mut self) -> Result<(), SchemaFault> {
+    fn pattern(&mut self) -> Result<(), SchemaError> {
         self.patterns += 1;
         if self.patterns > limits::TOOL_SCHEMA_PATTERNS.0 {
-            Err(SchemaFault::TooManyPatterns)
+            Err(SchemaError::TooManyPatterns)
         } else {
             Ok(())
         }
     }
 
-    /// Only a pointer into the schema, written out: whatever else a validator would follow, we could not count.
+    /// Resolves a reference. Only a plain pointer into the schema is allowed, because the cost of
+    /// anything else cannot be counted.
     fn reference(
         &mut self,
         target: &'s Value,
-        waiting: &mut Vec<(&'s Value, usize)>,
-    ) -> Result<usize, SchemaFault> {
+        queue: &mut Vec<(&'s Value, usize)>,
+    ) -> Result<usize, SchemaError> {
         let text = target.as_str().unwrap_or_default();
         let place = text
             .strip_prefix('#')
@@ -223,49 +228,52 @@ impl<'s> Graph<'s> {
             })
             .and_then(|pointer| self.root.pointer(pointer));
         match place {
-            Some(place) => Ok(self.place(place, waiting)),
-            None => Err(SchemaFault::Reference(super::plain(text, 60))),
+            Some(place) => Ok(self.index_of(place, queue)),
+            None => Err(SchemaError::Reference(super::plain(text, 60))),
         }
     }
 
-    /// For each depth, how many looks one place there can get from the first schema.
-    fn looks(&self) -> Vec<u64> {
+    /// Returns the maximum number of visits from the root schema to one location, by depth.
+    fn visits(&self) -> Vec<u64> {
         let mut above = vec![0; self.nodes.len()];
-        let mut looks = Vec::with_capacity(LEVELS);
+        let mut visits = Vec::with_capacity(LEVELS);
         for _ in 0..LEVELS {
-            let came_down: Vec<u64> = self
+            let from_parents: Vec<u64> = self
                 .nodes
                 .iter()
-                .map(|node| Self::down(node, &above, looks.is_empty()))
+                .map(|node| Self::down(node, &above, visits.is_empty()))
                 .collect();
-            above = self.beside(&came_down);
-            looks.push(above[0]);
+            above = self.in_place(&from_parents);
+            visits.push(above[0]);
         }
-        looks
+        visits
     }
 
-    /// What the schemas for places below make of a place one level further up.
+    /// Returns the visits that the schemas for children add at one level.
     fn down(node: &Node, above: &[u64], is_first: bool) -> u64 {
         if is_first {
             return node.own;
         }
-        let apart = node
-            .apart
+        let distinct_children = node
+            .distinct_children
             .iter()
             .map(|below| above[*below])
             .max()
             .unwrap_or(0);
-        node.together
+        node.all_children
             .iter()
-            .fold(apart, |sum, below| sum.saturating_add(above[*below]))
+            .fold(distinct_children, |sum, below| {
+                sum.saturating_add(above[*below])
+            })
     }
 
-    /// Adds up what stands side by side. A schema that leads back to itself at the same place adds nothing by that.
-    fn beside(&self, own: &[u64]) -> Vec<u64> {
+    /// Adds up the schemas applied to the same location. A schema that refers back to itself at the
+    /// same location adds nothing.
+    fn in_place(&self, own: &[u64]) -> Vec<u64> {
         let mut sums: Vec<Option<u64>> = vec![None; self.nodes.len()];
         let mut on_path = vec![false; self.nodes.len()];
         for start in 0..self.nodes.len() {
-            // By hand instead of by recursion: a chain of references may be as long as the schema.
+            // Uses an explicit stack, because a chain of references can be as long as the schema.
             let mut path = vec![(start, 0)];
             while let Some((node, next)) = path.last_mut() {
                 let index = *node;
@@ -274,21 +282,21 @@ impl<'s> Graph<'s> {
                     continue;
                 }
                 on_path[index] = true;
-                let pending = self.nodes[index].beside[*next..]
+                let pending = self.nodes[index].in_place[*next..]
                     .iter()
-                    .position(|beside| sums[*beside].is_none() && !on_path[*beside]);
+                    .position(|in_place| sums[*in_place].is_none() && !on_path[*in_place]);
                 if let Some(skipped) = pending {
-                    let child = self.nodes[index].beside[*next + skipped];
+                    let child = self.nodes[index].in_place[*next + skipped];
                     *next += skipped + 1;
                     path.push((child, 0));
                     continue;
                 }
-                let beside = self.nodes[index]
-                    .beside
+                let in_place = self.nodes[index]
+                    .in_place
                     .iter()
-                    .map(|beside| sums[*beside].unwrap_or(0));
-                let sum = beside.fold(own[index], u64::saturating_add);
-                sums[index] = Some(if self.nodes[index].again {
+                    .map(|in_place| sums[*in_place].unwrap_or(0));
+                let sum = in_place.fold(own[index], u64::saturating_add);
+                sums[index] = Some(if self.nodes[index].has_unevaluated {
                     sum.saturating_mul(2)
                 } else {
                     sum

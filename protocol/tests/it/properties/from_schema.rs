@@ -1,9 +1,9 @@
-//! Values from a JSON Schema, for as much of JSON Schema as ours use.
+//! Generates values from a JSON Schema, for the keywords that our schemas use.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Values that a schema describes.
+/// Generates values that match a schema.
 pub(super) fn values_of(schema: &Value) -> BoxedStrategy<Value> {
     values(
         schema,
@@ -14,7 +14,8 @@ pub(super) fn values_of(schema: &Value) -> BoxedStrategy<Value> {
     )
 }
 
-/// The whole document, and how many references have been followed: a block may hold blocks.
+/// The whole document, and the number of references followed so far, because blocks can contain
+/// blocks.
 #[derive(Clone, Copy)]
 struct Root<'s> {
     document: &'s Value,
@@ -26,7 +27,7 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
         let target = root
             .document
             .pointer(&target[1..])
-            .expect("a reference within the document");
+            .expect("references point into the document");
         return values(
             target,
             &Root {
@@ -43,7 +44,7 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
     }
     for choice in ["oneOf", "anyOf"] {
         if let Some(branches) = schema[choice].as_array() {
-            // Deep down only the first, which holds nothing further.
+            // At depth, use only the first branch, which contains no further references.
             let count = if root.references > 2 {
                 1
             } else {
@@ -81,7 +82,7 @@ fn of_type(name: &str, schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> 
             let most = schema["maximum"].as_u64().unwrap_or(u64::MAX);
             let written_as_one =
                 prop_oneof![Just(least), Just(most), least..=most].prop_map(Value::from);
-            // `3.0` is an integer too. Beyond 2^53 such a number may be another one than was meant.
+            // `3.0` is an integer too. Above 2^53, floats cannot represent every integer.
             let small = least..=most.min(1 << 53).max(least);
             let with_a_point = small.prop_map(|number| Value::from(as_float(number)));
             prop_oneof![3 => written_as_one, 1 => with_a_point].boxed()
@@ -101,7 +102,7 @@ fn of_type(name: &str, schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> 
                 .boxed()
         }
         "object" => object(schema, root).prop_map(Value::Object).boxed(),
-        other => panic!("a schema of ours says type {other}"),
+        other => panic!("unsupported type in a schema: {other}"),
     }
 }
 
@@ -146,7 +147,7 @@ fn text(schema: &Value) -> BoxedStrategy<String> {
         return Just("2026-04-19T11:30:00Z".to_owned()).boxed();
     }
     match schema["pattern"].as_str() {
-        // Alternatives with an end inside are beyond the generator.
+        // The generator does not support alternatives with `$` inside.
         Some(paths) if paths.contains("$cwd") => proptest::sample::select(vec![
             "/", "/a", "~", "~/b", "$cwd", "$cwd/c", "$data", ".", "./d",
         ])

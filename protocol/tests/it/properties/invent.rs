@@ -1,10 +1,12 @@
-//! Values of the types themselves, from nothing but the types: a deserializer that makes up whatever it is asked for.
+//! Generates values of a type without its schema, with a deserializer that invents whatever the
+//! type asks for.
 //!
-//! Exceptions, where a type can hold what its schema refuses, each with its reason:
-//! - texts with a form ([`FORMED`]): a form is checked where foreign bytes come in, and our own code keeps it;
-//! - `command_response` with `open_panel` and no panel: types cannot tie one field to another's value;
-//! - `structured_content` with `null`: on the wire `null` means absent, and comes back so;
-//! - `register_tool.schema` with another `type` than `object`: it is an open object to the types.
+//! Some types can hold values that their schema rejects. These are not generated:
+//! - strings with a required pattern ([`PATTERNS`]): only input is checked against the pattern;
+//! - `command_response` with `open_panel` and no panel: types cannot express that one field
+//!   requires another;
+//! - `structured_content` with `null`: in JSON, `null` means absent;
+//! - `register_tool.schema` with a `type` other than `object`: the Rust type is any object.
 
 use std::cell::Cell;
 
@@ -16,17 +18,17 @@ use serde::de::{
 use serde_json::{Value, json};
 use zot_protocol::{Content, Event, Intercept, Tagged, rpc};
 
-/// The fields whose texts have a form, and one text that has it.
-const FORMED: &[(&str, &str, &str)] = &[
+/// Fields that must match a pattern, and a string that matches.
+const PATTERNS: &[(&str, &str, &str)] = &[
     ("Hello", "name", "hello-1"),
     ("RegisterCommand", "name", "weather"),
     ("RegisterTool", "name", "get_weather-2"),
     ("CallTool", "name", "read"),
 ];
-/// Ids, wherever they stand, have a form of their own: not empty, and the host's are plain.
+/// ID fields: they must not be empty, and those of the host must match a pattern.
 const IDS: &[&str] = &["id", "panel_id", "parent_id"];
 
-/// Where the choices come from; when it is used up, every choice is the simplest, so failures shrink.
+/// The source of choices. When it is used up, every choice is the simplest one, so failures shrink.
 pub(super) struct Entropy<'b> {
     bytes: &'b [u8],
     at: Cell<usize>,
@@ -84,7 +86,7 @@ impl<'b> Entropy<'b> {
     }
 }
 
-/// A made-up frame called `name`.
+/// Invents a frame called `name`.
 pub(super) fn frame<F: Tagged>(name: &str, entropy: &Entropy<'_>) -> Result<F, Error> {
     F::decode(name, Invent(entropy))
 }
@@ -98,11 +100,12 @@ pub(super) fn is_excepted(frame: &Value) -> bool {
 struct Invent<'e, 'b>(&'e Entropy<'b>);
 
 impl Invent<'_, '_> {
-    /// A made-up value of a type that is told apart by a tag, as JSON.
+    /// Invents a value of a tagged type, as JSON.
     fn tagged<T: Tagged>(self) -> Value {
         let depth = self.0.depth.get();
         self.0.depth.set(depth + 1);
-        // A tool's result holds blocks, and a block may be a tool's result: at some depth it must be a text.
+        // A tool result contains blocks, and a block can be a tool result. At some depth, use a
+        // text block.
         let choice = if depth > 2 {
             0
         } else {
@@ -113,7 +116,8 @@ impl Invent<'_, '_> {
         serde_json::to_value(value).expect("serialises")
     }
 
-    /// A map asks for keys without saying which; the type that asks is known by its visitor's name.
+    /// Invents a map. The name of the visitor tells which type is being deserialized and so which
+    /// keys it needs.
     fn map_for(self, visitor: &str) -> Value {
         let is = |name: &str| visitor.contains(name);
         if is("TaggedVisitor<zot_protocol::content::Content>") {
@@ -161,7 +165,8 @@ impl<'de> Deserializer<'de> for Invent<'_, '_> {
         deserialize_str => visit_string(|entropy| entropy.text());
     }
 
-    /// Numbers are all asked for in this way; who wants an integer is known by its visitor's name.
+    /// All numbers are requested as floats. The name of the visitor tells whether an integer is
+    /// needed.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if std::any::type_name::<V>().contains("integer::Integer") {
             return visitor.visit_u64([0, 1, 200, u32::MAX.into()][self.0.pick(4)]);
@@ -275,7 +280,7 @@ impl<'de> MapAccess<'de> for Asked<'_, '_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let formed = FORMED
+        let formed = PATTERNS
             .iter()
             .find(|(name, field, _)| (*name, *field) == (self.name, self.field))
             .map(|(.., text)| *text)

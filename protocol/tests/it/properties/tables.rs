@@ -1,5 +1,5 @@
-//! What is accepted by a table is what the schema accepts, and a line that is read in one pass gives what the detour over a value
-//! gives: values that fit, with one thing changed.
+//! The tables accept nothing that the schemas reject, and every line decodes as it does from a
+//! parsed value. The input is valid values with one location changed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use zot_protocol::{
 
 use super::{from_schema::values_of, runner};
 
-/// What is put in the place of something else.
+/// Generates replacement values.
 pub(super) fn odd() -> impl Strategy<Value = Value> {
     proptest::sample::select(vec![
         json!(null),
@@ -44,7 +44,7 @@ pub(super) fn odd() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// How many places a value has, itself included.
+/// Returns the number of locations in a value, including itself.
 pub(super) fn places(value: &Value) -> usize {
     let below: usize = match value {
         Value::Object(object) => object.values().map(places).sum(),
@@ -54,7 +54,8 @@ pub(super) fn places(value: &Value) -> usize {
     1 + below
 }
 
-/// Changes the place of this number, counted as [`places`] does; `None` takes it out of its object.
+/// Changes the location with this number, counted as in [`places`]. `None` removes it from its
+/// object.
 pub(super) fn change(value: &mut Value, at: &mut usize, into: Option<&Value>) {
     match value {
         Value::Object(object) => {
@@ -109,8 +110,8 @@ fn verdicts_agree(document: &schema::Document, accepts: impl Fn(&Value) -> bool)
     run.unwrap_or_else(|failure| panic!("{}: {failure}", document.name));
 }
 
-/// A line the long way: a value, which is checked, and then decoded.
-fn by_detour<F: Validated>(line: &str) -> Option<F> {
+/// Decodes a line step by step: parse, check against the schema, decode.
+fn decode_step_by_step<F: Validated>(line: &str) -> Option<F> {
     let mut value = validate::strict_json(line.as_bytes()).ok()?;
     validate::value::<F>(&value).ok()?;
     let name = value[F::TAG].as_str()?.to_owned();
@@ -124,15 +125,15 @@ fn of_set<F: Validated + std::fmt::Debug + PartialEq>() {
         verdicts_agree(&document, |value| {
             let line = value.to_string();
             let frame = validate::frame::<F>(line.as_bytes()).ok();
-            assert_eq!(frame, by_detour::<F>(&line), "{line}");
+            assert_eq!(frame, decode_step_by_step::<F>(&line), "{line}");
             validate::value::<F>(value).is_ok()
         });
     }
 }
 
-/// Lines that a program would not write and a reader must not misread.
+/// Unusual lines that must not be misread.
 #[test]
-fn odd_lines_are_read_as_by_the_detour() {
+fn unusual_lines_decode_as_from_a_parsed_value() {
     let lines = [
         r#"{"id":"1","type":"tool_result","content":[]}"#,
         r#" { "type" : "tool_result" , "id" : "1" , "content" : [ { "type" : "text" , "text" : "a" } , { "text" : "b" , "type" : "text" } ] } "#,
@@ -190,18 +191,18 @@ fn odd_lines_are_read_as_by_the_detour() {
     let many = format!(r#"{{"type":"tool_result","id":"1","content":[]{many}}}"#);
     for line in lines.into_iter().chain([deep.as_str(), many.as_str()]) {
         let frame = validate::frame::<FromExtension>(line.as_bytes()).ok();
-        assert_eq!(frame, by_detour(line), "{line}");
+        assert_eq!(frame, decode_step_by_step(line), "{line}");
     }
 }
 
 #[test]
-fn of_frames() {
+fn frame_tables_agree_with_the_schemas() {
     of_set::<FromExtension>();
     of_set::<rpc::Command>();
 }
 
 #[test]
-fn of_files() {
+fn file_tables_agree_with_the_schemas() {
     verdicts_agree(&schema::of_type::<Manifest>("manifest"), |value| {
         validate::manifest(value.to_string().as_bytes()).is_ok()
     });

@@ -1,4 +1,5 @@
-//! Validators that none of us wrote read the published files and agree: Python's `jsonschema`, and `ajv`.
+//! Third-party validators, Python's `jsonschema` and `ajv`, read the published schemas and agree
+//! with ours.
 
 use std::{fmt::Write, fs, process::Command};
 
@@ -10,18 +11,19 @@ use crate::{
     support::{lines, root, shared, skipped},
 };
 
-/// Everything that must be accepted: each schema's examples, and the recorded frames.
+/// Returns everything that must be valid: the examples of each schema, and the recorded frames.
 fn accepted() -> String {
     let mut rows = String::new();
     for document in documents() {
         for example in document.schema["examples"].as_array().into_iter().flatten() {
-            // A frame of a set is checked by the set's schema and by its own.
+            // A frame is checked against its own schema and against that of its set.
             let set = document
                 .name
                 .rsplit_once('/')
                 .map_or(&*document.name, |(set, _)| set);
             let set = if set == "rpc" { &*document.name } else { set };
-            writeln!(rows, "{}", json!({"set": set, "frame": example})).expect("a string grows");
+            writeln!(rows, "{}", json!({"set": set, "frame": example}))
+                .expect("writing to a string cannot fail");
         }
     }
     if let Some(folder) = shared("recordings") {
@@ -34,7 +36,7 @@ fn accepted() -> String {
                     "from-host"
                 };
                 writeln!(rows, "{}", json!({"set": set, "frame": line["frame"]}))
-                    .expect("a string grows");
+                    .expect("writing to a string cannot fail");
             }
         }
     }
@@ -69,7 +71,7 @@ fn agrees(mut validator: Command) {
 }
 
 #[test]
-fn python_jsonschema_agrees() {
+fn python_jsonschema_agrees_with_our_validator() {
     let python = root().join("target/test-tools/venv/bin/python");
     if !python.exists() {
         return skipped("Python's jsonschema not installed (.ci/setup)");
@@ -80,7 +82,7 @@ fn python_jsonschema_agrees() {
 }
 
 #[test]
-fn ajv_agrees() {
+fn ajv_agrees_with_our_validator() {
     let folder = root().join("protocol/tests/foreign");
     if !folder.join("node_modules/ajv").exists() {
         return skipped("ajv not installed (.ci/setup)");

@@ -1,10 +1,10 @@
-//! What a crate outside the workspace gets when it depends on this one.
+//! Using the crate as a dependency outside the workspace.
 
 use std::{fs, process::Command};
 
 use crate::support::root;
 
-/// Built outside the workspace, because inside it other crates switch features on.
+/// Builds outside the workspace, because other crates of the workspace enable features.
 #[test]
 fn without_validate_neither_tokio_nor_jsonschema_is_compiled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -22,7 +22,7 @@ fn without_validate_neither_tokio_nor_jsonschema_is_compiled() {
         "fn main() { println!(\"{}\", zot_protocol::PROTOCOL_VERSION) }",
     )
     .expect("written");
-    // The workspace's versions are on this machine already.
+    // The versions in the workspace's lock file have already been downloaded.
     fs::copy(root().join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("copied");
 
     let output = Command::new(env!("CARGO"))

@@ -1,7 +1,8 @@
-//! Schemas as nearly all tools have them, which are seen to be right without compiling them.
+//! Recognises simple schemas, which most tools have, as valid without compiling them.
 //!
-//! A compiled schema takes memory, and is only needed where a tool's values are checked: most tools check their arguments
-//! themselves. What is not plainly right here is compiled at once, and judged and explained by that.
+//! A compiled schema takes memory and is only needed to check values, and most tools validate their
+//! arguments themselves. Schemas that are not recognised here are compiled immediately to check
+//! them.
 
 use serde_json::Value;
 
@@ -9,8 +10,8 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// Whether this is a schema that compiles. `false` says nothing.
-pub(super) fn is_ordinary(schema: &Value) -> bool {
+/// Returns whether the schema is certain to compile. `false` means that it is unknown.
+pub(super) fn is_simple(schema: &Value) -> bool {
     let Value::Object(keywords) = schema else {
         return schema.is_boolean();
     };
@@ -19,7 +20,9 @@ pub(super) fn is_ordinary(schema: &Value) -> bool {
         .all(|(keyword, value)| match keyword.as_str() {
             "type" => match value {
                 Value::Array(several) => {
-                    !several.is_empty() && are_different(several) && several.iter().all(is_type)
+                    !several.is_empty()
+                        && are_distinct_strings(several)
+                        && several.iter().all(is_type)
                 }
                 one => is_type(one),
             },
@@ -27,14 +30,14 @@ pub(super) fn is_ordinary(schema: &Value) -> bool {
             "default" | "const" => true,
             "enum" => value
                 .as_array()
-                .is_some_and(|values| !values.is_empty() && are_different(values)),
+                .is_some_and(|values| !values.is_empty() && are_distinct_strings(values)),
             "properties" => value
                 .as_object()
-                .is_some_and(|fields| fields.values().all(is_ordinary)),
-            "required" => value
-                .as_array()
-                .is_some_and(|names| names.iter().all(Value::is_string) && are_different(names)),
-            "items" | "additionalProperties" => is_ordinary(value),
+                .is_some_and(|fields| fields.values().all(is_simple)),
+            "required" => value.as_array().is_some_and(|names| {
+                names.iter().all(Value::is_string) && are_distinct_strings(names)
+            }),
+            "items" | "additionalProperties" => is_simple(value),
             "minimum" | "maximum" => value.is_number(),
             "minLength" | "maxLength" | "minItems" | "maxItems" => {
                 value.as_u64().is_some_and(|count| count <= u32::MAX.into())
@@ -47,8 +50,8 @@ fn is_type(name: &Value) -> bool {
     name.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
-/// Texts that are all different; of other values nothing is said, nor of more than a few.
-fn are_different(values: &[Value]) -> bool {
+/// Returns whether the values are distinct strings. Other types and long lists are not compared.
+fn are_distinct_strings(values: &[Value]) -> bool {
     let few = values.len() <= 64;
     few && values
         .iter()

@@ -1,5 +1,5 @@
-//! However a line is spelled, it gives what a plain parser and the schema make of it: keys in any order, blanks and escapes
-//! anywhere, more fields, one key twice, one that is reserved.
+//! A line decodes to what a plain parser and the schema make of it, regardless of formatting: keys
+//! in any order, whitespace and escapes anywhere, extra fields, duplicate keys, reserved keys.
 
 use std::fmt::Debug;
 
@@ -17,28 +17,28 @@ use super::{
     tables::{change, odd, places},
 };
 
-/// A text that is being written, with a choice at every step.
-struct Speller {
+/// Writes a JSON text and makes a random choice at every step.
+struct Formatter {
     line: String,
     choices: u64,
-    /// No reader may take it: a key is there twice, or reserved.
-    is_wrong: bool,
+    /// Whether the text has a duplicate or reserved key and must be rejected.
+    is_invalid: bool,
 }
 
-impl Speller {
-    fn spell(value: &Value, seed: u64) -> Self {
+impl Formatter {
+    fn format(value: &Value, seed: u64) -> Self {
         let mut speller = Self {
             line: String::new(),
             choices: seed | 1,
-            is_wrong: false,
+            is_invalid: false,
         };
         speller.value(value);
         speller
     }
 
-    /// True once in so many times.
+    /// Returns true once in `times` calls on average.
     fn once_in(&mut self, times: u64) -> bool {
-        // Xorshift: the next of a long row of numbers.
+        // Xorshift random number generator.
         self.choices ^= self.choices << 13;
         self.choices ^= self.choices >> 7;
         self.choices ^= self.choices << 17;
@@ -89,16 +89,16 @@ impl Speller {
             if self.once_in(80) {
                 self.line.push(',');
                 self.field(key, value);
-                self.is_wrong = true;
+                self.is_invalid = true;
             }
         }
         if self.once_in(60) {
             self.line.push_str(comma);
             self.field("$serde_json::private::RawValue", &json!("1"));
             comma = ",";
-            self.is_wrong = true;
+            self.is_invalid = true;
         }
-        // As many as are told apart in one pass, and more.
+        // Sometimes add many unknown fields.
         for number in 0..if self.once_in(8) { 20 } else { 0 } {
             self.line.push_str(comma);
             self.field(&format!("x{number}"), &json!([number, null]));
@@ -131,10 +131,10 @@ impl Speller {
     }
 }
 
-/// What the line holds, by nothing of what is tested but the decoding of a type.
-fn expected<F: Validated>(spelled: &Speller) -> Option<F> {
-    let mut value: Value = serde_json::from_str(&spelled.line).ok()?;
-    if spelled.is_wrong || validate::value::<F>(&value).is_err() {
+/// Returns the expected frame, using only the type's own decoder.
+fn expected<F: Validated>(formatted: &Formatter) -> Option<F> {
+    let mut value: Value = serde_json::from_str(&formatted.line).ok()?;
+    if formatted.is_invalid || validate::value::<F>(&value).is_err() {
         return None;
     }
     let name = value.get(F::TAG)?.as_str()?.to_owned();
@@ -157,10 +157,10 @@ fn read_as_expected<F: Validated + Debug + PartialEq>() {
                 let mut at = 1 + index.index(places(&value));
                 change(&mut value, &mut at, into.as_ref());
             }
-            let spelled = Speller::spell(&value, seed);
-            let line = spelled.line.as_bytes();
+            let formatted = Formatter::format(&value, seed);
+            let line = formatted.line.as_bytes();
             let frame = validate::frame::<F>(line).ok();
-            prop_assert_eq!(frame, expected(&spelled), "{}", spelled.line);
+            prop_assert_eq!(frame, expected(&formatted), "{}", formatted.line);
             Ok(())
         });
         run.unwrap_or_else(|failure| panic!("{name}: {failure}"));
@@ -168,13 +168,13 @@ fn read_as_expected<F: Validated + Debug + PartialEq>() {
 }
 
 #[test]
-fn lines_of_extensions_and_hosts() {
+fn extension_and_host_lines_decode_regardless_of_formatting() {
     read_as_expected::<FromExtension>();
     read_as_expected::<FromHost>();
 }
 
 #[test]
-fn lines_of_drivers_and_agents() {
+fn driver_and_agent_lines_decode_regardless_of_formatting() {
     read_as_expected::<rpc::Command>();
     read_as_expected::<rpc::Event>();
 }

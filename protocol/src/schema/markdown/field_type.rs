@@ -1,16 +1,19 @@
-//! What a field holds, in a few words.
+//! Describes the type of a field in a few words.
 
 use serde_json::Value;
 
-/// What a field holds: `string`, `list of string`, a link to a definition.
-pub(super) fn kind(field: &Value) -> String {
+/// Returns the type of a field: `string`, `list of string`, or a link to a definition.
+pub(super) fn field_type(field: &Value) -> String {
     if let Some(link) = field["$ref"].as_str() {
         return definition(link);
     }
-    // What may be left out may be `null`; the page says so once.
+    // Every optional field can be `null`. The page mentions that once.
     if let Some(branches) = field["anyOf"].as_array() {
-        let kinds = branches.iter().filter(|it| it["type"] != "null").map(kind);
-        return kinds.collect::<Vec<_>>().join(" or ");
+        let types = branches
+            .iter()
+            .filter(|it| it["type"] != "null")
+            .map(field_type);
+        return types.collect::<Vec<_>>().join(" or ");
     }
     if let Some(only) = field.get("const") {
         return format!("`{only}`");
@@ -24,15 +27,15 @@ pub(super) fn kind(field: &Value) -> String {
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let kinds: Vec<String> = types
+    let types: Vec<String> = types
         .into_iter()
         .filter(|name| *name != "null")
         .map(|name| of_type(name, field))
         .collect();
-    if kinds.is_empty() {
+    if types.is_empty() {
         "anything".to_owned()
     } else {
-        kinds.join(" or ")
+        types.join(" or ")
     }
 }
 
@@ -52,7 +55,7 @@ fn definition(link: &str) -> String {
 fn of_type(name: &str, field: &Value) -> String {
     match name {
         "array" if field["items"]["properties"].is_object() => "list of objects".to_owned(),
-        "array" => format!("list of {}", kind(&field["items"])),
+        "array" => format!("list of {}", field_type(&field["items"])),
         "integer" => format!("integer{}", range(field)),
         "string" if field["examples"].is_array() => {
             format!("string: {}", names(&field["examples"]))
@@ -61,7 +64,7 @@ fn of_type(name: &str, field: &Value) -> String {
     }
 }
 
-/// The bounds of an integer, where they are not just those of its type.
+/// Returns the range of an integer, unless it is the full range of its type.
 fn range(field: &Value) -> String {
     let bounds = (field["minimum"].as_u64(), field["maximum"].as_u64());
     match bounds {
