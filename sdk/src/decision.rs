@@ -179,10 +179,10 @@ impl<Event> Decision<Event> {
             DecisionKind::Rewrite(Change::Args(args)) => frame.modified_args = Some(args),
             DecisionKind::Rewrite(Change::Text(text)) => frame.replace_text = Some(text),
             DecisionKind::Rewrite(Change::Content(content)) => {
-                frame.replace_content = Some(content)
+                frame.replace_content = Some(content);
             }
             DecisionKind::Rewrite(Change::SystemPrompt(prompt)) => {
-                frame.system_prompt = Some(prompt)
+                frame.system_prompt = Some(prompt);
             }
         }
         frame
