@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_has_its_milestone() {
+    fn each_manifest_error_has_its_milestone() {
         let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.milestone());
         assert!(check(r#"{"name":"x","exec":"y"}"#).is_ok());
         for (text, milestone) in [

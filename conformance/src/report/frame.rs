@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_marks_what_should_hold_it() {
+    fn a_missing_field_marks_its_parent() {
         let line = format!(r#"{{"a":{{"b":"{}","c":1}}}}"#, "x".repeat(60));
         assert_eq!(
             shown(&line, Some("/a/missing"), 24),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_shown_as_it_is() {
+    fn text_that_is_not_json_is_shown_unchanged() {
         assert_eq!(
             shown("Loading\x1b[2J…", Some("/x"), 80),
             "\nLoading\\u{1b}[2J…\n"

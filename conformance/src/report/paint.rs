@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(super) enum Style {
     /// The terminal's default.
     Plain,
     /// Important text.
@@ -23,15 +23,15 @@ pub(super) struct Paint(pub(super) bool);
 
 impl Paint {
     /// Returns the text in this style.
-    pub(super) fn ink(self, ink: Ink, text: &str) -> Cow<'_, str> {
-        let code = match ink {
-            Ink::Plain => return Cow::Borrowed(text),
+    pub(super) fn apply(self, style: Style, text: &str) -> Cow<'_, str> {
+        let code = match style {
+            Style::Plain => return Cow::Borrowed(text),
             _ if !self.0 || text.is_empty() => return Cow::Borrowed(text),
-            Ink::Strong => "1",
-            Ink::Accent => "36",
+            Style::Strong => "1",
+            Style::Accent => "36",
             // Bright black, not faint: some terminals do not draw faint at all.
-            Ink::Muted => "90",
-            Ink::Bad => "1;31",
+            Style::Muted => "90",
+            Style::Bad => "1;31",
         };
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }

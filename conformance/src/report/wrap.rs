@@ -33,7 +33,7 @@ mod tests {
     use super::wrap;
 
     #[test]
-    fn lines_hang() {
+    fn wrapped_lines_have_a_hanging_indent() {
         assert_eq!(
             wrap("one two three\nfour 東京東京 averyverylongword x", 12, 4, 2),
             [

@@ -163,7 +163,7 @@ impl Subreaper {
                 tree: Tree::new(root),
                 exit: None,
                 scanner: Arc::clone(&scanner),
-                blind: false,
+                lacks_pidfd: false,
             };
             let survivors = ending.run(deadline).await.survivors;
             Swept { found, survivors }
@@ -208,7 +208,7 @@ impl Reaper {
         loop {
             for _ in 0..UNSURE_TRIES {
                 let table = self.scanner.table().await;
-                if self.look(&table) {
+                if self.update(&table) {
                     break;
                 }
                 tokio::time::sleep(UNSURE_PAUSE).await;
@@ -229,7 +229,7 @@ impl Reaper {
 
     /// Reaps exited orphans and holds running ones. Returns `false` if it should be called again
     /// soon.
-    fn look(&mut self, table: &Table) -> bool {
+    fn update(&mut self, table: &Table) -> bool {
         let mut sure = true;
         self.held
             .retain(|&(pid, start)| table.get(pid).is_some_and(|row| row.start == start));

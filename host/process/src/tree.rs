@@ -122,13 +122,13 @@ const SEARCHES_AFTER_MISS: u8 = 3;
 const UNSURE_SEARCHES: u8 = 8;
 
 /// The result of a search for processes.
-pub(crate) struct Look<'t> {
+pub(crate) struct SearchResult<'t> {
     /// Processes that were not known before.
     pub(crate) new: &'t [Member],
     settled: bool,
 }
 
-impl Look<'_> {
+impl SearchResult<'_> {
     /// Reports whether no more processes are expected, unless a known one starts them.
     pub(crate) fn is_settled(&self) -> bool {
         self.settled
@@ -148,7 +148,7 @@ impl Tree {
     }
 
     /// Adds running processes that were not known before.
-    pub(crate) fn look(&mut self, table: &Table) -> Look<'_> {
+    pub(crate) fn search(&mut self, table: &Table) -> SearchResult<'_> {
         self.drop_exited();
         self.unheld.clear();
         let most = most_held();
@@ -183,7 +183,7 @@ impl Tree {
         } else if new.is_empty() && !unsure {
             self.searches_left = self.searches_left.saturating_sub(1);
         }
-        Look {
+        SearchResult {
             new,
             settled: new.is_empty() && !unsure && self.searches_left == 0 && self.unheld.is_empty(),
         }
@@ -237,7 +237,7 @@ impl Tree {
     pub(crate) async fn find(mut self, scanner: &Arc<Scanner>) -> Vec<Descendant> {
         for _ in 0..2 * UNSURE_SEARCHES {
             let table = scanner.table().await;
-            if self.look(&table).is_settled() {
+            if self.search(&table).is_settled() {
                 break;
             }
         }

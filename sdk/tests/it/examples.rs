@@ -102,7 +102,7 @@ async fn weather_works_under_the_host() {
 
 /// The manifest requests no more than the extension needs.
 #[tokio::test]
-async fn weather_without_the_network() {
+async fn weather_fails_without_network_permission() {
     let stage = Stage::changed("weather", |folder| {
         install("weather", folder);
         change_manifest(folder, |manifest| {
@@ -117,7 +117,7 @@ async fn weather_without_the_network() {
 
 /// The README's pipelines for running an extension without a host.
 #[test]
-fn weather_without_a_host() {
+fn weather_runs_in_a_pipe_without_a_host() {
     let script = r#"{
       printf '%s\n' '{"type":"hello_ack","protocol_version":1,"zot_version":"x","provider":"a","model":"o","cwd":"/tmp"}'
       sleep 0.2
