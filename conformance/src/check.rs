@@ -214,7 +214,7 @@ fn invalid<'a>(
     refusal(received, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
 }
 
-/// Shows where a frame does not validate, and a valid one.
+/// Creates a finding that marks the invalid part of a frame and gives a valid example.
 fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
     let finding = Finding::new(refusal.to_string()).frame(received.shown(), pointer);

@@ -112,8 +112,8 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
-        // From here on, best effort only drops the rights that a rule for a file cannot have
-        // because they apply to directories.
+        // From here on, ignore rights that a rule for a single file cannot have because they apply
+        // to directories.
         let set = set.create().map_err(other)?;
         let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {
