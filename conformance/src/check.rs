@@ -90,7 +90,7 @@ pub(crate) enum Run {
     /// Judged by each frame of every session. `not_applicable` says why there is nothing to judge.
     Watched {
         frame: JudgeFrame,
-        not_applicable: fn(&Surface, &Seen) -> Option<&'static str>,
+        not_applicable: fn(&Surface, &FrameCounts) -> Option<&'static str>,
     },
     /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
@@ -105,9 +105,9 @@ pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
 /// How many frames of each type all sessions received.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(pub(crate) std::collections::HashMap<String, usize>);
+pub(crate) struct FrameCounts(pub(crate) std::collections::HashMap<String, usize>);
 
-impl Seen {
+impl FrameCounts {
     /// Whether a frame of one of these types was received.
     pub(crate) fn any(&self, kinds: &[&str]) -> bool {
         kinds.iter().any(|kind| self.0.contains_key(*kind))

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How long to wait for buffered output after stdin is closed.
-const LAST_WORDS: Duration = Duration::from_millis(1500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
@@ -45,7 +45,7 @@ pub(crate) async fn missing_reply(
             let before = session.received().len();
             session.close_stdin();
             let late = session
-                .find(before, session.scaled(LAST_WORDS), &came)
+                .find(before, session.scaled(FLUSH_TIMEOUT), &came)
                 .await;
             if late.is_ok() {
                 Finding::new(format!(
@@ -64,7 +64,7 @@ pub(crate) async fn missing_reply(
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
         // A descendant may keep the pipe open.
-        let _ = tokio::time::timeout(session.scaled(LAST_WORDS), session.stderr_ended()).await;
+        let _ = tokio::time::timeout(session.scaled(FLUSH_TIMEOUT), session.stderr_ended()).await;
     }
     let stderr = session.stderr();
     if stderr.is_empty() {

@@ -19,7 +19,7 @@ const BEAT: Duration = Duration::from_millis(100);
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The progress line and the thread that draws it.
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     state: Arc<Mutex<State>>,
     over: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -32,7 +32,7 @@ struct State {
     running: BTreeMap<String, Instant>,
 }
 
-impl Line {
+impl ProgressLine {
     /// Starts drawing if stderr is a terminal.
     pub(crate) fn start() -> (Self, Arc<dyn Progress>) {
         let state = Arc::new(Mutex::new(State::default()));

@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 use zot_process::Spawner;
 
-use self::line::Line;
+use self::line::ScriptLine;
 use crate::{
     Party, diagnose,
     reply::Reply,
@@ -185,22 +185,22 @@ impl Recording {
     }
 
     async fn send(&mut self, line: &str) -> Result<Option<Sent>, LineError> {
-        let read = Line::read(line, &self.surface).map_err(LineError::Refused)?;
+        let read = ScriptLine::read(line, &self.surface).map_err(LineError::Refused)?;
         let id = self.session.new_id();
         let frame = match read {
-            Line::Nothing => return Ok(None),
-            Line::Help => return Ok(Some(Sent::Help)),
-            Line::End => return Ok(Some(Sent::End)),
-            Line::Wait(during) => {
+            ScriptLine::Nothing => return Ok(None),
+            ScriptLine::Help => return Ok(Some(Sent::Help)),
+            ScriptLine::End => return Ok(Some(Sent::End)),
+            ScriptLine::Wait(during) => {
                 self.session.listen(during).await;
                 self.catch_up();
                 return Ok(None);
             }
-            Line::Frame(template) => {
+            ScriptLine::Frame(template) => {
                 let filled = template.fill(&mut self.bindings);
                 filled.map_err(|error| LineError::Refused(error.to_string()))?
             }
-            Line::Short(short) => short.frame(&id),
+            ScriptLine::Short(short) => short.frame(&id),
         };
         line::valid(&frame).map_err(LineError::Refused)?;
         self.catch_up();

@@ -37,18 +37,18 @@ impl RequestKind {
 /// Pending requests, and background work to wait for at shutdown.
 #[derive(Default)]
 pub(crate) struct Requests {
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct RequestState {
     open: HashMap<Id, (RequestKind, Once<()>)>,
     working: usize,
 }
 
 impl Requests {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

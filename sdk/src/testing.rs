@@ -53,19 +53,19 @@ pub struct TestHost {
 
 #[derive(Default)]
 struct Received {
-    state: Mutex<State>,
+    state: Mutex<ReceivedState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ReceivedState {
     frames: Vec<FromExtension>,
     ended: bool,
     answer_call: Option<AnswerCall>,
 }
 
 impl Received {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReceivedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

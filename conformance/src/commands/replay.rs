@@ -60,7 +60,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
         store: settings::store(),
         ..Options::default()
     };
-    let (line, progress) = progress::Line::start();
+    let (line, progress) = progress::ProgressLine::start();
     let shown = quoted(&dir);
     let played = try_all(Target::of_dir(&dir), &shown, &options, progress);
     let report = super::block_on(played)?;

@@ -87,7 +87,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     if args.timing.verbose {
         options.observer = Some(observer(super::once::print));
     }
-    let (line, progress) = progress::Line::start();
+    let (line, progress) = progress::ProgressLine::start();
     let report = super::block_on(try_all(target, &shown, &options, progress))?;
     line.end();
     let report = report.context("cannot start processes")?;

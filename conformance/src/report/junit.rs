@@ -166,13 +166,13 @@ fn case<W: Write>(
 }
 
 /// The contents of a test case.
-struct Part {
+struct CasePart {
     element: &'static str,
     message: Option<String>,
     text: String,
 }
 
-impl Part {
+impl CasePart {
     fn new(element: &'static str, text: String) -> Self {
         Self {
             element,
@@ -183,7 +183,7 @@ impl Part {
 }
 
 /// Writes the parts of a case, in the order that every dialect accepts.
-fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
+fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
     let verdict = one_line(&outcome.verdict.to_string());
     let findings: String = outcome.findings.iter().map(describe).collect();
     let mut output = String::new();
@@ -202,22 +202,22 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
             };
             let first = outcome.findings.first();
             let message = first.map_or(verdict, |finding| one_line(&finding.what));
-            parts.push(Part {
+            parts.push(CasePart {
                 message: Some(message),
-                ..Part::new(element, findings)
+                ..CasePart::new(element, findings)
             });
         }
         // Some dialects allow it no attribute, so the reason is its text.
         End::Skipped => {
             let why = format!("{verdict}\n{findings}");
-            parts.push(Part::new("skipped", why.trim_end().to_owned()));
+            parts.push(CasePart::new("skipped", why.trim_end().to_owned()));
         }
         End::Passed if outcome.verdict == Verdict::Pass && findings.is_empty() => {}
         End::Passed => output.insert_str(0, &format!("{verdict}:\n{findings}\n")),
     }
     for (element, text) in [("system-out", output), ("system-err", errors)] {
         if !text.is_empty() {
-            parts.push(Part::new(element, text));
+            parts.push(CasePart::new(element, text));
         }
     }
     parts

@@ -27,11 +27,11 @@ const OUTPUT_LINES: usize = 50_000;
 /// A line and when it arrived.
 pub(super) struct Arrival {
     pub(super) at: Duration,
-    pub(super) line: Line,
+    pub(super) line: RawLine,
 }
 
 /// The bytes of a line, without its newline.
-pub(super) enum Line {
+pub(super) enum RawLine {
     Whole(Vec<u8>),
     /// Longer than the maximum length of a frame: its start and its full length.
     TooLong {
@@ -141,9 +141,9 @@ async fn read(
             let whole =
                 length <= FRAME_BYTES || (length == FRAME_BYTES + 1 && bytes.ends_with(b"\r"));
             let line = if whole {
-                Line::Whole(bytes)
+                RawLine::Whole(bytes)
             } else {
-                Line::TooLong {
+                RawLine::TooLong {
                     start: bytes[..super::SHOWN_BYTES].to_vec(),
                     length,
                 }

@@ -8,7 +8,7 @@ use zot_protocol::{
     validate::{self, Refusal},
 };
 
-use super::{cut, pipes::Line};
+use super::{cut, pipes::RawLine};
 
 /// A line of the extension's standard output.
 #[derive(Debug, Clone)]
@@ -33,13 +33,13 @@ enum LineKind {
 }
 
 impl ReceivedLine {
-    pub(super) fn new(at: Duration, line: Line) -> Self {
+    pub(super) fn new(at: Duration, line: RawLine) -> Self {
         let (bytes, length, too_long) = match line {
-            Line::Whole(bytes) => {
+            RawLine::Whole(bytes) => {
                 let length = bytes.len();
                 (bytes, length, false)
             }
-            Line::TooLong { start, length } => (start, length, true),
+            RawLine::TooLong { start, length } => (start, length, true),
         };
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let text = text.trim_ascii_end();
