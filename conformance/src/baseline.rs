@@ -36,7 +36,7 @@ impl Baseline {
 
 impl Report {
     /// Marks known failures, and records listed ids that do not fail.
-    pub fn pass_over(&mut self, Baseline(known): &Baseline) {
+    pub fn apply_baseline(&mut self, Baseline(known): &Baseline) {
         for id in known {
             match self.outcomes.iter_mut().find(|outcome| outcome.id == *id) {
                 Some(outcome) if outcome.is_failure(self.strict) => outcome.known = true,

@@ -22,7 +22,7 @@ use zot_protocol::{
 };
 
 use crate::{
-    session::{Heard, History, Session, Violation},
+    session::{History, ReceivedLine, Session, Violation},
     surface::Surface,
     survey::Survey,
     verdict::{Finding, Level},
@@ -90,7 +90,7 @@ pub(crate) enum Run {
     /// Judged by each frame of every session. `not_applicable` says why there is nothing to judge.
     Watched {
         frame: JudgeFrame,
-        not_applicable: fn(&Surface, &Seen) -> Option<&'static str>,
+        not_applicable: fn(&Surface, &FrameCounts) -> Option<&'static str>,
     },
     /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
@@ -98,16 +98,16 @@ pub(crate) enum Run {
     TriedAndWatched(for<'a> fn(&'a Cx) -> Trying<'a>, JudgeFrame),
 }
 
-/// Says how a frame breaks the rule, given what passed before it in its session.
-pub(crate) type JudgeFrame = fn(&Heard, &History) -> Option<Finding>;
+/// Returns how a frame breaks the rule, given the session so far.
+pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
 /// How many frames of each type all sessions received.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(pub(crate) std::collections::HashMap<String, usize>);
+pub(crate) struct FrameCounts(pub(crate) std::collections::HashMap<String, usize>);
 
-impl Seen {
+impl FrameCounts {
     /// Whether a frame of one of these types was received.
     pub(crate) fn any(&self, kinds: &[&str]) -> bool {
         kinds.iter().any(|kind| self.0.contains_key(*kind))
@@ -183,37 +183,41 @@ impl Stop {
     }
 }
 
-/// Every rule that a line from the extension breaks, given what passed before it in its session.
-pub(crate) fn violations(heard: &Heard, before: &History) -> Vec<Violation> {
-    if heard.is_blank() {
+/// Returns every rule that a line from the extension breaks, given the session so far.
+pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Violation> {
+    if received.is_blank() {
         return Vec::new();
     }
     let violation = |check: &'static Check| match check.run {
         Run::Watched { frame, .. } | Run::TriedAndWatched(_, frame) => Some(Violation {
             check: check.id,
-            finding: frame(heard, before)?,
+            finding: frame(received, before)?,
         }),
         Run::Surveyed(_) | Run::Tried(_) => None,
     };
     catalogue().filter_map(violation).collect()
 }
 
-/// Why the schema refuses a line. Lines before `hello` belong to the survey.
-fn refusal<'a>(heard: &'a Heard, before: &History) -> Option<&'a Refusal> {
-    let is_judged = heard.is_text() && (before.hellos() > 0 || heard.is("hello"));
-    heard.frame.as_ref().err().filter(|_| is_judged)
+/// Returns why a line is invalid. Lines before `hello` belong to the survey.
+fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
+    let is_judged = received.is_text() && (before.hellos() > 0 || received.is("hello"));
+    received.frame.as_ref().err().filter(|_| is_judged)
 }
 
-/// Why the schema refuses a frame of one of these types.
-fn invalid<'a>(heard: &'a Heard, before: &History, types: &[&str]) -> Option<&'a Refusal> {
+/// Returns why a frame of one of these types is invalid.
+fn invalid<'a>(
+    received: &'a ReceivedLine,
+    before: &History,
+    types: &[&str],
+) -> Option<&'a Refusal> {
     let of_type = |it: &&Refusal| types.contains(&it.frame_type.as_deref().unwrap_or_default());
-    refusal(heard, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
+    refusal(received, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
 }
 
-/// Shows where a frame does not validate, and a valid one.
-fn does_not_validate(heard: &Heard, refusal: &Refusal) -> Finding {
+/// Creates a finding that marks the invalid part of a frame and gives a valid example.
+fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
-    let finding = Finding::new(refusal.to_string()).frame(heard.shown(), pointer);
+    let finding = Finding::new(refusal.to_string()).frame(received.shown(), pointer);
     match refusal.frame_type.as_deref().and_then(example_of) {
         Some(example) => finding.hint(format!("valid example: {example}")),
         None => finding,

@@ -6,16 +6,17 @@
 use std::{borrow::Cow, fmt::Write};
 
 /// Whether a character is invisible, or changes how the text around it is displayed.
-pub(crate) fn is_unseen(char: char) -> bool {
+pub(crate) fn is_invisible(char: char) -> bool {
     matches!(
         char,
-        // C0 and C1, which hold the introducers of every control sequence; a line may end.
+        // C0 and C1 controls, which introduce control sequences, except the newline.
         '\0'..='\x09' | '\x0b'..='\x1f' | '\x7f'..='\u{9f}'
-        // What turns the direction, marks or isolates.
+        // Characters that mark or change the text direction.
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // No width at all, and the separators that some take for the end of a line. Joiners stay: emoji need them.
+        // Zero-width characters, and separators that some programs treat as newlines. Joiners are
+        // allowed, because emoji need them.
         | '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{feff}'
-        // Not characters; XML refuses them.
+        // Noncharacters, which XML does not allow.
         | '\u{fffe}' | '\u{ffff}'
     )
 }
@@ -24,7 +25,7 @@ pub(crate) fn is_unseen(char: char) -> bool {
 ///
 /// The escape is Rust's, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unseen) {
+    if !text.contains(is_invisible) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -32,8 +33,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         match char {
             '\t' => shown.push_str("\\t"),
             '\r' => shown.push_str("\\r"),
-            other if is_unseen(other) => {
-                write!(shown, "\\u{{{:x}}}", u32::from(other)).expect("a string grows");
+            other if is_invisible(other) => {
+                write!(shown, "\\u{{{:x}}}", u32::from(other))
+                    .expect("writing to a string cannot fail");
             }
             other => shown.push(other),
         }
@@ -41,8 +43,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same for what was meant to be read on a terminal: colours are dropped, tabs become spaces, and a `\r` before a
-/// newline is part of it. A traceback stays a traceback; whatever does more than colour is still shown.
+/// Like [`visible`], for terminal output: drops colours, expands tabs, and treats `\r\n` as a
+/// newline, so that a traceback stays readable. Other control sequences are still escaped.
 pub fn console(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -65,7 +67,7 @@ pub fn console(text: &str) -> String {
     visible(&plain).into_owned()
 }
 
-/// What follows a colour, `ESC [ 1 ; 31 m`, if the text starts with one.
+/// Returns the text after a colour sequence (`ESC [ 1 ; 31 m`), if it starts with one.
 fn after_colour(text: &str) -> Option<&str> {
     text.strip_prefix("\x1b[")?
         .trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ';' | ':'))
@@ -77,7 +79,7 @@ mod tests {
     use super::{console, visible};
 
     #[test]
-    fn controls_are_seen() {
+    fn control_characters_are_escaped() {
         assert_eq!(visible("12 °C 👩‍🚀\nnext"), "12 °C 👩‍🚀\nnext");
         assert_eq!(
             visible("\x1b]0;owned\x07 \u{9b}2J a\u{202e}b\tc\r"),
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_console_loses_its_colours_and_no_more() {
+    fn console_drops_only_colours() {
         assert_eq!(
             console("\x1b[1;31mError\x1b[0m:\tno\r\n\x1b[2J\x1b[3"),
             "Error:    no\n\\u{1b}[2J\\u{1b}[3"

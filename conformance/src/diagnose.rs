@@ -3,49 +3,49 @@
 use std::time::Duration;
 
 use crate::{
-    session::{Heard, Session, Silence},
+    session::{ReceivedLine, Session, WaitError},
     target::Target,
     verdict::Finding,
 };
 
 /// How long to wait for buffered output after stdin is closed.
-const LAST_WORDS: Duration = Duration::from_millis(1500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
 /// Explains why `what` did not come, such as `` `tool_result` to a call of `weather` ``. The session
 /// cannot be used afterwards.
-pub(crate) async fn silence(
+pub(crate) async fn missing_reply(
     session: &mut Session,
     target: &Target,
-    silence: Silence,
+    wait_error: WaitError,
     what: &str,
-    came: impl Fn(&Heard) -> bool,
+    came: impl Fn(&ReceivedLine) -> bool,
 ) -> Finding {
-    let finding = match silence {
-        Silence::Exited(exit) => {
+    let finding = match wait_error {
+        WaitError::Exited(exit) => {
             Finding::new(format!("it exited ({exit}) instead of sending {what}"))
         }
-        Silence::Closed => Finding::new(format!("it closed stdout before sending {what}"))
+        WaitError::Closed => Finding::new(format!("it closed stdout before sending {what}"))
             .hint("keep stdout open until the process exits"),
-        Silence::Unread => Finding::new(format!(
+        WaitError::Unread => Finding::new(format!(
             "it does not read stdin, so {what} could not be requested"
         ))
         .hint("keep reading stdin, even while handling a request"),
-        Silence::Flooded => Finding::new(format!(
+        WaitError::Flooded => Finding::new(format!(
             "it flooded stdout, so zot-conform stopped reading before {what} came"
         ))
         .hint("answer the request, then wait for the next line of stdin"),
-        Silence::Deadline(within) if session.heard().iter().any(Heard::is_too_long) => {
+        WaitError::Deadline(within) if session.received().iter().any(ReceivedLine::is_too_long) => {
             let why = "it sent a line over the size limit, which a host discards";
             Finding::new(format!("no {what} within {}: {why}", shown(within)))
                 .hint("truncate long results, and say so in the text")
         }
-        Silence::Deadline(within) => {
-            let before = session.heard().len();
+        WaitError::Deadline(within) => {
+            let before = session.received().len();
             session.close_stdin();
             let late = session
-                .find(before, session.scaled(LAST_WORDS), &came)
+                .find(before, session.scaled(FLUSH_TIMEOUT), &came)
                 .await;
             if late.is_ok() {
                 Finding::new(format!(
@@ -64,7 +64,7 @@ pub(crate) async fn silence(
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
         // A descendant may keep the pipe open.
-        let _ = tokio::time::timeout(session.scaled(LAST_WORDS), session.stderr_ended()).await;
+        let _ = tokio::time::timeout(session.scaled(FLUSH_TIMEOUT), session.stderr_ended()).await;
     }
     let stderr = session.stderr();
     if stderr.is_empty() {

@@ -31,7 +31,7 @@ pub use baseline::Baseline;
 pub use check::{Check, Profile, catalogue, find};
 pub use clean::{console, visible};
 pub use exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES};
-pub use once::{Ask, once, onlooker};
+pub use once::{Ask, observer, once};
 pub use play_extension::play_extension;
 pub use record::{HELP, LineError, LineOutcome, Recording};
 pub use replay_and_accept::replay_and_accept;

@@ -8,7 +8,7 @@ use zot_protocol::{FromHost, Object, limits, validate};
 
 use crate::{
     diagnose, samples,
-    session::{Heard, Onlooker, Sink, Start},
+    session::{Observer, ReceivedLine, Sink, Start},
     surface::Surface,
     survey::meet,
     target::Target,
@@ -26,19 +26,19 @@ pub enum Ask {
     Intercept(String, Option<Object>),
 }
 
-/// Starts the extension, sends the request, and shuts it down. `onlooker` is called for every frame.
+/// Starts the extension, sends the request, and shuts it down. `observer` is called for every frame.
 pub async fn once(
     target: &Target,
     ask: &Ask,
     scale: f64,
     startup: Option<Duration>,
-    onlooker: Onlooker,
+    observer: Observer,
 ) -> Result<(), Box<Finding>> {
     let how = Start {
         spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
         confined: true,
         scale,
-        onlooker: Some(onlooker),
+        observer: Some(observer),
         directories: None,
     };
     let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
@@ -73,12 +73,12 @@ pub async fn once(
     let within = within.mul_f64(scale);
     let answered = match session.send(&frame).await {
         Ok(()) => session.reply(reply, &id, within).await.map(drop),
-        Err(silence) => Err(silence),
+        Err(wait_error) => Err(wait_error),
     };
-    if let Err(silence) = answered {
-        let came = |heard: &Heard| heard.is(reply) && heard.id() == Some(&id);
+    if let Err(wait_error) = answered {
+        let came = |received: &ReceivedLine| received.is(reply) && received.id() == Some(&id);
         let what = format!("`{reply}`");
-        let finding = diagnose::silence(&mut session, target, silence, &what, came).await;
+        let finding = diagnose::missing_reply(&mut session, target, wait_error, &what, came).await;
         return Err(Box::new(finding));
     }
     let _ = session.send(&json!({"type": "shutdown"})).await;
@@ -144,7 +144,7 @@ fn question(id: &str, event: &str, fields: &Object) -> Result<Value, Box<Finding
     }
 }
 
-/// Wraps a function as an [`Onlooker`].
-pub fn onlooker(look: impl Fn(&crate::exchange::Entry) + Send + Sync + 'static) -> Onlooker {
+/// Wraps a function as an [`Observer`].
+pub fn observer(look: impl Fn(&crate::exchange::Entry) + Send + Sync + 'static) -> Observer {
     Arc::new(look)
 }

@@ -19,8 +19,8 @@ use crate::{
 /// How long to wait for the host's next frame. A user may be typing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends the extension's frames of a transcript, checks the host's frames, and reports each mismatch
-/// through `tell`.
+/// Sends the extension's frames of a transcript, checks the host's frames, and reports each
+/// mismatch through `report`.
 ///
 /// Steps that only make sense for a host are skipped: `raw`, `split`, `stall_stdout`, `signal`,
 /// `quiet`.
@@ -31,7 +31,7 @@ pub async fn play_extension(
     scale: f64,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin,
-    tell: impl FnMut(Finding),
+    report: impl FnMut(Finding),
 ) -> io::Result<()> {
     let mut player = ExtensionPlayer {
         transcript,
@@ -40,7 +40,7 @@ pub async fn play_extension(
         patience: PATIENCE.mul_f64(scale),
         input,
         output,
-        tell,
+        report,
         bindings: Bindings::default(),
     };
     for step in &transcript.steps {
@@ -58,7 +58,7 @@ struct ExtensionPlayer<'a, I, O, T> {
     patience: Duration,
     input: I,
     output: O,
-    tell: T,
+    report: T,
     bindings: Bindings,
 }
 
@@ -275,6 +275,6 @@ where
 
     fn found(&mut self, line: usize, mut finding: Finding) {
         finding.what = format!("{}:{line}: {}", self.label, finding.what);
-        (self.tell)(finding);
+        (self.report)(finding);
     }
 }

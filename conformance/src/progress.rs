@@ -19,7 +19,7 @@ const BEAT: Duration = Duration::from_millis(100);
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The progress line and the thread that draws it.
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     state: Arc<Mutex<State>>,
     over: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -32,7 +32,7 @@ struct State {
     running: BTreeMap<String, Instant>,
 }
 
-impl Line {
+impl ProgressLine {
     /// Starts drawing if stderr is a terminal.
     pub(crate) fn start() -> (Self, Arc<dyn Progress>) {
         let state = Arc::new(Mutex::new(State::default()));
@@ -41,14 +41,14 @@ impl Line {
             let (state, over) = (Arc::clone(&state), Arc::clone(&over));
             thread::spawn(move || draw(&state, &over))
         });
-        let told = Arc::new(Told(Arc::clone(&state)));
+        let reporter = Arc::new(Reporter(Arc::clone(&state)));
         (
             Self {
                 state,
                 over,
                 thread,
             },
-            told,
+            reporter,
         )
     }
 
@@ -98,18 +98,18 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Told(Arc<Mutex<State>>);
+struct Reporter(Arc<Mutex<State>>);
 
-impl Progress for Told {
-    fn begins(&self, checks: usize) {
+impl Progress for Reporter {
+    fn add_total(&self, checks: usize) {
         lock(&self.0).all += checks;
     }
 
-    fn tries(&self, id: &str) {
+    fn started(&self, id: &str) {
         lock(&self.0).running.insert(id.to_owned(), Instant::now());
     }
 
-    fn ended(&self, outcome: &Outcome) {
+    fn finished(&self, outcome: &Outcome) {
         let mut state = lock(&self.0);
         state.done += 1;
         state.running.remove(&outcome.id);

@@ -10,12 +10,12 @@ use std::{
 use serde_json::json;
 use zot_process::Spawner;
 
-use self::line::Line;
+use self::line::ScriptLine;
 use crate::{
     Party, diagnose,
     reply::Reply,
     samples,
-    session::{Heard, Onlooker, Session, Silence, Sink, Start},
+    session::{Observer, ReceivedLine, Session, Sink, Start, WaitError},
     surface::Surface,
     survey::meet,
     target::Target,
@@ -75,13 +75,13 @@ impl Recording {
         name: &str,
         scale: f64,
         startup: Option<Duration>,
-        onlooker: Option<Onlooker>,
+        observer: Option<Observer>,
     ) -> Result<Self, Box<Finding>> {
         let start = Start {
             spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
             confined: true,
             scale,
-            onlooker,
+            observer,
             directories: None,
         };
         let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
@@ -110,9 +110,9 @@ impl Recording {
     }
 
     fn record_handshake(&mut self) {
-        let hello = self.session.heard().iter().position(|it| it.is("hello"));
+        let hello = self.session.received().iter().position(|it| it.is("hello"));
         self.recorded = hello.unwrap_or_default();
-        if let Some(hello) = self.session.heard().get(self.recorded) {
+        if let Some(hello) = self.session.received().get(self.recorded) {
             let (value, at) = (hello.value().clone(), hello.at);
             self.recorder.frame(Party::Extension, &value, at);
             self.recorded += 1;
@@ -136,15 +136,20 @@ impl Recording {
         };
         if let Some((reply, id)) = reply {
             let within = self.session.scaled(reply.limit(&self.target));
-            if let Err(silence) = self.session.reply(reply.kind, &id, within).await {
-                return Err(self.silent(silence, &reply, &id).await);
+            if let Err(wait_error) = self.session.reply(reply.kind, &id, within).await {
+                return Err(self.missing_reply(wait_error, &reply, &id).await);
             }
         }
         let began = Instant::now();
         let settled = self.session.scaled(SETTLED);
         while began.elapsed() < MAX_LISTEN {
-            let heard = self.session.heard().len();
-            if self.session.find(heard, settled, |_| true).await.is_err() {
+            let received = self.session.received().len();
+            if self
+                .session
+                .find(received, settled, |_| true)
+                .await
+                .is_err()
+            {
                 break;
             }
         }
@@ -180,57 +185,58 @@ impl Recording {
     }
 
     async fn send(&mut self, line: &str) -> Result<Option<Sent>, LineError> {
-        let read = Line::read(line, &self.surface).map_err(LineError::Refused)?;
+        let read = ScriptLine::read(line, &self.surface).map_err(LineError::Refused)?;
         let id = self.session.new_id();
         let frame = match read {
-            Line::Nothing => return Ok(None),
-            Line::Help => return Ok(Some(Sent::Help)),
-            Line::End => return Ok(Some(Sent::End)),
-            Line::Wait(during) => {
+            ScriptLine::Nothing => return Ok(None),
+            ScriptLine::Help => return Ok(Some(Sent::Help)),
+            ScriptLine::End => return Ok(Some(Sent::End)),
+            ScriptLine::Wait(during) => {
                 self.session.listen(during).await;
                 self.catch_up();
                 return Ok(None);
             }
-            Line::Frame(template) => {
+            ScriptLine::Frame(template) => {
                 let filled = template.fill(&mut self.bindings);
                 filled.map_err(|error| LineError::Refused(error.to_string()))?
             }
-            Line::Short(short) => short.frame(&id),
+            ScriptLine::Short(short) => short.frame(&id),
         };
         line::valid(&frame).map_err(LineError::Refused)?;
         self.catch_up();
         self.ended |= frame["type"] == "shutdown";
         let at = self.session.elapsed();
         self.recorder.frame(Party::Host, &frame, at);
-        if let Err(silence) = self.session.send(&frame).await {
+        if let Err(wait_error) = self.session.send(&frame).await {
             let reply = Reply::to(&frame).unwrap_or(Reply {
                 kind: "",
                 words: "any further frame".to_owned(),
             });
-            return Err(self.silent(silence, &reply, "").await);
+            return Err(self.missing_reply(wait_error, &reply, "").await);
         }
         let id = frame["id"].as_str().unwrap_or_default().to_owned();
         Ok(Some(Sent::Frame(Reply::to(&frame).map(|it| (it, id)))))
     }
 
-    async fn silent(&mut self, silence: Silence, reply: &Reply, id: &str) -> LineError {
-        let came = |heard: &Heard| heard.is(reply.kind) && heard.id() == Some(id);
+    async fn missing_reply(&mut self, wait_error: WaitError, reply: &Reply, id: &str) -> LineError {
+        let came = |received: &ReceivedLine| received.is(reply.kind) && received.id() == Some(id);
         let target = &self.target;
         let words = &reply.words;
-        let finding = diagnose::silence(&mut self.session, target, silence, words, came).await;
+        let finding =
+            diagnose::missing_reply(&mut self.session, target, wait_error, words, came).await;
         LineError::Failed(Box::new(finding))
     }
 
     /// Records the frames that have arrived.
     fn catch_up(&mut self) {
-        for heard in &self.session.heard()[self.recorded..] {
+        for received in &self.session.received()[self.recorded..] {
             // Lines that are not frames are reported by `finish`.
-            if heard.value().is_object() {
+            if received.value().is_object() {
                 self.recorder
-                    .frame(Party::Extension, heard.value(), heard.at);
+                    .frame(Party::Extension, received.value(), received.at);
             }
         }
-        self.recorded = self.session.heard().len();
+        self.recorded = self.session.received().len();
     }
 
     /// Shuts the extension down, and returns the transcript and the rules that its frames broke.

@@ -5,7 +5,7 @@ use std::{sync::PoisonError, time::Duration};
 use zot_process::Spawner;
 
 use crate::{
-    session::{Onlooker, Sink, Start},
+    session::{Observer, Sink, Start},
     survey::survey,
     target::Target,
     transcript::{
@@ -22,13 +22,13 @@ pub async fn replay_and_accept(
     script: &Script,
     scale: f64,
     startup: Option<Duration>,
-    onlooker: Option<Onlooker>,
+    observer: Option<Observer>,
 ) -> Result<String, Box<Finding>> {
     let start = Start {
         spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
         confined: true,
         scale,
-        onlooker,
+        observer,
         directories: None,
     };
     let hello = startup.unwrap_or(target.hello_limit()).mul_f64(scale);

@@ -22,7 +22,7 @@ use zot_process::Spawner;
 use crate::{
     check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
-    session::{Collected, Onlooker, Sink, Start},
+    session::{Collected, Observer, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
@@ -55,7 +55,7 @@ pub struct Options {
     /// Runs checks even if a failed check blocks them.
     pub keep_going: bool,
     /// Called for every entry of every session.
-    pub onlooker: Option<Onlooker>,
+    pub observer: Option<Observer>,
     /// The transcripts to replay after the checks.
     pub transcripts: Vec<Script>,
     /// Where failures are saved for replay; `None` saves nothing.
@@ -73,7 +73,7 @@ impl Default for Options {
             selection: Selection::default(),
             strict: false,
             keep_going: false,
-            onlooker: None,
+            observer: None,
             transcripts: Vec::new(),
             store: None,
         }
@@ -83,15 +83,15 @@ impl Default for Options {
 /// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// Adds to the number of checks to run.
-    fn begins(&self, checks: usize) {
+    fn add_total(&self, checks: usize) {
         let _ = checks;
     }
     /// A check has started.
-    fn tries(&self, id: &str) {
+    fn started(&self, id: &str) {
         let _ = id;
     }
     /// A check has finished.
-    fn ended(&self, outcome: &Outcome) {
+    fn finished(&self, outcome: &Outcome) {
         let _ = outcome;
     }
 }
@@ -127,7 +127,7 @@ pub async fn run(
         spawner: Spawner::new()?,
         confined: true,
         scale: options.scale,
-        onlooker: options.onlooker.clone(),
+        observer: options.observer.clone(),
         directories: None,
     };
     let sink = Sink::default();
@@ -162,7 +162,7 @@ pub async fn run(
         });
         report.fault = try_all(&plan, options, &progress, &mut results).await;
         let outcome = |check| results.outcome(check, &plan.survey, None);
-        report.outcomes = told_of(&options.selection).map(outcome).collect();
+        report.outcomes = selected_checks(&options.selection).map(outcome).collect();
         match transcripts::play_all(&plan, options, &progress).await {
             Ok(played) => report.outcomes.extend(played),
             Err(fault) => report.fault = Some(fault),
@@ -171,9 +171,9 @@ pub async fn run(
         let blocker = blocker.unwrap_or_default();
         let outcome = |check| results.outcome(check, &survey, Some(blocker));
         // Report the blocking check even if it is not selected.
-        let told = catalogue()
+        let reported = catalogue()
             .filter(|check| check.id == blocker || options.selection.has(check.id, check.level));
-        report.outcomes = told.map(outcome).collect();
+        report.outcomes = reported.map(outcome).collect();
         report
             .outcomes
             .extend(transcripts::blocked(options, blocker));
@@ -198,7 +198,7 @@ fn blocker(survey: &Survey) -> Option<&'static str> {
     failed.flatten().map(|check| check.id)
 }
 
-fn told_of(selection: &Selection) -> impl Iterator<Item = &'static Check> {
+fn selected_checks(selection: &Selection) -> impl Iterator<Item = &'static Check> {
     catalogue().filter(|check| selection.has(check.id, check.level))
 }
 
@@ -210,7 +210,7 @@ async fn try_all(
     results: &mut Results,
 ) -> Option<String> {
     let chosen = chosen(options);
-    progress.begins(chosen.len());
+    progress.add_total(chosen.len());
     let ends: HashMap<&'static str, watch::Sender<Option<Verdict>>> = chosen
         .iter()
         .map(|check| (check.id, watch::Sender::new(None)))
@@ -249,7 +249,7 @@ async fn try_all(
                 return (check, blocked_by(root), Sink::default());
             }
             let _slot = slots.acquire().await;
-            progress.tries(check.id);
+            progress.started(check.id);
             let cx = Cx::new(plan, verdicts);
             let tried = trial(check, &cx).await;
             (check, tried, cx.sink)
@@ -279,14 +279,14 @@ async fn try_all(
             };
             end.send_replace(Some(verdict));
         }
-        let told = outcome(
+        let outcome = outcome(
             check,
             tried.verdict.clone(),
             Vec::new(),
             tried.took,
             Vec::new(),
         );
-        progress.ended(&told);
+        progress.finished(&outcome);
         results.tried.insert(check.id, tried);
     }
     fault
@@ -305,9 +305,11 @@ fn panic_text(error: tokio::task::JoinError) -> String {
 
 /// The checks to run: the selected ones and their dependencies.
 fn chosen(options: &Options) -> Vec<&'static Check> {
-    let mut ids: Vec<&str> = told_of(&options.selection).map(|check| check.id).collect();
+    let mut ids: Vec<&str> = selected_checks(&options.selection)
+        .map(|check| check.id)
+        .collect();
     let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
-    if told_of(&options.selection).any(watched) {
+    if selected_checks(&options.selection).any(watched) {
         // Without requests there are no frames to judge.
         ids.extend(REACHES);
     }
@@ -331,7 +333,7 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
 async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     let began = Instant::now();
     let (Run::Tried(run) | Run::TriedAndWatched(run, _)) = &check.run else {
-        unreachable!("only what is tried is chosen");
+        unreachable!("only checks that send requests are chosen");
     };
     let mut checked = run(cx).await;
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked

@@ -25,7 +25,7 @@ pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
 
 /// Which fields an event has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fields {
+pub(crate) enum EventFields {
     /// Every field.
     All,
     /// The required fields.
@@ -33,9 +33,9 @@ pub(crate) enum Fields {
 }
 
 /// An event. Unknown events have no payload.
-pub(crate) fn event(name: &str, fields: Fields) -> Value {
+pub(crate) fn event(name: &str, fields: EventFields) -> Value {
     let mut frame = json!({"type": "event", "event": name});
-    let all = fields == Fields::All;
+    let all = fields == EventFields::All;
     let payload = match name {
         "session_end" => json!({"reason": "clear"}),
         "user_message" if all => json!({"text": "please look at the weather", "image_count": 1}),
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn samples_are_valid_host_frames() {
         for name in EventName::KNOWN {
-            for fields in [Fields::All, Fields::Required] {
+            for fields in [EventFields::All, EventFields::Required] {
                 validate::value::<FromHost>(&event(name.as_str(), fields)).unwrap();
             }
         }

@@ -1,8 +1,8 @@
 //! A process of the extension, with the harness as its host.
 
-mod heard;
 mod history;
 mod pipes;
+mod received_line;
 
 use std::{
     collections::HashMap,
@@ -21,9 +21,9 @@ use tokio::{
 use zot_process::{Exit, Process, SpawnError, Spawner};
 use zot_protocol::{FromHost, validate};
 
-pub use heard::Heard;
 pub use history::History;
 pub(crate) use history::{Panel, REPLIES};
+pub use received_line::ReceivedLine;
 
 use self::pipes::{Arrival, Reader, Stderr};
 use crate::{
@@ -67,7 +67,7 @@ pub struct Collected {
 pub type Sink = Arc<Mutex<Collected>>;
 
 /// Called for every entry of an exchange as it happens.
-pub type Onlooker = Arc<dyn Fn(&Entry) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&Entry) + Send + Sync>;
 
 /// How a process is started.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ pub struct Start {
     /// Multiplies the harness's timeouts.
     pub scale: f64,
     /// Called for every entry of an exchange as it happens.
-    pub onlooker: Option<Onlooker>,
+    pub observer: Option<Observer>,
     /// The directories of an earlier process; `None` creates new ones.
     pub directories: Option<Arc<TempDir>>,
 }
@@ -96,8 +96,8 @@ pub struct Session {
     started: Instant,
     /// The frames sent since the handshake, except large ones.
     sent: Vec<Value>,
-    heard: Vec<Heard>,
-    /// How many of `heard` [`Session::next`] has returned.
+    received: Vec<ReceivedLine>,
+    /// How many of `received` [`Session::next`] has returned.
     taken: usize,
     history: History,
     violations: Vec<Violation>,
@@ -106,14 +106,14 @@ pub struct Session {
     scale: f64,
     /// Whether `call_tool` is answered with an error, as by a host without tools.
     answers_calls: bool,
-    onlooker: Option<Onlooker>,
+    observer: Option<Observer>,
     sink: Sink,
     directories: Arc<TempDir>,
 }
 
 /// Why the extension did not send the expected line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Silence {
+pub enum WaitError {
     /// The process has exited.
     Exited(Exit),
     /// The process is running, but closed its stdout.
@@ -153,7 +153,7 @@ impl Session {
             stderr,
             started,
             sent: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             taken: 0,
             history: History::default(),
             violations: Vec::new(),
@@ -161,7 +161,7 @@ impl Session {
             minted: 0,
             scale: how.scale,
             answers_calls: true,
-            onlooker: how.onlooker.clone(),
+            observer: how.observer.clone(),
             sink,
             directories,
         })
@@ -203,7 +203,7 @@ impl Session {
     /// # Panics
     ///
     /// If the frame is invalid, which is a bug in the harness.
-    pub async fn send(&mut self, frame: &Value) -> Result<(), Silence> {
+    pub async fn send(&mut self, frame: &Value) -> Result<(), WaitError> {
         if let Err(refusal) = validate::value::<FromHost>(frame) {
             panic!("zot-conform made an invalid frame: {refusal}\n{frame}");
         }
@@ -211,7 +211,7 @@ impl Session {
     }
 
     /// Sends a frame without validating it.
-    pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), Silence> {
+    pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), WaitError> {
         self.history.sent(frame);
         let mut line = frame.to_string();
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
@@ -232,54 +232,54 @@ impl Session {
         self.sent.clear();
     }
 
-    /// Notes a frame that is about to be sent as bytes.
+    /// Records a frame that is about to be sent as bytes.
     pub fn announce(&mut self, frame: &Value) {
         self.history.sent(frame);
     }
 
     /// Sends raw bytes.
-    pub async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), Silence> {
+    pub async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
         self.remember(Party::Host, line_action(text));
         self.write(bytes).await
     }
 
-    async fn write(&mut self, bytes: &[u8]) -> Result<(), Silence> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         let Some(stdin) = &mut self.stdin else {
-            return Err(Silence::Unread);
+            return Err(WaitError::Unread);
         };
         let mut rest = bytes;
         while !rest.is_empty() {
             let wrote = tokio::select! {
                 wrote = timeout(WRITE_STALL.mul_f64(self.scale), stdin.write(rest)) => wrote,
-                exit = self.process.wait() => return Err(Silence::Exited(exit)),
+                exit = self.process.wait() => return Err(WaitError::Exited(exit)),
             };
             match wrote {
                 Ok(Ok(n)) if n > 0 => rest = &rest[n..],
                 Ok(_) => return Err(self.gone(Duration::from_millis(500)).await),
-                Err(_) => return Err(Silence::Unread),
+                Err(_) => return Err(WaitError::Unread),
             }
         }
         Ok(())
     }
 
     /// Finds out why stdin is closed: the process exited, or closed it.
-    async fn gone(&self, within: Duration) -> Silence {
+    async fn gone(&self, within: Duration) -> WaitError {
         match timeout(within, self.process.wait()).await {
-            Ok(exit) => Silence::Exited(exit),
-            Err(_) => Silence::Unread,
+            Ok(exit) => WaitError::Exited(exit),
+            Err(_) => WaitError::Unread,
         }
     }
 
     /// Waits for the next line that this function has not returned yet.
-    pub async fn next(&mut self, within: Duration) -> Result<&Heard, Silence> {
+    pub async fn next(&mut self, within: Duration) -> Result<&ReceivedLine, WaitError> {
         let deadline = Instant::now() + within;
-        while self.taken >= self.heard.len() {
-            self.hear(deadline, within).await?;
+        while self.taken >= self.received.len() {
+            self.receive(deadline, within).await?;
         }
         self.taken += 1;
-        Ok(&self.heard[self.taken - 1])
+        Ok(&self.received[self.taken - 1])
     }
 
     /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
@@ -287,18 +287,18 @@ impl Session {
         &mut self,
         from: usize,
         within: Duration,
-        wanted: impl Fn(&Heard) -> bool,
-    ) -> Result<usize, Silence> {
+        wanted: impl Fn(&ReceivedLine) -> bool,
+    ) -> Result<usize, WaitError> {
         let deadline = Instant::now() + within;
         let mut at = from;
         loop {
-            while at < self.heard.len() {
-                if wanted(&self.heard[at]) {
+            while at < self.received.len() {
+                if wanted(&self.received[at]) {
                     return Ok(at);
                 }
                 at += 1;
             }
-            self.hear(deadline, within).await?;
+            self.receive(deadline, within).await?;
         }
     }
 
@@ -308,40 +308,40 @@ impl Session {
         kind: &str,
         id: &str,
         within: Duration,
-    ) -> Result<Heard, Silence> {
-        let wanted = |heard: &Heard| heard.is(kind) && heard.id() == Some(id);
+    ) -> Result<ReceivedLine, WaitError> {
+        let wanted = |received: &ReceivedLine| received.is(kind) && received.id() == Some(id);
         let at = self.find(0, within, wanted).await?;
-        Ok(self.heard[at].clone())
+        Ok(self.received[at].clone())
     }
 
     /// Reads lines for a while.
     pub async fn listen(&mut self, during: Duration) {
         let deadline = Instant::now() + during;
-        while self.hear(deadline, during).await.is_ok() {}
+        while self.receive(deadline, during).await.is_ok() {}
     }
 
     /// All lines received so far.
-    pub fn heard(&self) -> &[Heard] {
-        &self.heard
+    pub fn received(&self) -> &[ReceivedLine] {
+        &self.received
     }
 
     /// Waits for one more line.
-    async fn hear(&mut self, deadline: Instant, within: Duration) -> Result<(), Silence> {
+    async fn receive(&mut self, deadline: Instant, within: Duration) -> Result<(), WaitError> {
         let arrival = tokio::select! {
             biased;
             arrival = self.arrivals.recv() => arrival,
-            () = sleep_until(deadline.into()) => return Err(Silence::Deadline(within)),
+            () = sleep_until(deadline.into()) => return Err(WaitError::Deadline(within)),
         };
         let Some(arrival) = arrival else {
             if self.reader.gave_up() {
-                return Err(Silence::Flooded);
+                return Err(WaitError::Flooded);
             }
             // Stdout ended: the process exits now, or keeps running without it.
             let left = deadline.saturating_duration_since(Instant::now());
             let grace = left.min(LAST_LINES);
             return Err(match timeout(grace, self.process.wait()).await {
-                Ok(exit) => Silence::Exited(exit),
-                Err(_) => Silence::Closed,
+                Ok(exit) => WaitError::Exited(exit),
+                Err(_) => WaitError::Closed,
             });
         };
         // Lines that arrived in time count even if this task runs late.
@@ -350,7 +350,7 @@ impl Session {
             self.answer_call(&call).await;
         }
         if late {
-            return Err(Silence::Deadline(within));
+            return Err(WaitError::Deadline(within));
         }
         Ok(())
     }
@@ -435,14 +435,14 @@ impl Session {
 
     /// Stores a line. Returns it if it is a `call_tool` that must be answered.
     fn take_in(&mut self, Arrival { at, line }: Arrival) -> Option<Value> {
-        let heard = Heard::new(at, line);
-        let broken = check::violations(&heard, &self.history);
+        let received = ReceivedLine::new(at, line);
+        let broken = check::violations(&received, &self.history);
         self.violations.extend(broken);
-        self.history.heard(&heard);
-        let entry = Action::Line(heard.shown().to_owned(), heard.bytes());
+        self.history.record_received(&received);
+        let entry = Action::Line(received.shown().to_owned(), received.bytes());
         self.remember_at(at, Party::Extension, entry);
-        let call = heard.is("call_tool").then(|| heard.value().clone());
-        self.heard.push(heard);
+        let call = received.is("call_tool").then(|| received.value().clone());
+        self.received.push(received);
         call.filter(|_| self.answers_calls)
     }
 
@@ -477,8 +477,8 @@ impl Session {
 
     fn remember_at(&mut self, at: Duration, who: Party, action: Action) {
         let entry = Entry { at, who, action };
-        if let Some(onlooker) = &self.onlooker {
-            onlooker(&entry);
+        if let Some(observer) = &self.observer {
+            observer(&entry);
         }
         if self.exchange.entries.len() < ENTRIES {
             self.exchange.entries.push(entry);
@@ -493,8 +493,8 @@ impl Drop for Session {
         let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.violations);
-        for heard in &self.heard {
-            for what in heard.contents() {
+        for received in &self.received {
+            for what in received.contents() {
                 *collected.seen.entry(what).or_default() += 1;
             }
         }
@@ -523,6 +523,6 @@ fn handle_of(process: &Process) -> Option<rustix::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let pid = Pid::from_raw(i32::try_from(process.id()).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    // If it still runs now, the handle is of this process.
+    // If the process is still running now, the handle refers to it.
     process.exited().is_none().then_some(handle)
 }

@@ -34,7 +34,7 @@ pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
         },
         strict: run.strict,
         keep_going: run.keep_going,
-        onlooker: None,
+        observer: None,
         transcripts: Vec::new(),
         store: store(),
     })

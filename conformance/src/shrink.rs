@@ -12,7 +12,7 @@ use std::{
 use self::case::Case;
 use crate::{
     check::{Fault, Plan},
-    session::{Silence, Sink},
+    session::{Sink, WaitError},
     transcript::play::{Mode, play},
     verdict::Finding,
 };
@@ -89,13 +89,13 @@ async fn fails(plan: &Plan, case: &Case, timeout: Duration) -> Option<FailureKin
     let transcript = case.transcript(within);
     let mut stage = plan.stage();
     let start = crate::session::Start {
-        onlooker: None,
+        observer: None,
         ..plan.start.clone()
     };
     stage.start = &start;
     let played = play(stage, &transcript, "", Mode::Probe, Sink::default()).await;
-    match played.failure?.silence? {
-        Silence::Exited(_) => Some(FailureKind::Exits),
+    match played.failure?.wait_error? {
+        WaitError::Exited(_) => Some(FailureKind::Exits),
         _ => Some(FailureKind::Silent),
     }
 }

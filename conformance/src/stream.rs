@@ -70,7 +70,7 @@ fn validate_as<F: Validated>(
         if stream.by_ref().take(limit).read_until(b'\n', &mut buffer)? == 0 {
             break;
         }
-        let text = without_frills(&buffer, line == 1);
+        let text = trim_frame(&buffer, line == 1);
         if text.is_empty() {
             continue;
         }
@@ -101,7 +101,7 @@ fn validate_as<F: Validated>(
 }
 
 /// Strips what a host accepts around a frame: a byte order mark and trailing white space.
-fn without_frills(line: &[u8], first: bool) -> &[u8] {
+fn trim_frame(line: &[u8], first: bool) -> &[u8] {
     let line = if first {
         line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
     } else {

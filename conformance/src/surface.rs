@@ -10,7 +10,7 @@ use zot_protocol::{
 
 use crate::{
     arguments::{Arguments, Unsatisfied},
-    session::Heard,
+    session::ReceivedLine,
 };
 
 /// Everything that an extension registered before `ready`.
@@ -90,9 +90,9 @@ pub(crate) enum Unreachable {
 
 impl Surface {
     /// Adds a line sent before `ready`.
-    pub(crate) fn take_in(&mut self, heard: &Heard) {
-        let Ok(frame) = &heard.frame else {
-            self.take_in_refused(heard);
+    pub(crate) fn take_in(&mut self, received: &ReceivedLine) {
+        let Ok(frame) = &received.frame else {
+            self.take_in_refused(received);
             return;
         };
         match frame {
@@ -121,13 +121,16 @@ impl Surface {
     }
 
     /// Reads what it can from an invalid `hello`, so that one mistake is reported once.
-    fn take_in_refused(&mut self, heard: &Heard) {
-        if !heard.is("hello") {
+    fn take_in_refused(&mut self, received: &ReceivedLine) {
+        if !received.is("hello") {
             self.registrations += 1;
             return;
         }
-        text(heard.value(), "name").clone_into(&mut self.name);
-        let capabilities = heard.value().get("capabilities").and_then(Value::as_array);
+        text(received.value(), "name").clone_into(&mut self.name);
+        let capabilities = received
+            .value()
+            .get("capabilities")
+            .and_then(Value::as_array);
         let names = capabilities.into_iter().flatten().filter_map(Value::as_str);
         self.capabilities = names.map(str::to_owned).collect();
     }

@@ -11,7 +11,7 @@ use zot_protocol::limits;
 use crate::{
     check::{Checked, broken, until_ready},
     diagnose, samples,
-    session::{Heard, Session, Silence, Sink, Start},
+    session::{ReceivedLine, Session, Sink, Start, WaitError},
     surface::Surface,
     target::{Target, Unstartable},
     verdict::Finding,
@@ -128,23 +128,23 @@ pub(crate) async fn meet(
     let ack = samples::hello_ack(&session, target);
     let ready = match session.send(&ack).await {
         Ok(()) => until_ready(&mut session, None).await,
-        Err(silence) => Err(silence),
+        Err(wait_error) => Err(wait_error),
     };
-    if let Err(silence) = ready {
-        let came = |heard: &Heard| heard.is("ready");
+    if let Err(wait_error) = ready {
+        let came = |received: &ReceivedLine| received.is("ready");
         let what = "its registrations";
-        let finding = diagnose::silence(&mut session, target, silence, what, came).await;
+        let finding = diagnose::missing_reply(&mut session, target, wait_error, what, came).await;
         return (survey.fail(Milestone::Hello, finding), None);
     }
     session.forget_sent();
     let from_hello = session
-        .heard()
+        .received()
         .iter()
-        .skip_while(|heard| !heard.is("hello"));
-    for heard in from_hello.filter(|heard| !heard.is_blank()) {
-        survey.surface.take_in(heard);
-        if heard.is("ready") {
-            survey.surface.ready_after = heard.at;
+        .skip_while(|received| !received.is("hello"));
+    for received in from_hello.filter(|received| !received.is_blank()) {
+        survey.surface.take_in(received);
+        if received.is("ready") {
+            survey.surface.ready_after = received.at;
             break;
         }
     }
@@ -160,13 +160,13 @@ async fn hello(
     how: &Start,
     limit: Duration,
 ) -> Result<(), (bool, Finding)> {
-    let hello = |heard: &Heard| heard.is("hello");
-    let first = |heard: &Heard| !heard.is_blank();
+    let hello = |received: &ReceivedLine| received.is("hello");
+    let first = |received: &ReceivedLine| !received.is_blank();
     let at = match wait_for(session, target, how, limit, &first).await {
         Ok(at) => at,
         Err(finding) => return Err((false, finding)),
     };
-    let line = session.heard()[at].clone();
+    let line = session.received()[at].clone();
     if hello(&line) {
         return Ok(());
     }
@@ -197,14 +197,16 @@ async fn wait_for(
     target: &Target,
     how: &Start,
     limit: Duration,
-    wanted: &(impl Fn(&Heard) -> bool + Sync),
+    wanted: &(impl Fn(&ReceivedLine) -> bool + Sync),
 ) -> Result<usize, Finding> {
     let doubt = session.scaled(DOUBT).min(limit);
     match session.find(0, doubt, wanted).await {
         Ok(at) => return Ok(at),
-        Err(Silence::Deadline(_)) if doubt < limit => {}
-        Err(silence) => {
-            return Err(diagnose::silence(session, target, silence, "`hello`", wanted).await);
+        Err(WaitError::Deadline(_)) if doubt < limit => {}
+        Err(wait_error) => {
+            return Err(
+                diagnose::missing_reply(session, target, wait_error, "`hello`", wanted).await,
+            );
         }
     }
     let began = Instant::now();
@@ -217,13 +219,15 @@ async fn wait_for(
     let left = limit.saturating_sub(session.elapsed());
     match session.find(0, left, wanted).await {
         Ok(at) => Ok(at),
-        Err(silence) => Err(diagnose::silence(session, target, silence, "`hello`", wanted).await),
+        Err(wait_error) => {
+            Err(diagnose::missing_reply(session, target, wait_error, "`hello`", wanted).await)
+        }
     }
 }
 
 /// Finds out with a second process what triggers `hello`: a frame from the host, or the end of stdin.
 async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
-    let hello = |heard: &Heard| heard.is("hello");
+    let hello = |received: &ReceivedLine| received.is("hello");
     let mut session = Session::start(target, how, Sink::default()).await.ok()?;
     let patience = session.scaled(DOUBT);
     let ack = samples::hello_ack(&session, target);

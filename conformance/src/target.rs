@@ -150,8 +150,8 @@ impl Target {
                 _ => {}
             }
         }
-        let told = self.manifest.as_ref().and_then(|it| it.language.as_deref());
-        told.unwrap_or("")
+        let language = self.manifest.as_ref().and_then(|it| it.language.as_deref());
+        language.unwrap_or("")
     }
 
     /// How to start a process as `zot` would. `confined` enforces the permissions in the manifest.
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_has_its_milestone() {
+    fn each_manifest_error_has_its_milestone() {
         let check = |text: &str| manifest(text.as_bytes()).map_err(|it| it.milestone());
         assert!(check(r#"{"name":"x","exec":"y"}"#).is_ok());
         for (text, milestone) in [

@@ -1,4 +1,4 @@
-"""Writes every event into audit.jsonl in its data directory; /audit says where, and shows the last ones."""
+"""Logs every event to audit.jsonl in the data directory. /audit shows the path and the last events."""
 
 import datetime
 import json
@@ -18,7 +18,7 @@ def say(**frame):
 
 
 def cut(value):
-    """Long texts are cut: a log is for reading."""
+    """Truncates long texts."""
     if isinstance(value, str) and len(value) > LONGEST:
         return value[:LONGEST] + f"… ({len(value)} characters)"
     if isinstance(value, dict):
@@ -41,18 +41,18 @@ def write(event):
 
 def show():
     if path is None:
-        return "this host keeps no data for extensions"
+        return "this host has no data directory for extensions"
     try:
         with open(path, encoding="utf-8") as file:
             last = [json.loads(line) for line in file.readlines()[-10:]]
     except FileNotFoundError:
-        return f"nothing yet in {path}"
+        return f"no events yet in {path}"
     lines = [f"{entry['time']} {entry['event']} {entry.get('tool_name', '')}".rstrip() for entry in last]
     return "\n".join([path, *lines])
 
 
 say(type="hello", name="audit", version="1.0.0", capabilities=["commands", "events"])
-say(type="register_command", name="audit", description="the last events, and where they are kept")
+say(type="register_command", name="audit", description="show the last events and the path of the log")
 say(type="subscribe", events=EVENTS)
 say(type="ready")
 

@@ -8,7 +8,7 @@ const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\n");
 
 const now = ({ zone }) => {
   // Validate what the model sends. With `strict: true` the host would do it.
-  if (zone !== undefined && typeof zone !== "string") throw new Error("zone is a string, such as Asia/Tokyo");
+  if (zone !== undefined && typeof zone !== "string") throw new Error("zone must be a string, such as Asia/Tokyo");
   const timeZone = zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
   const format = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "full", timeStyle: "long" });
   return `${format.format(new Date())} (${timeZone})`;
@@ -17,10 +17,10 @@ const now = ({ zone }) => {
 // "/timer 5m tea": a duration in seconds, minutes or hours, and a text.
 const timer = (args) => {
   const [, count, unit, what] = /^(\d+)\s*([smh])\s*(.*)$/.exec(args) ?? [];
-  if (!count) return { error: "for example: /timer 5m tea" };
+  if (!count) return { error: "usage: /timer 5m tea" };
   const ms = count * { s: 1e3, m: 60e3, h: 3600e3 }[unit];
-  if (ms > 24 * 3600e3) return { error: "a day at the most" };
-  const message = what || `${count}${unit} are over`;
+  if (ms > 24 * 3600e3) return { error: "at most 24h" };
+  const message = what || `${count}${unit} elapsed`;
   setTimeout(() => say({ type: "notify", level: "success", message }), ms);
   return { action: "display", display: `in ${count}${unit}: ${message}` };
 };
@@ -45,7 +45,7 @@ const handlers = {
 };
 
 say({ type: "hello", name: "clock", version: "1.0.0", capabilities: ["commands", "tools"] });
-say({ type: "register_command", name: "timer", description: "reminds you: /timer 5m tea" });
+say({ type: "register_command", name: "timer", description: "set a reminder: /timer 5m tea" });
 say({
   type: "register_tool",
   name: "now",

@@ -10,7 +10,7 @@ say() {
   jq -cn --arg type "$type" "{type: \$type} + ($1)" "${@:2}" >&3
 }
 
-own="" # thoughts of the user's own, one per line
+own="" # the user's own thoughts, one per line
 
 fortune() {
   local all
@@ -20,7 +20,7 @@ fortune() {
 }
 
 say hello '{name: "fortune", version: "1.0.0", capabilities: ["commands", "events"]}'
-say register_command '{name: "fortune", description: "a thought for the day; add ... keeps one of yours"}'
+say register_command '{name: "fortune", description: "show a thought for the day; add ... saves your own"}'
 say subscribe '{events: ["session_start"]}'
 say ready '{}'
 
@@ -35,9 +35,9 @@ while IFS=$'\x1f' read -r type id args event data; do
     case $args in
     "add "*)
       if [ -n "$own" ] && printf '%s\n' "${args#add }" >>"$own"; then
-        say command_response '{id: $id, action: "display", display: "kept"}' --arg id "$id"
+        say command_response '{id: $id, action: "display", display: "saved"}' --arg id "$id"
       else
-        say command_response '{id: $id, error: "it could not be kept"}' --arg id "$id"
+        say command_response '{id: $id, error: "cannot save it"}' --arg id "$id"
       fi
       ;;
     *) say command_response '{id: $id, action: "display", display: $text}' --arg id "$id" --arg text "$(fortune)" ;;

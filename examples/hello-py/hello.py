@@ -13,21 +13,21 @@ def say(**frame):
 
 
 def greet(name):
-    """The command /greet: what it returns are the fields of its response."""
+    """The command /greet. Returns the fields of its response."""
     return {"action": "prompt", "prompt": f"Greet {name or 'me'} in one short sentence."}
 
 
 def count_words(args):
-    """The tool count_words: what it returns is the text that the model gets."""
+    """The tool count_words. Returns the text for the model."""
     return str(len(args["text"].split()))
 
 
 say(type="hello", name="hello-py", version="1.0.0", capabilities=["commands", "tools"])
-say(type="register_command", name="greet", description="have the model greet somebody")
+say(type="register_command", name="greet", description="ask the model to greet someone")
 say(
     type="register_tool",
     name="count_words",
-    description="Counts the words of a text.",
+    description="Counts the words in a text.",
     schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
     # The host validates the arguments, so count_words need not.
     strict=True,

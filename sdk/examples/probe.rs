@@ -37,17 +37,17 @@ fn main() -> ExitCode {
             Reply::display(same.lock().expect("not poisoned").clone())
         })
         .command("panic", "panics", |_, _| -> Reply {
-            panic!("at the disco")
+            panic!("command panic")
         })
-        .command("fail", "fails", |_, _| Err::<Reply, _>("no luck"))
+        .command("fail", "fails", |_, _| Err::<Reply, _>("command failed"))
         .command("print", "prints", |_, _| println!("{{\"type\":\"ready\"}}"))
-        .tool("echo", "says it again", |args: Echo, _| {
+        .tool("echo", "repeats the text", |args: Echo, _| {
             thread::sleep(Duration::from_millis(args.ms));
             args.text
         })
-        .tool("later", "says it again", async |args: Echo, ctx| {
+        .tool("later", "repeats the text", async |args: Echo, ctx| {
             thread::sleep(Duration::from_millis(args.ms));
-            ctx.progress("nearly");
+            ctx.progress("almost done");
             args.text
         })
         .tool("panic", "panics", |_: NoArgs, _| -> ToolOutput {
@@ -58,22 +58,24 @@ fn main() -> ExitCode {
             "panics in its future",
             async |_: NoArgs, _| {
                 std::future::ready(()).await;
-                let odd = std::env::var("NO_SUCH_VARIABLE").ok();
-                odd.expect("an oddity")
+                let missing = std::env::var("NO_SUCH_VARIABLE").ok();
+                missing.expect("NO_SUCH_VARIABLE is not set")
             },
         )
         .tool("fail", "fails", |_: NoArgs, _| {
             std::fs::read_to_string("/no/such/file")
         })
-        .tool("huge", "answers more than fits", |_: NoArgs, _| {
-            "x".repeat(5 << 20)
-        })
+        .tool(
+            "huge",
+            "returns more than the frame limit",
+            |_: NoArgs, _| "x".repeat(5 << 20),
+        )
         .tool("hang", "never answers", |_: NoArgs, _| -> ToolOutput {
             hang()
         })
         .tool(
             "patient",
-            "ends when it is cancelled",
+            "returns when it is cancelled",
             async |_: NoArgs, ctx| {
                 ctx.cancelled().await;
                 ToolOutput::error("cancelled")
@@ -108,12 +110,12 @@ fn main() -> ExitCode {
             ctx.notify(NoteLevel::Info, end.stop.to_string());
         })
         .on(event::TURN_START, |turn, _| -> Result<(), String> {
-            assert_ne!(turn.step, 13, "an unlucky step");
+            assert_ne!(turn.step, 13, "unexpected step");
             Err("a handler's error".into())
         })
         .intercept_tool_call(|call, _| match call.tool_name.as_str() {
-            "panic" => panic!("the guard is gone"),
-            "fail" => Err("the guard has failed"),
+            "panic" => panic!("guard panic"),
+            "fail" => Err("guard failed"),
             "bash" => Ok(Decision::block("no shells")),
             _ => Ok(Decision::allow()),
         })

@@ -27,13 +27,13 @@ use crate::{
 /// let extension = Extension::new("caller", "1.0.0").tool("count", "counts lines", |_: NoArgs, ctx| {
 ///     match ctx.call_tool("read", Object::new()).wait() {
 ///         Ok(result) => ToolOutput::text(zot_sdk::text_of(&result.content).lines().count().to_string()),
-///         Err(CallError::Failed(why)) => ToolOutput::error(format!("it could not be read: {why}")),
+///         Err(CallError::Failed(why)) => ToolOutput::error(format!("cannot read it: {why}")),
 ///         Err(error) => ToolOutput::error(error),
 ///     }
 /// });
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # host.answer_calls(|_| ToolOutput::error("no such file"));
-/// # assert_eq!(host.tool("count", "{}").text(), "it could not be read: no such file");
+/// # assert_eq!(host.tool("count", "{}").text(), "cannot read it: no such file");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -120,11 +120,11 @@ impl CallTool {
 
     /// Waits for the answer. If the tool returns an error, this is [`CallError::Failed`].
     pub fn wait(self) -> Result<CallToolResult, CallError> {
-        judge(self.outcome.wait())
+        error_if_failed(self.outcome.wait())
     }
 }
 
-fn judge(outcome: Outcome) -> Outcome {
+fn error_if_failed(outcome: Outcome) -> Outcome {
     let result = outcome?;
     if result.is_error {
         return Err(CallError::Failed(text_of(&result.content)));
@@ -136,7 +136,7 @@ impl Future for CallTool {
     type Output = Result<CallToolResult, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
-        self.outcome.poll(context).map(judge)
+        self.outcome.poll(context).map(error_if_failed)
     }
 }
 

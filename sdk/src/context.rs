@@ -33,11 +33,9 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns the host's `hello_ack`, or an empty one if it has not arrived.
     pub(crate) fn host(&self) -> &HelloAck {
-        static SILENT: OnceLock<HelloAck> = OnceLock::new();
-        let silent = || HelloAck::new(PROTOCOL_VERSION, "", "", "", "");
-        self.host
-            .get()
-            .unwrap_or_else(|| SILENT.get_or_init(silent))
+        static EMPTY: OnceLock<HelloAck> = OnceLock::new();
+        let empty = || HelloAck::new(PROTOCOL_VERSION, "", "", "", "");
+        self.host.get().unwrap_or_else(|| EMPTY.get_or_init(empty))
     }
 }
 
@@ -48,7 +46,7 @@ impl Shared {
 /// ```
 /// use zot_sdk::{Extension, NoteLevel, Panel, Reply};
 ///
-/// let extension = Extension::new("chatty", "1.0.0").command("go", "does it all", |_, ctx| {
+/// let extension = Extension::new("chatty", "1.0.0").command("go", "tries every method", |_, ctx| {
 ///     ctx.clear_notes();
 ///     ctx.notify(NoteLevel::Warn, "this model is slow");
 ///     let mut panel = Panel::new("scores");
@@ -56,13 +54,13 @@ impl Shared {
 ///     panel.lines.push("1 : 0".into());
 ///     ctx.render(&panel);
 ///     ctx.close_panel("scores");
-///     ctx.submit("And now?");
+///     ctx.submit("Continue.");
 ///     Reply::display(format!("{} in {}", ctx.host().model, ctx.host().cwd))
 /// });
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # assert_eq!(host.command("go", "").display.unwrap(), "model in /project");
-/// # let said: Vec<_> = host.said().iter().map(|it| zot_sdk::Tagged::name(it).to_owned()).collect();
-/// # assert_eq!(said[3..], ["clear_notes", "notify", "open_panel", "panel_render", "panel_close", "submit", "command_response"]);
+/// # let sent: Vec<_> = host.frames().iter().map(|it| zot_sdk::Tagged::name(it).to_owned()).collect();
+/// # assert_eq!(sent[3..], ["clear_notes", "notify", "open_panel", "panel_render", "panel_close", "submit", "command_response"]);
 /// ```
 #[derive(Clone)]
 pub struct Context {
@@ -87,18 +85,18 @@ impl Context {
 
     /// Shows a line to the user below the chat, until the next prompt.
     pub fn notify(&self, level: NoteLevel, message: impl Into<String>) {
-        self.say(Notify::new(level, message));
+        self.send(Notify::new(level, message));
     }
 
     /// Removes this extension's notes.
     pub fn clear_notes(&self) {
-        self.say(ClearNotes::default());
+        self.send(ClearNotes::default());
     }
 
     /// Opens a panel. Its keys go to the handler registered with
     /// [`Extension::panel`](crate::Extension::panel) for its id.
     pub fn open_panel(&self, panel: Panel) {
-        self.say(OpenPanel::new(panel));
+        self.send(OpenPanel::new(panel));
     }
 
     /// Redraws an open panel with the contents of `panel`. Does nothing if it is not open.
@@ -107,17 +105,17 @@ impl Context {
         render.title.clone_from(&panel.title);
         render.lines = Some(panel.lines.clone());
         render.footer.clone_from(&panel.footer);
-        self.say(render);
+        self.send(render);
     }
 
     /// Closes a panel, if it is open.
     pub fn close_panel(&self, id: impl Into<PanelId>) {
-        self.say(PanelClose::new(id));
+        self.send(PanelClose::new(id));
     }
 
     /// Queues a prompt as if the user had sent it. Only interactive hosts do so.
     pub fn submit(&self, text: impl Into<String>) {
-        self.say(Submit::new(text));
+        self.send(Submit::new(text));
     }
 
     /// Runs a tool of the host or of another extension. Interception and confirmation apply as if
@@ -139,7 +137,7 @@ impl Context {
     }
 
     /// Sends a frame that has no answer. Logs an error if it cannot be sent.
-    fn say(&self, frame: impl Into<FromExtension>) {
+    fn send(&self, frame: impl Into<FromExtension>) {
         let frame = frame.into();
         if let Err(unsent) = self.shared.wire.send(frame) {
             eprintln!("failed to send a frame: {unsent}");
@@ -159,17 +157,17 @@ impl std::fmt::Debug for Context {
 /// use std::time::Duration;
 /// use zot_sdk::{Extension, NoArgs, ToolOutput};
 ///
-/// let extension = Extension::new("patient", "1.0.0").tool("wait", "waits for ever", |_: NoArgs, ctx| {
+/// let extension = Extension::new("patient", "1.0.0").tool("wait", "waits until cancelled", |_: NoArgs, ctx| {
 ///     while !ctx.wait_cancelled(Duration::from_millis(10)) {
 ///         ctx.progress("still waiting");
 ///     }
 ///     assert!(ctx.is_cancelled());
-///     ToolOutput::error("given up")
+///     ToolOutput::error("cancelled")
 /// });
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # let id = host.begin_tool("wait", "{}");
 /// # host.cancel(&id);
-/// # assert_eq!(host.result(&id).text(), "given up");
+/// # assert_eq!(host.result(&id).text(), "cancelled");
 /// ```
 ///
 /// Only tools can report progress, not commands:
@@ -188,7 +186,7 @@ pub struct ToolContext {
 impl ToolContext {
     /// Shows a line to the user and restarts the tool's timeout: 60 s from now, 10 minutes in all.
     pub fn progress(&self, text: impl Into<String>) {
-        self.context.say(ToolProgress::new(self.id.clone(), text));
+        self.context.send(ToolProgress::new(self.id.clone(), text));
     }
 
     /// Reports whether the call was cancelled: the user aborted, the call timed out, or the
@@ -209,12 +207,12 @@ impl ToolContext {
     ///
     /// let extension = Extension::new("patient", "1.0.0").tool("wait", "waits", async |_: NoArgs, ctx| {
     ///     ctx.cancelled().await;
-    ///     ToolOutput::error("given up")
+    ///     ToolOutput::error("cancelled")
     /// });
     /// # let host = zot_sdk::testing::TestHost::start(extension);
     /// # let id = host.begin_tool("wait", "{}");
     /// # host.cancel(&id);
-    /// # assert_eq!(host.result(&id).text(), "given up");
+    /// # assert_eq!(host.result(&id).text(), "cancelled");
     /// ```
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(self.cancelled.clone())

@@ -17,7 +17,7 @@ use zot_protocol::{
 ///
 /// let extension = Extension::new("careful", "1.0.0").intercept_tool_call(|mut call, _| {
 ///     match call.tool_name.as_str() {
-///         "write" => Decision::block("nothing is written today"),
+///         "write" => Decision::block("writing is not allowed"),
 ///         "bash" => {
 ///             call.tool_args.insert("timeout".into(), 10.into());
 ///             Decision::rewrite(call.tool_args)
@@ -62,12 +62,12 @@ use zot_protocol::{
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision<Event> {
-    kind: Kind,
+    kind: DecisionKind,
     event: PhantomData<fn(Event)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum DecisionKind {
     Allow,
     Block(String),
     Rewrite(Change),
@@ -160,10 +160,10 @@ impl Rewrites for BeforeAgentStart {
 impl<Event> Decision<Event> {
     /// Allows the event unchanged.
     pub fn allow() -> Self {
-        Self::of(Kind::Allow)
+        Self::of(DecisionKind::Allow)
     }
 
-    fn of(kind: Kind) -> Self {
+    fn of(kind: DecisionKind) -> Self {
         let event = PhantomData;
         Self { kind, event }
     }
@@ -171,15 +171,19 @@ impl<Event> Decision<Event> {
     pub(crate) fn frame(self, id: Id) -> EventInterceptResponse {
         let mut frame = EventInterceptResponse::new(id);
         match self.kind {
-            Kind::Allow => {}
-            Kind::Block(reason) => {
+            DecisionKind::Allow => {}
+            DecisionKind::Block(reason) => {
                 frame.block = true;
                 frame.reason = Some(reason);
             }
-            Kind::Rewrite(Change::Args(args)) => frame.modified_args = Some(args),
-            Kind::Rewrite(Change::Text(text)) => frame.replace_text = Some(text),
-            Kind::Rewrite(Change::Content(content)) => frame.replace_content = Some(content),
-            Kind::Rewrite(Change::SystemPrompt(prompt)) => frame.system_prompt = Some(prompt),
+            DecisionKind::Rewrite(Change::Args(args)) => frame.modified_args = Some(args),
+            DecisionKind::Rewrite(Change::Text(text)) => frame.replace_text = Some(text),
+            DecisionKind::Rewrite(Change::Content(content)) => {
+                frame.replace_content = Some(content);
+            }
+            DecisionKind::Rewrite(Change::SystemPrompt(prompt)) => {
+                frame.system_prompt = Some(prompt);
+            }
         }
         frame
     }
@@ -189,7 +193,7 @@ impl<Event: Blocks> Decision<Event> {
     /// Blocks the event. The reason is shown to the model for a tool call or result, otherwise to
     /// the user.
     pub fn block(reason: impl Display) -> Self {
-        Self::of(Kind::Block(reason.to_string()))
+        Self::of(DecisionKind::Block(reason.to_string()))
     }
 }
 
@@ -198,13 +202,13 @@ impl<Event: Rewrites> Decision<Event> {
     /// of a result, or the system prompt of a session. For an assistant message, `""` is not a
     /// rewrite.
     pub fn rewrite(to: impl Into<Event::To>) -> Self {
-        Self::of(Kind::Rewrite(Event::change(to.into())))
+        Self::of(DecisionKind::Rewrite(Event::change(to.into())))
     }
 }
 
 /// An error blocks. [`BeforeAgentStart`] cannot be blocked, so the host ignores the error.
 impl<Event, E: Display> From<Result<Decision<Event>, E>> for Decision<Event> {
     fn from(result: Result<Decision<Event>, E>) -> Self {
-        result.unwrap_or_else(|error| Self::of(Kind::Block(error.to_string())))
+        result.unwrap_or_else(|error| Self::of(DecisionKind::Block(error.to_string())))
     }
 }

@@ -4,7 +4,7 @@
 //! use zot_sdk::{Extension, event};
 //!
 //! let extension = Extension::new("listener", "1.0.0")
-//!     .on(event::SESSION_START, |_, ctx| ctx.notify(zot_sdk::NoteLevel::Info, "here we go"))
+//!     .on(event::SESSION_START, |_, ctx| ctx.notify(zot_sdk::NoteLevel::Info, "session started"))
 //!     .on(event::SESSION_END, |end, _| eprintln!("{}", end.reason))
 //!     .on(event::USER_MESSAGE, |message, _| eprintln!("{}", message.text))
 //!     .on(event::TURN_START, |turn, _| eprintln!("step {}", turn.step))

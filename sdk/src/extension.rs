@@ -134,10 +134,10 @@ impl Extension {
     pub(crate) fn start(self, output: impl std::io::Write + Send + 'static) -> Runtime {
         let (name, version) = (self.name.clone(), self.version.clone());
         let on_hello = self.on_hello.map(|handler| {
-            let greet = move |host: &HelloAck, offers: Offers| {
+            let on_hello_ack = move |host: &HelloAck, offers: Offers| {
                 handler(host, Extension::with(name, version, offers)).offers
             };
-            Box::new(greet) as crate::runtime::Greet
+            Box::new(on_hello_ack) as crate::runtime::OnHelloAck
         });
         Runtime::start(&self.name, &self.version, self.offers, on_hello, output)
     }

@@ -12,12 +12,12 @@ pub(crate) struct Once<T>(Arc<Inner<T>>);
 
 #[derive(Debug)]
 struct Inner<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<OnceState<T>>,
     set: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct OnceState<T> {
     value: Option<T>,
     wakers: Vec<Waker>,
 }
@@ -30,7 +30,7 @@ impl<T> Clone for Once<T> {
 
 impl<T: Clone> Once<T> {
     pub(crate) fn new() -> Self {
-        let state = Mutex::new(State {
+        let state = Mutex::new(OnceState {
             value: None,
             wakers: Vec::new(),
         });
@@ -38,7 +38,7 @@ impl<T: Clone> Once<T> {
         Self(Arc::new(Inner { state, set }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, OnceState<T>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -15,14 +15,14 @@ use zot_protocol::{CallToolResult, Content, Id, ToolResult};
 /// use zot_sdk::{Extension, NoArgs, ToolOutput};
 ///
 /// let extension = Extension::new("outputs", "1.0.0")
-///     .tool("text", "answers a text", |_: NoArgs, _| "16 °C, fog")
-///     .tool("image", "answers an image", |_: NoArgs, _| ToolOutput::image("image/png", b"\x89PNG"))
-///     .tool("value", "answers a value", |_: NoArgs, _| ToolOutput::structured(&[1, 2]))
-///     .tool("both", "answers blocks", |_: NoArgs, _| {
+///     .tool("text", "returns text", |_: NoArgs, _| "16 °C, fog")
+///     .tool("image", "returns an image", |_: NoArgs, _| ToolOutput::image("image/png", b"\x89PNG"))
+///     .tool("value", "returns a value", |_: NoArgs, _| ToolOutput::structured(&[1, 2]))
+///     .tool("both", "returns two blocks", |_: NoArgs, _| {
 ///         ToolOutput::text("a picture:").and(ToolOutput::image("image/png", b"\x89PNG"))
 ///     })
 ///     .tool("fail", "fails", |_: NoArgs, _| ToolOutput::error("no such city"))
-///     .tool("read", "fails as well", |_: NoArgs, _| std::fs::read_to_string("/no/such/file"));
+///     .tool("read", "fails too", |_: NoArgs, _| std::fs::read_to_string("/no/such/file"));
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # assert_eq!(host.tool("text", "{}").text(), "16 °C, fog");
 /// # assert_eq!(host.tool("value", "{}").structured_content.clone().unwrap(), "[1,2]".parse::<zot_sdk::serde_json::Value>().unwrap());

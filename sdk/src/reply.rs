@@ -16,16 +16,16 @@ use zot_protocol::{Action, CommandResponse, Id, Panel};
 ///     .command("ask", "asks the model", |about, _| Reply::prompt(format!("What is {about}?")))
 ///     .command("draft", "puts text into the editor", |_, _| Reply::insert("Dear "))
 ///     .command("count", "counts words", |text, _| Reply::display(text.split_whitespace().count().to_string()))
-///     .command("forget", "does its work in silence", |_, _| Reply::noop())
+///     .command("forget", "works without output", |_, _| Reply::noop())
 ///     .command("list", "opens the list", |_, _| Reply::open_panel(Panel::new("list")))
-///     .command("fail", "says why it cannot", |_, _| Reply::error("there are no notes"));
+///     .command("fail", "reports an error", |_, _| Reply::error("no notes"));
 /// # let host = zot_sdk::testing::TestHost::start(extension);
 /// # assert_eq!(host.command("ask", "zot").prompt.unwrap(), "What is zot?");
 /// # assert_eq!(host.command("draft", "").insert.unwrap(), "Dear ");
 /// # assert_eq!(host.command("count", "a b").display.unwrap(), "2");
 /// # assert!(host.command("forget", "").error.is_none());
 /// # assert_eq!(host.command("list", "").open_panel.unwrap().id.as_str(), "list");
-/// # assert_eq!(host.command("fail", "").error.unwrap(), "there are no notes");
+/// # assert_eq!(host.command("fail", "").error.unwrap(), "no notes");
 /// ```
 ///
 /// A reply has only one action:
@@ -35,10 +35,10 @@ use zot_protocol::{Action, CommandResponse, Id, Panel};
 /// Reply::prompt("do it").insert("and this");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply(Kind);
+pub struct Reply(ReplyKind);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum ReplyKind {
     Prompt(String),
     Insert(String),
     Display(String),
@@ -50,56 +50,56 @@ enum Kind {
 impl Reply {
     /// Submits text as the user's next message, which the model answers.
     pub fn prompt(text: impl Into<String>) -> Self {
-        Self(Kind::Prompt(text.into()))
+        Self(ReplyKind::Prompt(text.into()))
     }
 
     /// Inserts text into the editor at the cursor.
     pub fn insert(text: impl Into<String>) -> Self {
-        Self(Kind::Insert(text.into()))
+        Self(ReplyKind::Insert(text.into()))
     }
 
     /// Shows text once in the chat, but not in the transcript. The model does not see it.
     pub fn display(text: impl Into<String>) -> Self {
-        Self(Kind::Display(text.into()))
+        Self(ReplyKind::Display(text.into()))
     }
 
     /// Does nothing.
     pub fn noop() -> Self {
-        Self(Kind::Noop)
+        Self(ReplyKind::Noop)
     }
 
     /// Opens a panel. Its keys go to the handler registered with
     /// [`Extension::panel`](crate::Extension::panel) for its id.
     pub fn open_panel(panel: Panel) -> Self {
-        Self(Kind::OpenPanel(panel))
+        Self(ReplyKind::OpenPanel(panel))
     }
 
     /// Shows an error to the user.
     pub fn error(why: impl Display) -> Self {
-        Self(Kind::Error(why.to_string()))
+        Self(ReplyKind::Error(why.to_string()))
     }
 
     pub(crate) fn frame(self, id: Id) -> CommandResponse {
         let mut frame = CommandResponse::new(id);
         match self.0 {
-            Kind::Prompt(text) => {
+            ReplyKind::Prompt(text) => {
                 frame.action = Some(Action::Prompt);
                 frame.prompt = Some(text);
             }
-            Kind::Insert(text) => {
+            ReplyKind::Insert(text) => {
                 frame.action = Some(Action::Insert);
                 frame.insert = Some(text);
             }
-            Kind::Display(text) => {
+            ReplyKind::Display(text) => {
                 frame.action = Some(Action::Display);
                 frame.display = Some(text);
             }
-            Kind::Noop => frame.action = Some(Action::Noop),
-            Kind::OpenPanel(panel) => {
+            ReplyKind::Noop => frame.action = Some(Action::Noop),
+            ReplyKind::OpenPanel(panel) => {
                 frame.action = Some(Action::OpenPanel);
                 frame.open_panel = Some(panel);
             }
-            Kind::Error(why) => {
+            ReplyKind::Error(why) => {
                 frame.action = Some(Action::Noop);
                 // A host ignores an empty error.
                 frame.error = Some(if why.is_empty() { "failed".into() } else { why });

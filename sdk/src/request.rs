@@ -12,13 +12,13 @@ use crate::{once::Once, output::ToolOutput, reply::Reply, wire::Wire};
 
 /// The kind of reply that a request expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     Command,
     Tool,
     Intercept,
 }
 
-impl Kind {
+impl RequestKind {
     /// Returns the reply for a failed handler: an error, or a block from a guard.
     pub(crate) fn failure(self, id: Id, why: String) -> FromExtension {
         match self {
@@ -37,23 +37,28 @@ impl Kind {
 /// Pending requests, and background work to wait for at shutdown.
 #[derive(Default)]
 pub(crate) struct Requests {
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    open: HashMap<Id, (Kind, Once<()>)>,
+struct RequestState {
+    open: HashMap<Id, (RequestKind, Once<()>)>,
     working: usize,
 }
 
 impl Requests {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a request. Returns `None` if one with the same id is already open.
-    pub(crate) fn open(self: &Arc<Self>, id: &Id, kind: Kind, wire: &Arc<Wire>) -> Option<Request> {
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        id: &Id,
+        kind: RequestKind,
+        wire: &Arc<Wire>,
+    ) -> Option<Request> {
         let cancelled = Once::new();
         let mut state = self.state();
         if state.open.contains_key(id) {
@@ -110,7 +115,7 @@ impl Requests {
     }
 
     /// Takes all open requests, so that their handlers can no longer reply.
-    pub(crate) fn take_open(&self) -> Vec<(Id, Kind)> {
+    pub(crate) fn take_open(&self) -> Vec<(Id, RequestKind)> {
         let open = std::mem::take(&mut self.state().open);
         open.into_iter().map(|(id, (kind, _))| (id, kind)).collect()
     }
@@ -129,7 +134,7 @@ impl Drop for Working {
 /// An open request, which must be answered once. If dropped without a reply, it sends an error.
 pub(crate) struct Request {
     id: Id,
-    kind: Kind,
+    kind: RequestKind,
     cancelled: Once<()>,
     wire: Arc<Wire>,
     working: Working,
@@ -185,21 +190,21 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Said(Arc<Mutex<Vec<u8>>>);
+    struct Written(Arc<Mutex<Vec<u8>>>);
 
-    impl Said {
+    impl Written {
         fn frames(&self) -> Vec<FromExtension> {
             let bytes = self.0.lock().expect("not poisoned");
             let lines = bytes
                 .split(|byte| *byte == b'\n')
                 .filter(|it| !it.is_empty());
             lines
-                .map(|line| serde_json::from_slice(line).expect("a frame"))
+                .map(|line| serde_json::from_slice(line).expect("parse a frame"))
                 .collect()
         }
     }
 
-    impl Write for Said {
+    impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("not poisoned").write(bytes)
         }
@@ -209,10 +214,10 @@ mod tests {
         }
     }
 
-    fn opened(kind: Kind) -> (Said, Arc<Requests>, Request) {
-        let said = Said::default();
+    fn opened(kind: RequestKind) -> (Written, Arc<Requests>, Request) {
+        let written = Written::default();
         let requests = Arc::new(Requests::default());
-        let wire = Arc::new(Wire::new(said.clone()));
+        let wire = Arc::new(Wire::new(written.clone()));
         let request = requests
             .open(&"1".into(), kind, &wire)
             .expect("the first of its id");
@@ -220,30 +225,30 @@ mod tests {
             requests.open(&"1".into(), kind, &wire).is_none(),
             "not twice"
         );
-        (said, requests, request)
+        (written, requests, request)
     }
 
     #[test]
     fn a_dropped_request_is_answered_with_an_error() {
         let reply = |kind| {
-            let (said, requests, request) = opened(kind);
+            let (written, requests, request) = opened(kind);
             drop(request);
             requests.wait_until_idle(Duration::from_secs(60));
-            let [frame] = &said.frames()[..] else {
+            let [frame] = &written.frames()[..] else {
                 panic!("one reply")
             };
             frame.clone()
         };
         let why = "the extension dropped the request without an answer";
-        match reply(Kind::Command) {
+        match reply(RequestKind::Command) {
             FromExtension::CommandResponse(it) => assert_eq!(it.error.as_deref(), Some(why)),
             other => panic!("{}", other.name()),
         }
-        match reply(Kind::Tool) {
+        match reply(RequestKind::Tool) {
             FromExtension::ToolResult(it) => assert!(it.is_error),
             other => panic!("{}", other.name()),
         }
-        match reply(Kind::Intercept) {
+        match reply(RequestKind::Intercept) {
             FromExtension::EventInterceptResponse(it) => assert!(it.block),
             other => panic!("{}", other.name()),
         }
@@ -251,17 +256,17 @@ mod tests {
 
     #[test]
     fn an_answered_request_is_not_answered_again() {
-        let (said, requests, request) = opened(Kind::Tool);
+        let (written, requests, request) = opened(RequestKind::Tool);
         request.reply(ToolResult::new("1", vec![]));
-        assert_eq!(said.frames(), [ToolResult::new("1", vec![]).into()]);
+        assert_eq!(written.frames(), [ToolResult::new("1", vec![]).into()]);
         assert!(requests.take_open().is_empty());
     }
 
     #[test]
     fn a_request_answered_at_shutdown_is_not_answered_again() {
-        let (said, requests, request) = opened(Kind::Tool);
-        assert_eq!(requests.take_open(), [("1".into(), Kind::Tool)]);
+        let (written, requests, request) = opened(RequestKind::Tool);
+        assert_eq!(requests.take_open(), [("1".into(), RequestKind::Tool)]);
         request.reply(ToolResult::new("1", vec![]));
-        assert_eq!(said.frames(), []);
+        assert_eq!(written.frames(), []);
     }
 }

@@ -22,24 +22,24 @@ use crate::{
     context::{Context, Shared, ToolContext},
     lane::Lane,
     offers::{Offers, PanelEvent},
-    request::{Kind, Request, Requests},
+    request::{Request, RequestKind, Requests},
     wire::Wire,
 };
 
-/// Time for running handlers to finish at shutdown. Together with [`LAST_WORDS`] it is less than
+/// Time for running handlers to finish at shutdown. Together with [`FLUSH_TIMEOUT`] it is less than
 /// the host's 2 s.
 const GRACE: Duration = Duration::from_secs(1);
 /// Time for the host to read the last frames.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Registers more after `hello_ack`.
-pub(crate) type Greet = Box<dyn FnOnce(&HelloAck, Offers) -> Offers + Send>;
+pub(crate) type OnHelloAck = Box<dyn FnOnce(&HelloAck, Offers) -> Offers + Send>;
 
 /// An extension that has sent `hello`.
 pub(crate) struct Runtime {
     shared: Arc<Shared>,
     offers: Offers,
-    greet: Option<Greet>,
+    on_hello_ack: Option<OnHelloAck>,
     events: Lane,
     panels: HashMap<PanelId, Lane>,
 }
@@ -50,7 +50,7 @@ impl Runtime {
         name: &str,
         version: &str,
         mut offers: Offers,
-        greet: Option<Greet>,
+        on_hello_ack: Option<OnHelloAck>,
         output: impl Write + Send + 'static,
     ) -> Self {
         let requests = Arc::new(Requests::default());
@@ -65,13 +65,13 @@ impl Runtime {
         hello.capabilities = offers.capabilities();
         let mut frames = vec![hello.into()];
         frames.extend(offers.take_frames());
-        if greet.is_none() {
+        if on_hello_ack.is_none() {
             frames.push(Ready::default().into());
         }
         let runtime = Self {
             shared,
             offers,
-            greet,
+            on_hello_ack,
             events: Lane::new("events", &requests),
             panels: HashMap::new(),
         };
@@ -118,10 +118,10 @@ impl Runtime {
     fn handle(&mut self, frame: FromHost) {
         if let FromHost::HelloAck(ack) = frame {
             let _ = self.shared.host.set(ack);
-            return self.greeted();
+            return self.finish_registration();
         }
         // A host that sends requests will not send a `hello_ack` any more.
-        self.greeted();
+        self.finish_registration();
         match frame {
             FromHost::CommandInvoked(command) => self.command(command),
             FromHost::ToolCall(call) => self.tool(call),
@@ -150,10 +150,10 @@ impl Runtime {
         }
     }
 
-    fn greeted(&mut self) {
-        if let Some(greet) = self.greet.take() {
+    fn finish_registration(&mut self) {
+        if let Some(on_hello_ack) = self.on_hello_ack.take() {
             let offers = std::mem::take(&mut self.offers);
-            self.offers = greet(self.shared.host(), offers);
+            self.offers = on_hello_ack(self.shared.host(), offers);
             let mut frames = self.offers.take_frames();
             frames.push(Ready::default().into());
             self.register(&frames);
@@ -167,22 +167,22 @@ impl Runtime {
             return;
         };
         let kind = match value["type"].as_str() {
-            Some("command_invoked") => Kind::Command,
-            Some("tool_call") => Kind::Tool,
-            Some("event_intercept") => Kind::Intercept,
+            Some("command_invoked") => RequestKind::Command,
+            Some("tool_call") => RequestKind::Tool,
+            Some("event_intercept") => RequestKind::Intercept,
             _ => return,
         };
         if let Some(id) = value["id"].as_str() {
             let why = format!("invalid request: {error}");
             if let Some(request) = self.open(&id.into(), kind) {
-                spawn("refusal", request, |request| request.fail(why));
+                spawn("rejected", request, |request| request.fail(why));
             }
         }
     }
 
     fn command(&self, command: CommandInvoked) {
         let CommandInvoked { id, name, args, .. } = command;
-        let Some(request) = self.open(&id, Kind::Command) else {
+        let Some(request) = self.open(&id, RequestKind::Command) else {
             return;
         };
         let context = self.context();
@@ -203,7 +203,7 @@ impl Runtime {
 
     fn tool(&self, call: ToolCall) {
         let ToolCall { id, name, args, .. } = call;
-        let Some(request) = self.open(&id, Kind::Tool) else {
+        let Some(request) = self.open(&id, RequestKind::Tool) else {
             return;
         };
         let mut context = self.context();
@@ -230,7 +230,7 @@ impl Runtime {
 
     fn intercept(&self, ask: EventIntercept) {
         let EventIntercept { id, event, .. } = ask;
-        let Some(request) = self.open(&id, Kind::Intercept) else {
+        let Some(request) = self.open(&id, RequestKind::Intercept) else {
             return;
         };
         let context = self.context();
@@ -283,7 +283,7 @@ impl Runtime {
         }
     }
 
-    fn open(&self, id: &Id, kind: Kind) -> Option<Request> {
+    fn open(&self, id: &Id, kind: RequestKind) -> Option<Request> {
         let shared = &self.shared;
         let request = shared.requests.open(id, kind, &shared.wire);
         if request.is_none() {
@@ -315,7 +315,7 @@ impl Runtime {
             .spawn(last)
             .is_ok()
         {
-            let _ = ended.recv_timeout(GRACE + LAST_WORDS);
+            let _ = ended.recv_timeout(GRACE + FLUSH_TIMEOUT);
         }
     }
 }
@@ -331,10 +331,10 @@ fn spawn(name: &str, request: Request, answer: impl FnOnce(Request) + Send + 'st
 
 /// Runs a handler and returns its result or panic message.
 fn caught<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| words(&*panic))
+    catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| panic_message(&*panic))
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("without a message").to_owned()

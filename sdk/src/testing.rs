@@ -46,26 +46,26 @@ type AnswerCall = Box<dyn Fn(&zot_protocol::CallTool) -> ToolOutput + Send>;
 /// extension down.
 pub struct TestHost {
     input: Option<Sender<Vec<u8>>>,
-    heard: Arc<Heard>,
+    received: Arc<Received>,
     next: AtomicU64,
     running: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Heard {
-    state: Mutex<State>,
+struct Received {
+    state: Mutex<ReceivedState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ReceivedState {
     frames: Vec<FromExtension>,
     ended: bool,
     answer_call: Option<AnswerCall>,
 }
 
-impl Heard {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl Received {
+    fn state(&self) -> MutexGuard<'_, ReceivedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,7 +81,7 @@ impl TestHost {
     /// ```
     /// use zot_sdk::{Extension, Reply, testing::TestHost};
     ///
-    /// let extension = Extension::new("where", "1.0.0").command("where", "says where", |_, ctx| {
+    /// let extension = Extension::new("where", "1.0.0").command("where", "shows the data directory", |_, ctx| {
     ///     Reply::display(format!("{}", ctx.data_dir().unwrap().display()))
     /// });
     /// let host = TestHost::start_with(extension, |ack| ack.data_dir = Some("/tmp/data".into()));
@@ -89,15 +89,15 @@ impl TestHost {
     /// ```
     pub fn start_with(extension: Extension, change: impl FnOnce(&mut HelloAck)) -> Self {
         let (input, lines) = mpsc::channel();
-        let heard = Arc::new(Heard::default());
+        let received = Arc::new(Received::default());
         let output = Output {
-            heard: Arc::clone(&heard),
+            received: Arc::clone(&received),
             input: input.clone(),
             line: Vec::new(),
         };
         let running = thread::spawn(move || {
             // Its clone of the input would keep the extension from reaching the end of input.
-            let ended = Arc::clone(&output.heard);
+            let ended = Arc::clone(&output.received);
             let input = BufReader::new(Input::new(lines));
             extension.start(output).run(input);
             ended.state().ended = true;
@@ -105,7 +105,7 @@ impl TestHost {
         });
         let host = Self {
             input: Some(input),
-            heard,
+            received,
             next: AtomicU64::new(1),
             running: Some(running),
         };
@@ -122,8 +122,8 @@ impl TestHost {
     }
 
     /// Returns every frame that the extension has sent so far.
-    pub fn said(&self) -> Vec<FromExtension> {
-        self.heard.state().frames.clone()
+    pub fn frames(&self) -> Vec<FromExtension> {
+        self.received.state().frames.clone()
     }
 
     /// Returns the registered commands.
@@ -143,13 +143,18 @@ impl TestHost {
     }
 
     fn all<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> Vec<T> {
-        self.heard.state().frames.iter().filter_map(pick).collect()
+        self.received
+            .state()
+            .frames
+            .iter()
+            .filter_map(pick)
+            .collect()
     }
 
     /// Waits for a frame that `pick` accepts, including earlier frames.
     pub fn wait_for<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> T {
         let start = Instant::now();
-        let mut state = self.heard.state();
+        let mut state = self.received.state();
         loop {
             if let Some(found) = state.frames.iter().find_map(&pick) {
                 return found;
@@ -160,7 +165,7 @@ impl TestHost {
                 "the frame was not sent; received: {:#?}",
                 state.frames
             );
-            let waited = self.heard.changed.wait_timeout(state, left);
+            let waited = self.received.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -170,13 +175,13 @@ impl TestHost {
     /// ```
     /// use zot_sdk::{Extension, FromHost, serde_json::{from_value, json}, testing::TestHost};
     ///
-    /// let host = TestHost::start(Extension::new("calm", "1.0.0"));
+    /// let host = TestHost::start(Extension::new("empty", "1.0.0"));
     /// let news: FromHost = from_value(json!({"type": "news", "from": "the future"})).unwrap();
     /// host.send(news);
     /// assert_eq!(host.shutdown().len(), 3, "hello, ready, shutdown_ack");
     /// ```
     pub fn send(&self, frame: impl Into<FromHost>) {
-        let line = serde_json::to_vec(&frame.into()).expect("a frame is JSON");
+        let line = serde_json::to_vec(&frame.into()).expect("a frame serialises to JSON");
         if let Some(input) = &self.input {
             // If the extension has exited, the missing answer will show it.
             let _ = input.send([line, b"\n".to_vec()].concat());
@@ -247,19 +252,19 @@ impl TestHost {
     /// let extension = Extension::new("counter", "1.0.0")
     ///     .on(event::TURN_START, |turn, ctx| ctx.notify(NoteLevel::Info, format!("step {}", turn.step)));
     /// let host = TestHost::start(extension);
-    /// host.tell(TurnStart::new(3));
+    /// host.send_event(TurnStart::new(3));
     /// let note = host.wait_for(|frame| match frame {
     ///     FromExtension::Notify(note) => Some(note.message.clone()),
     ///     _ => None,
     /// });
     /// assert_eq!(note, "step 3");
     ///
-    /// let said = host.shutdown();
-    /// assert!(matches!(said.last(), Some(FromExtension::ShutdownAck(_))));
+    /// let frames = host.shutdown();
+    /// assert!(matches!(frames.last(), Some(FromExtension::ShutdownAck(_))));
     /// ```
     ///
     /// Events have no answer. Use [`wait_for`](Self::wait_for) to observe the effect.
-    pub fn tell(&self, event: impl Into<Event>) {
+    pub fn send_event(&self, event: impl Into<Event>) {
         self.send(FromHost::Event(event.into()));
     }
 
@@ -291,14 +296,14 @@ impl TestHost {
         &self,
         answer: impl Fn(&zot_protocol::CallTool) -> ToolOutput + Send + 'static,
     ) {
-        self.heard.state().answer_call = Some(Box::new(answer));
+        self.received.state().answer_call = Some(Box::new(answer));
     }
 
     /// Shuts the extension down, waits until it has exited, and returns every frame it sent.
     pub fn shutdown(mut self) -> Vec<FromExtension> {
         self.send(Shutdown::default());
         self.end();
-        self.said()
+        self.frames()
     }
 
     fn end(&mut self) {
@@ -381,27 +386,29 @@ impl Read for Input {
 
 /// The extension's output.
 struct Output {
-    heard: Arc<Heard>,
+    received: Arc<Received>,
     input: Sender<Vec<u8>>,
     line: Vec<u8>,
 }
 
 impl Output {
-    fn hear(&self, line: &[u8]) {
-        let frame: FromExtension = serde_json::from_slice(line).expect("a frame per line");
-        let mut state = self.heard.state();
+    fn receive(&self, line: &[u8]) {
+        let frame: FromExtension =
+            serde_json::from_slice(line).expect("every line is a valid frame");
+        let mut state = self.received.state();
         if let FromExtension::CallTool(call) = &frame
             && let Some(answer) = &state.answer_call
         {
             let result = answer(call).frame(call.id.clone());
             let (id, name) = (result.id, call.name.clone());
             let answer = CallToolResult::new(id, name, result.content, result.is_error);
-            let line = serde_json::to_vec(&FromHost::ToolResult(answer)).expect("JSON");
+            let line = serde_json::to_vec(&FromHost::ToolResult(answer))
+                .expect("a frame serialises to JSON");
             let _ = self.input.send([line, b"\n".to_vec()].concat());
         }
         state.frames.push(frame);
         drop(state);
-        self.heard.changed.notify_all();
+        self.received.changed.notify_all();
     }
 }
 
@@ -410,7 +417,7 @@ impl Write for Output {
         self.line.extend(bytes);
         while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.line.drain(..=end).collect();
-            self.hear(&line);
+            self.receive(&line);
         }
         Ok(bytes.len())
     }

@@ -114,9 +114,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(std::sync::Arc<Mutex<Vec<u8>>>);
+    struct Buffer(std::sync::Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for Buffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("not poisoned").extend(bytes);
             Ok(bytes.len())
@@ -129,24 +129,24 @@ mod tests {
 
     #[test]
     fn no_frame_is_sent_after_the_last_one() {
-        let kept = Kept::default();
-        let wire = Wire::new(kept.clone());
+        let buffer = Buffer::default();
+        let wire = Wire::new(buffer.clone());
         assert_eq!(wire.send(Ready::default()), Ok(()));
         wire.send_last(ShutdownAck::default());
         assert_eq!(wire.send(Ready::default()), Err(Unsent::Closed));
-        let said = String::from_utf8(kept.0.lock().expect("not poisoned").clone());
+        let text = String::from_utf8(buffer.0.lock().expect("not poisoned").clone());
         assert_eq!(
-            said.expect("UTF-8"),
+            text.expect("UTF-8"),
             "{\"type\":\"ready\"}\n{\"type\":\"shutdown_ack\"}\n"
         );
     }
 
     #[test]
     fn a_panel_is_drawn_only_while_it_is_open() {
-        let kept = Kept::default();
-        let wire = Wire::new(kept.clone());
+        let buffer = Buffer::default();
+        let wire = Wire::new(buffer.clone());
         let lines = || {
-            let bytes = std::mem::take(&mut *kept.0.lock().expect("not poisoned"));
+            let bytes = std::mem::take(&mut *buffer.0.lock().expect("not poisoned"));
             String::from_utf8_lossy(&bytes).lines().count()
         };
         let draw = || wire.send(PanelRender::new("list")).map(|()| lines());
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
-        let kept = Kept::default();
-        let wire = Wire::new(kept.clone());
+        let buffer = Buffer::default();
+        let wire = Wire::new(buffer.clone());
         let around = r#"{"type":"submit","text":""}"#.len();
         let fits = "x".repeat(FRAME_BYTES - around);
         let over = format!("{fits}x");
@@ -175,8 +175,8 @@ mod tests {
             Err(Unsent::TooLarge(FRAME_BYTES + 1))
         );
         assert!(
-            kept.0.lock().expect("not poisoned").is_empty(),
-            "nothing of it"
+            buffer.0.lock().expect("not poisoned").is_empty(),
+            "nothing was written"
         );
         assert_eq!(wire.send(Submit::new(fits)), Ok(()));
     }

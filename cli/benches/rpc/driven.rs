@@ -1,4 +1,4 @@
-//! A process that answers lines with lines.
+//! A child process that answers each line with a line.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -19,10 +19,10 @@ impl Driven {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("starts");
+            .expect("start the process");
         Self {
-            stdin: child.stdin.take().expect("piped"),
-            stdout: BufReader::new(child.stdout.take().expect("piped")),
+            stdin: child.stdin.take().expect("stdin is piped"),
+            stdout: BufReader::new(child.stdout.take().expect("stdout is piped")),
             child,
             line: String::new(),
         }
@@ -32,17 +32,17 @@ impl Driven {
         self.child.id()
     }
 
-    /// Sends a line and waits for the next.
+    /// Sends a line and returns the next one.
     pub(crate) fn ask(&mut self, line: &str) -> &str {
-        self.stdin.write_all(line.as_bytes()).expect("written");
+        self.stdin.write_all(line.as_bytes()).expect("write a line");
         self.line.clear();
-        self.stdout.read_line(&mut self.line).expect("a line");
+        self.stdout.read_line(&mut self.line).expect("read a line");
         &self.line
     }
 
     pub(crate) fn end(mut self) {
         drop(self.stdin);
         drop(self.stdout);
-        self.child.wait().expect("ends");
+        self.child.wait().expect("wait for the process");
     }
 }

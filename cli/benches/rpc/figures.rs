@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements.
 
 use std::{
     fs,
@@ -12,34 +12,35 @@ use super::{Bench, EXTENSIONS, driven::Driven, row::median, table::Round, this};
 const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
 const HELLO: &str = "{\"id\":\"0\",\"type\":\"hello\"}\n";
-const EXTENSIONS_ASKED: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
-/// Long enough for a core to fall asleep.
+const GET_EXTENSIONS: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
+/// Long enough for a core to go idle.
 const PAUSE: Duration = Duration::from_millis(1);
 
 fn rpc(bench: &Bench) -> Driven {
     Driven::start(&mut bench.zot(&["rpc", "--provider", "demo"]))
 }
 
-/// With all extensions ready.
+/// Starts `zot rpc` and waits until all extensions are ready.
 fn ready(bench: &Bench) -> Driven {
     let mut zot = rpc(bench);
-    while zot.ask(EXTENSIONS_ASKED).matches("\"ready\"").count() < EXTENSIONS {
+    while zot.ask(GET_EXTENSIONS).matches("\"ready\"").count() < EXTENSIONS {
         thread::sleep(Duration::from_millis(5));
     }
     zot
 }
 
-/// One after the other.
+/// Measures pings one after the other.
 pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
     pings_after(bench, Duration::ZERO)
 }
 
-/// After a pause each.
+/// Measures pings with a pause before each.
 pub(crate) fn late_pings(bench: &Bench) -> Vec<Round> {
     pings_after(bench, PAUSE)
 }
 
-/// Each round with new processes: the system decides early on who runs where, and then sticks to it.
+/// Starts new processes for each round, because the system assigns cores early on and then keeps
+/// them.
 fn pings_after(bench: &Bench, pause: Duration) -> Vec<Round> {
     let times = |driven: &mut Driven| {
         let one = |_| {
@@ -78,7 +79,7 @@ pub(crate) fn versions(bench: &Bench) -> Vec<Round> {
     (0..bench.rounds).map(round).collect()
 }
 
-/// How long a process takes that does nothing.
+/// Measures a process that does nothing.
 fn bare_start() -> f64 {
     started(Command::new(this()).arg("--nothing"))
 }
@@ -86,11 +87,11 @@ fn bare_start() -> f64 {
 fn started(command: &mut Command) -> f64 {
     let start = Instant::now();
     let status = command.stdout(Stdio::null()).status();
-    assert!(status.expect("starts").success());
+    assert!(status.expect("run the process").success());
     start.elapsed().as_secs_f64()
 }
 
-/// In bytes; of the floor, which is a process that echoes, too.
+/// Measures the memory in bytes of `zot rpc` and of an echo process, the baseline.
 pub(crate) fn memory(bench: &Bench) -> Vec<Round> {
     let zot = ready(bench);
     let mut echo = Driven::start(Command::new(this()).arg("--echo"));
@@ -102,8 +103,11 @@ pub(crate) fn memory(bench: &Bench) -> Vec<Round> {
 }
 
 fn resident(pid: u32) -> f64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is running");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kib.expect("a size").parse::<f64>().expect("a number") * 1024.0
+    kib.expect("VmRSS is present")
+        .parse::<f64>()
+        .expect("parse VmRSS")
+        * 1024.0
 }

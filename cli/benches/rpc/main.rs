@@ -1,8 +1,9 @@
-//! What `zot rpc` costs: a ping, its start, its memory, each with ten extensions installed.
+//! Measures `zot rpc` with ten extensions installed: a ping, its start, its memory.
 //!
-//! Pings are measured as a user has them, one after the other; after a pause in which the core of the other side falls asleep; and pinned
-//! to one core, where the program's own work shows. (`host/benches/figures/cores.rs` says why.) Rounds of zot and floor are interleaved.
-//! The floor and the extensions are this same binary, started with a flag.
+//! Pings are measured as users see them, one after the other; after a pause in which the core of
+//! the other side goes idle; and pinned to one core, which shows the program's own work. Rounds of
+//! zot and of the baseline are interleaved. The baseline and the extensions are this same binary,
+//! started with a flag.
 
 mod driven;
 mod figures;
@@ -21,10 +22,10 @@ use serde_json::json;
 
 use table::{Goal, Row};
 
-/// How many extensions are installed.
+/// The number of installed extensions.
 const EXTENSIONS: usize = 10;
 
-/// What every row is measured with.
+/// The set-up that all measurements share.
 pub(crate) struct Bench {
     home: tempfile::TempDir,
     rounds: usize,
@@ -34,11 +35,11 @@ pub(crate) struct Bench {
 /// Where the two sides of a ping run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// Wherever the system likes.
+    /// Wherever the system schedules them.
     Any,
-    /// Each on one of its own. This process is on the first already.
+    /// Each on its own core. This process is already on the first.
     Apart,
-    /// Both on the first. This process is there already.
+    /// Both on the first core. This process is already there.
     One,
 }
 
@@ -58,20 +59,24 @@ fn main() {
     if has("--nothing") {
         return;
     }
-    // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
-    let measured = has("--bench");
-    let told = Cores::FLAGS.into_iter().find(|(flag, _)| has(flag));
+    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
+    let is_bench = has("--bench");
+    let selected = Cores::FLAGS.into_iter().find(|(flag, _)| has(flag));
     let bench = Bench {
         home: home(),
-        rounds: if measured || told.is_some() { 31 } else { 1 },
-        cores: told.map_or(Cores::Any, |(_, cores)| cores),
+        rounds: if is_bench || selected.is_some() {
+            31
+        } else {
+            1
+        },
+        cores: selected.map_or(Cores::Any, |(_, cores)| cores),
     };
     table::print(&bench, &rows(bench.cores));
-    if measured {
+    if is_bench {
         for (flag, _) in Cores::FLAGS {
             let again = on_core("0", &this()).arg(flag).status();
             if again.is_err() {
-                println!("skipped: taskset not found, so nothing is kept on its core");
+                println!("skipped: pinned measurements (taskset not found)");
             }
         }
     }
@@ -91,59 +96,59 @@ fn rows(cores: Cores) -> Vec<Row> {
     };
     match cores {
         Cores::Apart => {
-            let what = "a ping, to a core that sleeps";
+            let what = "ping to an idle core";
             return vec![ping(what, Goal::Ratio(1.3), figures::late_pings)];
         }
         Cores::One => {
-            let what = "a ping, against the same pipe to an echo, pinned";
+            let what = "ping, compared with an echo process, pinned";
             return vec![ping(what, Goal::Ratio(2.0), figures::pings)];
         }
         Cores::Any => {}
     }
     vec![
         ping(
-            "a ping, against the same pipe to an echo",
+            "ping, compared with an echo process",
             Goal::Ratio(1.3),
             figures::pings,
         ),
         ping(
-            "a ping, after a pause, on whatever cores",
+            "ping after a pause, on any cores",
             Goal::Ratio(1.3),
             figures::late_pings,
         ),
         Row {
-            what: "zot rpc to its first answer, against a bare start",
+            what: "first answer of zot rpc, compared with a bare start",
             goal: Goal::Milliseconds(15.0),
             measure: figures::first_answers,
         },
         Row {
-            what: "zot --version, against a bare start",
+            what: "zot --version, compared with a bare start",
             goal: Goal::Milliseconds(5.0),
             measure: figures::versions,
         },
         Row {
-            what: "memory of zot rpc, ten extensions idle",
+            what: "memory of zot rpc with ten idle extensions",
             goal: Goal::Megabytes(12.0),
             measure: figures::memory,
         },
     ]
 }
 
-/// A home with the extensions in it.
+/// Creates a home directory with the extensions.
 fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a home");
+    let home = tempfile::tempdir().expect("create a directory");
     for number in 0..EXTENSIONS {
         let name = format!("idle{number}");
         let dir = home.path().join("extensions").join(&name);
-        fs::create_dir_all(&dir).expect("made");
+        fs::create_dir_all(&dir).expect("create a directory");
         let manifest = json!({"name": name, "exec": this(), "args": ["--extension"]});
-        fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+        fs::write(dir.join("extension.json"), manifest.to_string()).expect("write the manifest");
     }
     home
 }
 
 impl Bench {
-    /// `zot` in that home, and nothing of the tester's own.
+    /// Returns a `zot` command in that home, with nothing from the user's environment.
     pub(crate) fn zot(&self, args: &[&str]) -> Command {
         let mut command = self.other_side(Path::new(env!("CARGO_BIN_EXE_zot")));
         let home: &Path = self.home.path();
@@ -157,27 +162,27 @@ impl Bench {
         command
     }
 
-    /// A program on the core where the other side of a ping belongs.
+    /// Returns a command for the other side of a ping, on its core.
     pub(crate) fn other_side(&self, program: &Path) -> Command {
         match self.cores {
             Cores::Apart => on_core("1", program),
-            // Where this process is.
+            // Inherits the core of this process.
             Cores::One | Cores::Any => Command::new(program),
         }
     }
 }
 
-/// Says every line again.
+/// Echoes every line.
 fn echo() {
     let mut stdout = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let line = line.expect("a line") + "\n";
-        stdout.write_all(line.as_bytes()).expect("written");
-        stdout.flush().expect("written");
+        let line = line.expect("read a line") + "\n";
+        stdout.write_all(line.as_bytes()).expect("write a line");
+        stdout.flush().expect("flush");
     }
 }
 
-/// Registers a command and a tool, and then waits.
+/// Registers a command and a tool, then waits for the shutdown.
 fn extension() {
     println!("{}", json!({"type": "hello", "name": "idle"}));
     println!("{}", json!({"type": "register_command", "name": "idle"}));
@@ -194,5 +199,5 @@ fn extension() {
 }
 
 pub(crate) fn this() -> PathBuf {
-    std::env::current_exe().expect("known")
+    std::env::current_exe().expect("the path of this program")
 }

@@ -1,21 +1,22 @@
-//! Rows of figures: what, its goal, the figure, pass or miss, and its floor; in the columns that `.ci/bench` collects.
+//! Prints results in the columns that `.ci/bench` collects: name, goal, figure, pass or miss, and
+//! baseline.
 
 use super::{
     Bench, Cores,
     row::{self, median},
 };
 
-/// A figure and its floor, of one round: seconds, or bytes.
+/// The figure and the baseline of one round, in seconds or bytes.
 pub(crate) type Round = (f64, f64);
 
-/// What passes.
+/// The limit for a figure.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// At most so many times the floor.
+    /// At most this multiple of the baseline.
     Ratio(f64),
-    /// At most so many milliseconds.
+    /// At most this many milliseconds.
     Milliseconds(f64),
-    /// At most so many million bytes.
+    /// At most this many million bytes.
     Megabytes(f64),
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Row {
 pub(crate) fn print(bench: &Bench, rows: &[Row]) {
     row::head(match bench.cores {
         Cores::Any => "zot rpc",
-        Cores::Apart => "zot rpc, the driver on another core",
+        Cores::Apart => "zot rpc, driver on another core",
         Cores::One => "zot rpc, pinned to one core",
     });
     for row in rows {
@@ -39,13 +40,13 @@ pub(crate) fn print(bench: &Bench, rows: &[Row]) {
 impl Row {
     fn print(&self, rounds: &[Round]) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
-        let (zot, floor) = (middle(|round| round.0), middle(|round| round.1));
-        let ratio = middle(|(zot, floor)| zot / floor);
+        let (zot, baseline) = (middle(|round| round.0), middle(|round| round.1));
+        let ratio = middle(|(zot, baseline)| zot / baseline);
         let times = (
             format!("{:.1} us", zot * 1e6),
-            format!("{:.1} us", floor * 1e6),
+            format!("{:.1} us", baseline * 1e6),
         );
-        let (goal, figure, passes, (zot, floor)) = match self.goal {
+        let (goal, figure, passes, (zot, baseline)) = match self.goal {
             Goal::Ratio(goal) => (
                 format!("<= {goal}x"),
                 format!("{ratio:.2}x"),
@@ -65,7 +66,7 @@ impl Row {
                 let mb = zot / 1e6;
                 let sizes = (
                     format!("{:.0} kB", zot / 1e3),
-                    format!("{:.0} kB", floor / 1e3),
+                    format!("{:.0} kB", baseline / 1e3),
                 );
                 (
                     format!("<= {goal} MB"),
@@ -75,7 +76,7 @@ impl Row {
                 )
             }
         };
-        let remark = format!("{zot}, floor {floor}");
+        let remark = format!("{zot}, baseline {baseline}");
         row::line(self.what, &goal, &figure, passes, &remark);
     }
 }

@@ -1,7 +1,8 @@
-//! What the interactive agent costs, on a real terminal: to be there, to follow a stream, to be typed into beside a flood.
+//! Measures the interactive agent on a real terminal: its start, a stream of text, and typing
+//! during a flood.
 //!
-//! `cargo bench -p zot-cli --bench tui` prints each figure beside its goal. The driver is the tests' own. A word selects
-//! rows: `cargo bench -p zot-cli --bench tui -- paint`.
+//! `cargo bench -p zot-cli --bench tui` prints each figure with its goal. It shares the terminal
+//! driver with the tests. An argument selects rows: `cargo bench -p zot-cli --bench tui -- paint`.
 
 #[path = "../row.rs"]
 mod row;
@@ -15,7 +16,7 @@ use rows::Row;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // Cargo runs benches under `cargo test --all-targets` too; there, one round shows that they work.
+    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
     let rounds = if args.iter().any(|arg| arg == "--bench") {
         15
     } else {

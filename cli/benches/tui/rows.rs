@@ -1,4 +1,4 @@
-//! The figures.
+//! The measurements.
 
 use std::{
     fs, thread,
@@ -24,22 +24,22 @@ pub(crate) struct Row {
     goal: f64,
     unit: &'static str,
     measure: fn() -> f64,
-    /// How much of the rounds: some take long.
-    share: usize,
+    /// Divides the number of rounds, for slow measurements.
+    divisor: usize,
 }
 
 impl Row {
     pub(crate) fn all() -> [Self; 6] {
-        let row = |what, goal, unit, measure, share| Self {
+        let row = |what, goal, unit, measure, divisor| Self {
             what,
             goal,
             unit,
             measure,
-            share,
+            divisor,
         };
         [
             row(
-                "first paint beside an extension that never says hello",
+                "first paint with an extension that never says hello",
                 50.0,
                 "ms",
                 first_paint,
@@ -52,17 +52,17 @@ impl Row {
                 long_paint,
                 1,
             ),
-            row("its last messages", 150.0, "ms", long_shown, 1),
+            row("its last messages shown", 150.0, "ms", long_shown, 1),
+            row("resize to redraw while text streams", 16.0, "ms", resize, 1),
             row(
-                "a resize while text streams, to the frame",
-                16.0,
-                "ms",
-                resize,
-                1,
+                "2,000 deltas per second, share of one core",
+                30.0,
+                "%",
+                deltas,
+                5,
             ),
-            row("2,000 deltas a second, of one core", 30.0, "%", deltas, 5),
             row(
-                "typing beside a flood of notes, the slowest of 50 keys",
+                "typing during a flood of notes, slowest of 50 keys",
                 50.0,
                 "ms",
                 flood,
@@ -72,7 +72,7 @@ impl Row {
     }
 
     pub(crate) fn print(&self, rounds: usize) {
-        let rounds = 0..rounds.div_ceil(self.share);
+        let rounds = 0..rounds.div_ceil(self.divisor);
         let figure = row::median(rounds.map(|_| (self.measure)()).collect());
         let Self {
             what, goal, unit, ..
@@ -91,7 +91,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Until a text was written.
+/// Waits until the text was written.
 fn until(screen: &Screen, text: &str) -> Instant {
     let start = Instant::now();
     loop {
@@ -100,7 +100,7 @@ fn until(screen: &Screen, text: &str) -> Instant {
         }
         assert!(
             start.elapsed() < Duration::from_secs(60),
-            "never: {text}\n{}",
+            "timed out waiting for {text}\n{}",
             screen.text()
         );
         thread::sleep(Duration::from_micros(100));
@@ -132,7 +132,7 @@ fn long_session(world: &World) {
             content: vec![Block::Text { text }],
             time: clock::now(),
         };
-        let _ = opened.session.append(&message).expect("written");
+        let _ = opened.session.append(&message).expect("write the file");
     }
 }
 
@@ -153,7 +153,7 @@ fn long_shown() -> f64 {
     long("Answer 9999")
 }
 
-/// A demo that streams about 2,000 pieces a second for so many.
+/// Starts the demo model with a script that streams `pieces` pieces at about 2,000 per second.
 fn streaming(world: &World, pieces: u32) -> Screen {
     let mut parts: Vec<Value> = Vec::new();
     for part in 0..pieces / 4 {
@@ -165,8 +165,8 @@ fn streaming(world: &World, pieces: u32) -> Screen {
         parts.push(json!({"delay_ms": 1}));
     }
     let script = world.path("script.jsonl");
-    fs::write(&script, json!(parts).to_string()).expect("written");
-    let script = script.to_str().expect("a text");
+    fs::write(&script, json!(parts).to_string()).expect("write the file");
+    let script = script.to_str().expect("the path is UTF-8");
     let args = ["--provider", "demo", "--script", script];
     let mut screen = Screen::start(world, (80, 24), &args);
     until(&screen, "0% of");
@@ -184,9 +184,12 @@ fn resize() -> f64 {
         let from = screen.written();
         let start = Instant::now();
         screen.resize(columns, rows);
-        // The live area goes first, and that whole frame has come.
+        // The live area is cleared first, and then the whole frame is written.
         while !screen.has_written("\r\x1b[J", from) {
-            assert!(start.elapsed() < Duration::from_secs(60), "never drawn");
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "timed out waiting for the redraw"
+            );
             thread::sleep(Duration::from_micros(50));
         }
         times.push(ms(start.elapsed()));
@@ -202,22 +205,24 @@ fn deltas() -> f64 {
     let cpu = cpu_time(screen.pid());
     until(&screen, &format!("word{}.3", PIECES / 4 - 1));
     let used = cpu_time(screen.pid()) - cpu;
-    // For each 2,000 pieces, however fast this machine's timers let them come.
+    // Per 2,000 pieces, independent of the precision of this machine's timers.
     let seconds = f64::from(PIECES) / 2_000.0;
     used / seconds * 100.0
 }
 
-/// Seconds of a core that a process has used.
+/// Returns the CPU time of a process in seconds.
 fn cpu_time(pid: i32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process is running");
+    let (_, fields) = stat
+        .rsplit_once(')')
+        .expect("the name ends with a parenthesis");
     let ticks: f64 = fields
         .split_whitespace()
         .skip(11)
         .take(2)
-        .map(|field| field.parse::<f64>().expect("a number"))
+        .map(|field| field.parse::<f64>().expect("parse the ticks"))
         .sum();
-    // The kernel counts in hundredths for everybody.
+    // The kernel reports hundredths of a second to all programs.
     ticks / 100.0
 }
 
@@ -238,7 +243,10 @@ fn flood() -> f64 {
         screen.keys(&key.to_string());
         let shown = typed.trim_end().to_owned();
         while !screen.text().contains(&shown) {
-            assert!(start.elapsed() < Duration::from_secs(60), "never: {shown}");
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "timed out waiting for {shown}"
+            );
             thread::sleep(Duration::from_micros(200));
         }
         slowest = slowest.max(ms(start.elapsed()));

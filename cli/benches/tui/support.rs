@@ -1,4 +1,4 @@
-//! A home of its own, as the tests have.
+//! A separate home directory, like in the tests.
 
 #[path = "../../tests/it/support/svg.rs"]
 pub(crate) mod svg;
@@ -11,9 +11,9 @@ pub(crate) struct World(TempDir);
 
 impl World {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("create a temporary directory");
         for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).expect("made");
+            std::fs::create_dir(folder.path().join(name)).expect("create a directory");
         }
         Self(folder)
     }
@@ -26,7 +26,7 @@ impl World {
         self.path("work")
     }
 
-    /// A program in this world.
+    /// Returns a command that runs in this environment.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -38,11 +38,12 @@ impl World {
         command
     }
 
-    /// Installs an extension that is a line of shell.
+    /// Installs an extension that is a shell command.
     pub(crate) fn extension(&self, name: &str, script: &str) {
         let dir = self.path("zot/extensions").join(name);
-        std::fs::create_dir_all(&dir).expect("made");
+        std::fs::create_dir_all(&dir).expect("create a directory");
         let manifest = serde_json::json!({"name": name, "exec": "sh", "args": ["-c", script]});
-        std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("written");
+        std::fs::write(dir.join("extension.json"), manifest.to_string())
+            .expect("write the manifest");
     }
 }

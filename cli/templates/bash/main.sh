@@ -1,14 +1,14 @@
 # {{name}}: a slash command and a tool, in bash with jq. Start with the two functions at the top.
 
-# stdout belongs to the protocol: it is kept as 3, and whatever else prints goes to the log.
+# stdout belongs to the protocol: descriptor 3 is the protocol, and all other output goes to the log.
 exec 3>&1 1>&2
 
-# /{{command}}: what it prints is shown to the user.
+# /{{command}}: its output is shown to the user.
 greet() {
   printf 'Hello, %s.' "${1:-you}"
 }
 
-# {{tool}}: gets its arguments as JSON. What it prints is what the model gets; with another status than 0, as an error.
+# {{tool}}: receives its arguments as JSON. The model receives its output; a non-zero status makes it an error.
 count_words() {
   local text
   if ! text=$(jq -er '.text | strings' <<<"$1"); then
@@ -19,11 +19,11 @@ count_words() {
 }
 
 if ! command -v jq >/dev/null; then
-  echo '{{name}} needs jq, which is not on the PATH: https://jqlang.org'
+  echo '{{name}}: jq not found in PATH; install it from https://jqlang.org'
   exit 1
 fi
 
-# Any text as a JSON string, in $quoted.
+# Sets $quoted to the text as a JSON string.
 quote() {
   local text=$1
   text=${text//\\/\\\\}
@@ -40,7 +40,7 @@ on_command() {
     echo "{\"type\":\"command_response\",\"id\":\"$id\",\"action\":\"display\",\"display\":$quoted}" >&3
     ;;
   *)
-    quote "there is no /$name here"
+    quote "unknown command /$name"
     echo "{\"type\":\"command_response\",\"id\":\"$id\",\"error\":$quoted}" >&3
     ;;
   esac
@@ -50,7 +50,7 @@ on_tool() {
   local text failed=false
   case $name in
   '{{tool}}') text=$(count_words "$args") || failed=true ;;
-  *) text="there is no tool $name here" failed=true ;;
+  *) text="unknown tool $name" failed=true ;;
   esac
   quote "$text"
   echo "{\"type\":\"tool_result\",\"id\":\"$id\",\"content\":[{\"type\":\"text\",\"text\":$quoted}],\"is_error\":$failed}" >&3
@@ -58,16 +58,16 @@ on_tool() {
 
 cat >&3 <<'FRAMES'
 {"type":"hello","name":"{{name}}","version":"0.1.0","capabilities":["commands","tools"]}
-{"type":"register_command","name":"{{command}}","description":"a greeting"}
-{"type":"register_tool","name":"{{tool}}","description":"Counts the words of a text.","schema":{"type":"object","properties":{"text":{"type":"string","description":"The text."}},"required":["text"]}}
+{"type":"register_command","name":"{{command}}","description":"Greet someone"}
+{"type":"register_tool","name":"{{tool}}","description":"Counts the words in a text.","schema":{"type":"object","properties":{"text":{"type":"string","description":"The text."}},"required":["text"]}}
 {"type":"ready"}
 FRAMES
 
-# One jq reads all frames: of each its type, id, name and args, in one line. A tool's args are JSON, a command's a text.
+# One jq process reads all frames and prints type, id, name and args of each on one line. A tool's args are JSON, a command's are text.
 fields='[.type, .id // "-", .name // "-", (.args // "" | if type == "string" then . else tojson end)] | @tsv'
 
 while IFS=$'\t' read -r type id name args; do
-  # What @tsv has escaped.
+  # Undo the escaping of @tsv.
   printf -v args '%b' "$args"
   case $type in
   command_invoked) on_command ;;

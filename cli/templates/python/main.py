@@ -13,7 +13,7 @@ def greet(args):
 
 
 def count_words(args):
-    """{{tool}}: the text it returns is what the model gets. An exception becomes an error that the model reads."""
+    """{{tool}}: the model receives the text it returns. An exception is sent to the model as an error."""
     text = args.get("text")
     if not isinstance(text, str):
         raise ValueError("`text` must be a string")
@@ -25,7 +25,7 @@ TOOLS = {"{{tool}}": count_words}
 
 
 def say(**frame):
-    # ensure_ascii keeps a lone surrogate, which a model may send, from being invalid UTF-8.
+    # A model may send a lone surrogate, which is not valid UTF-8. ensure_ascii escapes it.
     wire.write(json.dumps(frame, ensure_ascii=True) + "\n")
     wire.flush()
 
@@ -47,11 +47,11 @@ def on_tool(frame):
 
 
 say(type="hello", name="{{name}}", version="0.1.0", capabilities=["commands", "tools"])
-say(type="register_command", name="{{command}}", description="a greeting")
+say(type="register_command", name="{{command}}", description="Greet someone")
 say(
     type="register_tool",
     name="{{tool}}",
-    description="Counts the words of a text.",
+    description="Counts the words in a text.",
     schema={
         "type": "object",
         "properties": {"text": {"type": "string", "description": "The text."}},

@@ -140,10 +140,10 @@ fn counts(
 ) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (keyword, count) in keywords.into_iter().flat_map(|keyword| {
-        let said = leaves
+        let limits = leaves
             .iter()
             .filter_map(move |leaf| largest(std::slice::from_ref(leaf), keyword));
-        said.map(move |(count, _)| (keyword, count))
+        limits.map(move |(count, _)| (keyword, count))
     }) {
         if count > 0 {
             found.push((count - 1, format!("one under its {keyword}")));

@@ -69,12 +69,12 @@ impl<'n, 's> Bound<'n, 's> {
         least: bool,
         exclusive: bool,
     ) -> Option<Self> {
-        let said = node.get(keyword)?;
-        let value = said.as_f64()?;
-        let exact = said
+        let number = node.get(keyword)?;
+        let value = number.as_f64()?;
+        let exact = number
             .as_i64()
             .map(i128::from)
-            .or_else(|| said.as_u64().map(i128::from));
+            .or_else(|| number.as_u64().map(i128::from));
         let integer = match exact {
             Some(exact) if exclusive && least => exact + 1,
             Some(exact) if exclusive => exact - 1,

@@ -60,14 +60,14 @@ pub(super) fn strings(
         return Err(Unsatisfied::at(node, "minLength"));
     }
     let mut found = Vec::new();
-    for (node, pattern) in said(leaves, "pattern") {
+    for (node, pattern) in keyword_values(leaves, "pattern") {
         let made = of_pattern(pattern, low, rng.as_deref_mut());
         if made.is_empty() {
             return Err(Unsatisfied::at(node, "pattern"));
         }
         found.extend(made);
     }
-    let formats = said(leaves, "format").flat_map(|(_, name)| of_format(name));
+    let formats = keyword_values(leaves, "format").flat_map(|(_, name)| of_format(name));
     let mut formats: Vec<String> = formats.map(|text| (*text).to_owned()).collect();
     if let Some(rng) = rng.as_deref_mut() {
         rng.shuffle(&mut formats);
@@ -92,7 +92,7 @@ pub(super) fn strings(
     }
 }
 
-fn said<'n, 's>(
+fn keyword_values<'n, 's>(
     leaves: &'n [SchemaNode<'s>],
     keyword: &'static str,
 ) -> impl Iterator<Item = (&'n SchemaNode<'s>, &'s str)> {
@@ -139,8 +139,8 @@ fn of_pattern(pattern: &str, low: usize, rng: Option<&mut Rng>) -> Vec<String> {
 /// Returns a string of the given length that is as close to valid as possible: from the pattern if
 /// there is one, or else by extending `text`.
 pub(super) fn of_length(leaves: &[SchemaNode<'_>], text: &str, length: usize) -> String {
-    let of_patterns =
-        said(leaves, "pattern").flat_map(|(_, pattern)| of_pattern(pattern, length, None));
+    let of_patterns = keyword_values(leaves, "pattern")
+        .flat_map(|(_, pattern)| of_pattern(pattern, length, None));
     let mut fitting = of_patterns.filter(|made| made.chars().count() == length);
     fitting.next().unwrap_or_else(|| {
         let filler = text.chars().last().unwrap_or('a');

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
-    session::{Heard, History, Session, Silence},
+    session::{History, ReceivedLine, Session, WaitError},
     surface::text,
     verdict::{Finding, Level},
 };
@@ -97,10 +97,10 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
         .then_some("it registers no commands")
 }
 
-fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
-    let refusal = invalid(heard, before, &["command_response"])?;
+fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let refusal = invalid(received, before, &["command_response"])?;
     let is_panel = refusal.pointer.starts_with("/open_panel");
-    (!is_panel).then(|| does_not_validate(heard, refusal))
+    (!is_panel).then(|| does_not_validate(received, refusal))
 }
 
 fn commands(cx: &Cx) -> Result<&[String], Stop> {
@@ -116,11 +116,11 @@ async fn one_response(cx: &Cx) -> Checked {
     for name in commands(cx)? {
         let request = cx.command(&mut session, name, "");
         match cx.ask(&mut session, &request).await {
-            Ok(heard) => {
+            Ok(received) => {
                 // The panel may also come in a separate `open_panel` frame.
-                let opens = |it: &Heard| it.is("open_panel");
-                if text(heard.value(), "action") == "open_panel"
-                    || session.heard().iter().any(opens)
+                let opens = |it: &ReceivedLine| it.is("open_panel");
+                if text(received.value(), "action") == "open_panel"
+                    || session.received().iter().any(opens)
                 {
                     let known = cx.plan.known.opens_panel.lock();
                     known
@@ -202,17 +202,17 @@ async fn unregistered(cx: &Cx) -> Checked {
 
 /// Sends a frame that needs no reply, and checks that the extension still works.
 pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Checked {
-    if let Err(silence) = session.send(frame).await {
-        return Err(gone(session, silence));
+    if let Err(wait_error) = session.send(frame).await {
+        return Err(gone(session, wait_error));
     }
     cx.alive(session).await?;
     Ok(Vec::new())
 }
 
 /// The extension exited or stopped reading before a frame could be sent.
-pub(super) fn gone(session: &Session, silence: Silence) -> Stop {
-    let why = match silence {
-        Silence::Exited(exit) => format!("it exited: {exit}"),
+pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
+    let why = match wait_error {
+        WaitError::Exited(exit) => format!("it exited: {exit}"),
         _ => "it does not read stdin".to_owned(),
     };
     let mut finding = Finding::new(why);

@@ -13,7 +13,7 @@ use zot_protocol::limits;
 use super::{Fault, Profile, Stop, command, intercept, lifecycle, tool};
 use crate::{
     diagnose, samples,
-    session::{Collected, Heard, Session, Silence, Sink, Start},
+    session::{Collected, ReceivedLine, Session, Sink, Start, WaitError},
     surface::{Surface, Tool},
     survey::Survey,
     target::Target,
@@ -84,8 +84,8 @@ impl Request {
         self
     }
 
-    fn is_reply(&self, heard: &Heard) -> bool {
-        heard.is(self.reply) && heard.id() == Some(self.id())
+    fn is_reply(&self, received: &ReceivedLine) -> bool {
+        received.is(self.reply) && received.id() == Some(self.id())
     }
 }
 
@@ -145,12 +145,13 @@ impl Cx {
     pub(crate) async fn hello(&self, session: &mut Session) -> Result<(), Stop> {
         let limit = self.plan.startup.unwrap_or(self.target().hello_limit());
         let limit = self.scaled(limit);
-        let hello = |heard: &Heard| heard.is("hello");
+        let hello = |received: &ReceivedLine| received.is("hello");
         match session.find(0, limit, hello).await {
             Ok(_) => Ok(()),
-            Err(silence) => {
+            Err(wait_error) => {
                 let target = self.target();
-                let finding = diagnose::silence(session, target, silence, "`hello`", hello).await;
+                let finding =
+                    diagnose::missing_reply(session, target, wait_error, "`hello`", hello).await;
                 Err(Stop::not_exercised(finding))
             }
         }
@@ -161,16 +162,22 @@ impl Cx {
         let sent = session.send_as_is(ack).await;
         let ready = match sent {
             Ok(()) => until_ready(session, Some(self.surface())).await,
-            Err(silence) => Err(silence),
+            Err(wait_error) => Err(wait_error),
         };
         session.forget_sent();
         match ready {
             Ok(()) => Ok(()),
-            Err(silence) => {
-                let ready = |heard: &Heard| heard.is("ready");
+            Err(wait_error) => {
+                let ready = |received: &ReceivedLine| received.is("ready");
                 let target = self.target();
-                let finding =
-                    diagnose::silence(session, target, silence, "its registrations", ready).await;
+                let finding = diagnose::missing_reply(
+                    session,
+                    target,
+                    wait_error,
+                    "its registrations",
+                    ready,
+                )
+                .await;
                 Err(Stop::not_exercised(finding))
             }
         }
@@ -219,10 +226,10 @@ impl Cx {
         &self,
         session: &mut Session,
         request: &Request,
-    ) -> Result<Heard, Fault> {
+    ) -> Result<ReceivedLine, Fault> {
         match session.send(&request.frame).await {
             Ok(()) => self.answer(session, request).await,
-            Err(silence) => Err(self.fault(session, request, silence).await),
+            Err(wait_error) => Err(self.fault(session, request, wait_error).await),
         }
     }
 
@@ -231,26 +238,36 @@ impl Cx {
         &self,
         session: &mut Session,
         request: &Request,
-    ) -> Result<Heard, Fault> {
+    ) -> Result<ReceivedLine, Fault> {
         match session
             .reply(request.reply, request.id(), request.within)
             .await
         {
-            Ok(heard) => Ok(heard),
-            Err(silence) => Err(self.fault(session, request, silence).await),
+            Ok(received) => Ok(received),
+            Err(wait_error) => Err(self.fault(session, request, wait_error).await),
         }
     }
 
-    async fn fault(&self, session: &mut Session, request: &Request, silence: Silence) -> Fault {
-        let came = |heard: &Heard| request.is_reply(heard);
-        let finding = diagnose::silence(session, self.target(), silence, &request.what, came).await;
+    async fn fault(
+        &self,
+        session: &mut Session,
+        request: &Request,
+        wait_error: WaitError,
+    ) -> Fault {
+        let came = |received: &ReceivedLine| request.is_reply(received);
+        let finding =
+            diagnose::missing_reply(session, self.target(), wait_error, &request.what, came).await;
         let finding = hint_at_id(session, request, finding);
         Fault::in_session(finding, session)
     }
 
     /// A request that shows whether the extension still works: the one with the fewest side effects
     /// whose own check passed. `None` if only a shutdown can show it.
-    pub(crate) fn poke(&self, session: &mut Session, text: &str) -> Result<Option<Request>, Stop> {
+    pub(crate) fn probe_request(
+        &self,
+        session: &mut Session,
+        text: &str,
+    ) -> Result<Option<Request>, Stop> {
         let works = |id: &str| self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
@@ -286,7 +303,7 @@ impl Cx {
             .is_none_or(|it| *it == Verdict::Pass);
         match self.by_latency().pop() {
             Some(tool) if works => self.call(session, tool).map(Some),
-            _ => self.poke(session, "ls"),
+            _ => self.probe_request(session, "ls"),
         }
     }
 
@@ -313,7 +330,7 @@ impl Cx {
 
     /// Checks that the extension still answers a request, or a shutdown.
     pub(crate) async fn alive(&self, session: &mut Session) -> Result<(), Stop> {
-        match self.poke(session, "ls")? {
+        match self.probe_request(session, "ls")? {
             Some(request) => {
                 self.ask(session, &request).await?;
             }
@@ -361,13 +378,13 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
     let sent = session.sent();
     let asked = |id: &str| sent.iter().any(|it| crate::surface::text(it, "id") == id);
     let stray = session
-        .heard()
+        .received()
         .iter()
-        .rfind(|heard| heard.is(request.reply) && !heard.id().is_some_and(asked));
+        .rfind(|received| received.is(request.reply) && !received.id().is_some_and(asked));
     match stray {
-        Some(heard) => finding
+        Some(received) => finding
             .hint("answer with exactly the `id` of the request")
-            .frame(heard.shown(), Some("/id".to_owned())),
+            .frame(received.shown(), Some("/id".to_owned())),
         None => finding,
     }
 }
@@ -384,7 +401,7 @@ pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -
 pub(crate) async fn until_ready(
     session: &mut Session,
     known: Option<&Surface>,
-) -> Result<(), Silence> {
+) -> Result<(), WaitError> {
     let startup = session.scaled(limits::STARTUP);
     let all = known.map(|it| it.registrations);
     let idle = match all {
@@ -394,9 +411,9 @@ pub(crate) async fn until_ready(
         None => session.scaled(PATIENCE),
     };
     let mut after_hello = session
-        .heard()
+        .received()
         .iter()
-        .position(|heard| heard.is("hello"))
+        .position(|received| received.is("hello"))
         .map_or(0, |at| at + 1);
     let mut registered = 0;
     let deadline = Instant::now() + session.scaled(TALKS_ON);
@@ -406,18 +423,18 @@ pub(crate) async fn until_ready(
             break;
         }
         match session
-            .find(after_hello, idle.min(left), |heard| !heard.is_blank())
+            .find(after_hello, idle.min(left), |received| !received.is_blank())
             .await
         {
             Ok(at) => {
                 registered += 1;
                 after_hello = at + 1;
-                if session.heard()[at].is("ready") {
+                if session.received()[at].is("ready") {
                     break;
                 }
             }
-            Err(Silence::Deadline(_)) => break,
-            Err(silence) => return Err(silence),
+            Err(WaitError::Deadline(_)) => break,
+            Err(wait_error) => return Err(wait_error),
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop, command::gone};
 use crate::{
-    samples::{self, Fields},
+    samples::{self, EventFields},
     verdict::Level,
 };
 
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Handle the events you subscribe to, ignore the rest, and do not reply.",
         needs: &[],
         after: REACHES,
-        run: Run::Tried(|cx| Box::pin(every_event(cx, Fields::All))),
+        run: Run::Tried(|cx| Box::pin(every_event(cx, EventFields::All))),
     },
     Check {
         id: "EVT-02",
@@ -31,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Read optional fields with a default.",
         needs: &["EVT-01"],
         after: REACHES,
-        run: Run::Tried(|cx| Box::pin(every_event(cx, Fields::Required))),
+        run: Run::Tried(|cx| Box::pin(every_event(cx, EventFields::Required))),
     },
     Check {
         id: "EVT-03",
@@ -67,12 +67,12 @@ fn events(cx: &Cx) -> Result<Vec<&str>, Stop> {
     Ok(events)
 }
 
-async fn every_event(cx: &Cx, fields: Fields) -> Checked {
+async fn every_event(cx: &Cx, fields: EventFields) -> Checked {
     let events = events(cx)?;
     let mut session = cx.open().await?;
     for event in events {
         let sent = session.send(&samples::event(event, fields)).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     cx.alive(&mut session).await?;
     Ok(Vec::new())
@@ -84,7 +84,7 @@ async fn unknown_event(cx: &Cx) -> Checked {
     let event =
         json!({"type": "event", "event": "zot_conform_unknown", "text": "x", "nested": {"a": [1]}});
     let sent = session.send_as_is(&event).await;
-    sent.map_err(|silence| gone(&session, silence))?;
+    sent.map_err(|wait_error| gone(&session, wait_error))?;
     cx.alive(&mut session).await?;
     Ok(Vec::new())
 }
@@ -93,9 +93,9 @@ async fn many_events(cx: &Cx) -> Checked {
     let events = events(cx)?;
     let mut session = cx.open().await?;
     for n in 0..500 {
-        let event = samples::event(events[n % events.len()], Fields::All);
+        let event = samples::event(events[n % events.len()], EventFields::All);
         let sent = session.send(&event).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     cx.alive(&mut session).await?;
     Ok(Vec::new())

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     samples,
-    session::{Heard, History, Session},
+    session::{History, ReceivedLine, Session},
     survey::{Milestone, Survey},
     verdict::{Finding, Level},
 };
@@ -94,23 +94,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn one_valid_hello(heard: &Heard, before: &History) -> Option<Finding> {
-    if let Some(refusal) = invalid(heard, before, &["hello"]) {
-        return Some(does_not_validate(heard, refusal));
+fn one_valid_hello(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(received, before, &["hello"]) {
+        return Some(does_not_validate(received, refusal));
     }
-    (heard.is("hello") && before.hellos() > 0).then(|| {
+    (received.is("hello") && before.hellos() > 0).then(|| {
         Finding::new("a second `hello`")
-            .frame(heard.shown(), None)
+            .frame(received.shown(), None)
             .hint("send `hello` once, as the first line")
     })
 }
 
 fn same_name(survey: &Survey) -> Option<Checked> {
-    let said = &survey.registered()?.name;
+    let hello_name = &survey.registered()?.name;
     Some(match &survey.manifest_name {
         None => Err(Stop::not_applicable(NO_MANIFEST)),
-        Some(name) if name != said => Err(Finding::new(format!(
-            "the name is `{said}` in `hello`, but `{name}` in the manifest"
+        Some(name) if name != hello_name => Err(Finding::new(format!(
+            "the name is `{hello_name}` in `hello`, but `{name}` in the manifest"
         ))
         .into()),
         Some(_) => Ok(Vec::new()),

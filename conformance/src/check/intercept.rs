@@ -7,7 +7,7 @@ use zot_protocol::{EventInterceptResponse, FromExtension};
 use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
     diagnose::shown,
-    session::{Heard, History},
+    session::{History, ReceivedLine},
     surface::Surface,
     verdict::{Finding, Level},
 };
@@ -109,48 +109,48 @@ fn no_intercepts(surface: &Surface) -> Option<&'static str> {
 
 /// A valid answer to an interception, and the event it is about.
 fn response<'a>(
-    heard: &'a Heard,
+    received: &'a ReceivedLine,
     before: &'a History,
 ) -> Option<(&'a EventInterceptResponse, &'a str)> {
-    let Ok(FromExtension::EventInterceptResponse(response)) = &heard.frame else {
+    let Ok(FromExtension::EventInterceptResponse(response)) = &received.frame else {
         return None;
     };
     let event = before.request(response.id.as_str())?.event.as_deref()?;
     Some((response, event))
 }
 
-fn valid_response(heard: &Heard, before: &History) -> Option<Finding> {
-    if let Some(refusal) = invalid(heard, before, &["event_intercept_response"]) {
-        return Some(does_not_validate(heard, refusal));
+fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(received, before, &["event_intercept_response"]) {
+        return Some(does_not_validate(received, refusal));
     }
-    let (response, event) = response(heard, before)?;
+    let (response, event) = response(received, before)?;
     if response.block || response.modified_args.is_none() || event == "tool_call" {
         return None;
     }
     let finding = Finding::new(format!("`modified_args` in the response to `{event}`"))
-        .frame(heard.shown(), Some("/modified_args".to_owned()));
+        .frame(received.shown(), Some("/modified_args".to_owned()));
     Some(finding.hint("only `tool_call` has arguments to modify"))
 }
 
-fn text_to_replace(heard: &Heard, before: &History) -> Option<Finding> {
-    let (response, event) = response(heard, before)?;
+fn text_to_replace(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let (response, event) = response(received, before)?;
     let has_text = matches!(event, "assistant_message" | "user_message");
     if response.block || response.replace_text.is_none() || has_text {
         return None;
     }
     let finding = Finding::new(format!("`replace_text` in the response to `{event}`"))
-        .frame(heard.shown(), Some("/replace_text".to_owned()));
+        .frame(received.shown(), Some("/replace_text".to_owned()));
     Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
 }
 
-fn block_has_reason(heard: &Heard, before: &History) -> Option<Finding> {
-    let (response, event) = response(heard, before)?;
+fn block_has_reason(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let (response, event) = response(received, before)?;
     let reason = response.reason.as_deref().unwrap_or_default();
     if !response.block || !reason.trim().is_empty() {
         return None;
     }
     let finding =
-        Finding::new(format!("`{event}` blocked without a reason")).frame(heard.shown(), None);
+        Finding::new(format!("`{event}` blocked without a reason")).frame(received.shown(), None);
     Some(finding.hint("give a `reason`; it is shown to the model or the user"))
 }
 
@@ -166,7 +166,7 @@ async fn one_response(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        // One that a guard allows, and one that it may block or rewrite.
+        // A call that a guard allows, and one that it may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
             if let Err(fault) = cx.ask(&mut session, &request).await {
@@ -216,12 +216,15 @@ async fn while_busy(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let call = cx.call(&mut session, tool)?;
     let sent = session.send(&call.frame).await;
-    sent.map_err(|silence| super::command::gone(&session, silence))?;
+    sent.map_err(|wait_error| super::command::gone(&session, wait_error))?;
     let request = cx.intercept(&mut session, events[0], "ls");
     let asked = Instant::now();
     cx.ask(&mut session, &request).await?;
     let waited = asked.elapsed();
-    let result = session.heard().iter().any(|heard| heard.is("tool_result"));
+    let result = session
+        .received()
+        .iter()
+        .any(|received| received.is("tool_result"));
     if result && waited > latency / 2 {
         return Err(Finding::new(format!(
             "it answered an interception only after {}, when `{}` had finished",

@@ -9,7 +9,7 @@ use zot_protocol::limits;
 use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken, command, tool};
 use crate::{
     diagnose::shown,
-    session::{Heard, History, Session},
+    session::{History, ReceivedLine, Session},
     verdict::{Finding, Level},
 };
 
@@ -115,10 +115,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn nothing_after_ack(heard: &Heard, before: &History) -> Option<Finding> {
-    (before.shutdown_acked() && !heard.is_too_long()).then(|| {
+fn nothing_after_ack(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    (before.shutdown_acked() && !received.is_too_long()).then(|| {
         Finding::new("a line after `shutdown_ack`")
-            .frame(heard.shown(), None)
+            .frame(received.shown(), None)
             .hint("send `shutdown_ack` last, then exit")
     })
 }
@@ -132,7 +132,11 @@ async fn shutdown(cx: &Cx) -> Checked {
 async fn acknowledged(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    if session.heard().iter().any(|heard| heard.is("shutdown_ack")) {
+    if session
+        .received()
+        .iter()
+        .any(|received| received.is("shutdown_ack"))
+    {
         return Ok(Vec::new());
     }
     Err(Finding::new("it sent no `shutdown_ack`").into())
@@ -162,7 +166,7 @@ async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
 
 async fn code_zero(cx: &Cx) -> Checked {
     let mut faults: Vec<Fault> = Vec::new();
-    let mut told = |when: &str, exit: Exit, session: &Session| {
+    let mut check_exit = |when: &str, exit: Exit, session: &Session| {
         if !exit.success() {
             let mut finding = Finding::new(format!("{exit} after {when}"));
             let stderr = session.stderr();
@@ -172,10 +176,10 @@ async fn code_zero(cx: &Cx) -> Checked {
     };
     let mut session = cx.open().await?;
     let exit = cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    told("`shutdown`", exit, &session);
+    check_exit("`shutdown`", exit, &session);
     let mut session = cx.open().await?;
     let exit = ended(cx, &mut session).await?;
-    told("the end of stdin", exit, &session);
+    check_exit("the end of stdin", exit, &session);
     broken(faults)
 }
 
@@ -205,8 +209,8 @@ async fn terminated(cx: &Cx) -> Checked {
 async fn nothing_left(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let replies = |session: &Session| {
-        let reply = |it: &&Heard| it.is("tool_result") || it.is("command_response");
-        session.heard().iter().filter(reply).count()
+        let reply = |it: &&ReceivedLine| it.is("tool_result") || it.is("command_response");
+        session.received().iter().filter(reply).count()
     };
     for tool in cx
         .surface()

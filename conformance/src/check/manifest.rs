@@ -2,7 +2,7 @@
 
 use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
 use crate::{
-    session::{Heard, Session},
+    session::{ReceivedLine, Session},
     survey::{Milestone, Survey},
     target,
     verdict::{Finding, Level},
@@ -128,7 +128,7 @@ async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding
     }
     for (what, request) in requests {
         let trouble = match cx.ask(&mut session, &request).await {
-            Ok(heard) => complaint(&heard),
+            Ok(received) => complaint(&received),
             Err(fault) => {
                 session = restart(cx, confined).await?;
                 Some(fault.finding)
@@ -146,12 +146,12 @@ async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
 }
 
 /// Reports a reply that is an error.
-fn complaint(heard: &Heard) -> Option<Finding> {
-    let reply = heard.value();
+fn complaint(received: &ReceivedLine) -> Option<Finding> {
+    let reply = received.value();
     let error = reply
         .get("error")
         .and_then(|it| it.as_str())
         .unwrap_or_default();
     let failed = reply.get("is_error").is_some_and(|it| it == true) || !error.is_empty();
-    failed.then(|| Finding::new("it returned an error").frame(heard.shown(), None))
+    failed.then(|| Finding::new("it returned an error").frame(received.shown(), None))
 }

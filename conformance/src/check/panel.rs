@@ -7,7 +7,7 @@ use zot_protocol::{FromExtension, Key};
 
 use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone, does_not_validate, invalid};
 use crate::{
-    session::{Heard, History, Panel, Session},
+    session::{History, Panel, ReceivedLine, Session},
     surface::text,
     verdict::{Finding, Level},
 };
@@ -24,9 +24,9 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         after: &[],
         run: Run::Watched {
-            frame: |heard, before| {
-                let refusal = invalid(heard, before, &["notify"])?;
-                Some(does_not_validate(heard, refusal))
+            frame: |received, before| {
+                let refusal = invalid(received, before, &["notify"])?;
+                Some(does_not_validate(received, refusal))
             },
             not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
         },
@@ -87,40 +87,40 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn valid_panel(heard: &Heard, before: &History) -> Option<Finding> {
+fn valid_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let types = [
         "open_panel",
         "panel_render",
         "panel_close",
         "command_response",
     ];
-    let refusal = invalid(heard, before, &types)?;
-    let is_panel = !heard.is("command_response") || refusal.pointer.starts_with("/open_panel");
-    is_panel.then(|| does_not_validate(heard, refusal))
+    let refusal = invalid(received, before, &types)?;
+    let is_panel = !received.is("command_response") || refusal.pointer.starts_with("/open_panel");
+    is_panel.then(|| does_not_validate(received, refusal))
 }
 
 /// The panel that a valid frame renders, if it is not open.
-fn renders<'a>(heard: &'a Heard, before: &History) -> Option<&'a str> {
-    let Ok(FromExtension::PanelRender(render)) = &heard.frame else {
+fn renders<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a str> {
+    let Ok(FromExtension::PanelRender(render)) = &received.frame else {
         return None;
     };
     let id = render.panel_id.as_str();
     (before.panel(id) != Some(Panel::Open)).then_some(id)
 }
 
-fn renders_an_open_panel(heard: &Heard, before: &History) -> Option<Finding> {
-    let id = renders(heard, before).filter(|id| before.panel(id).is_none())?;
+fn renders_an_open_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let id = renders(received, before).filter(|id| before.panel(id).is_none())?;
     let finding = Finding::new(format!(
         "`panel_render` for panel `{id}`, which is not open"
     ))
-    .frame(heard.shown(), Some("/panel_id".to_owned()));
+    .frame(received.shown(), Some("/panel_id".to_owned()));
     Some(finding.hint("open the panel with `open_panel` first, and use its `id`"))
 }
 
-fn renders_no_closed_panel(heard: &Heard, before: &History) -> Option<Finding> {
-    let id = renders(heard, before).filter(|id| before.panel(id).is_some())?;
+fn renders_no_closed_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let id = renders(received, before).filter(|id| before.panel(id).is_some())?;
     let what = format!("`panel_render` for panel `{id}`, which the host has closed");
-    let finding = Finding::new(what).frame(heard.shown(), Some("/panel_id".to_owned()));
+    let finding = Finding::new(what).frame(received.shown(), Some("/panel_id".to_owned()));
     Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
 }
 
@@ -136,15 +136,18 @@ async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
 }
 
 async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String, Stop> {
-    let from = session.heard().len();
+    let from = session.received().len();
     let request = cx.command(session, command, "");
     cx.ask(session, &request).await?;
-    let opened = session.heard()[from..].iter().rev().find_map(|heard| {
-        let value = heard.value();
-        let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
-        // A panel without an id is invalid, which another check reports.
-        Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
-    });
+    let opened = session.received()[from..]
+        .iter()
+        .rev()
+        .find_map(|received| {
+            let value = received.value();
+            let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
+            // A panel without an id is invalid, which another check reports.
+            Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
+        });
     opened.ok_or_else(|| Stop::not_applicable("the command did not open a panel this time"))
 }
 
@@ -160,13 +163,13 @@ async fn every_key(cx: &Cx) -> Checked {
         if *key == Key::Rune {
             frame["text"] = json!("ü");
         }
-        let from = session.heard().len();
+        let from = session.received().len();
         let sent = session.send(&frame).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
         session.listen(cx.scaled(Duration::from_millis(30))).await;
         // If the key closed the panel, open it again.
-        let closes = |heard: &Heard| heard.is("panel_close");
-        if session.heard()[from..].iter().any(closes) {
+        let closes = |received: &ReceivedLine| received.is("panel_close");
+        if session.received()[from..].iter().any(closes) {
             id = invoke(cx, &mut session, &command).await?;
         }
     }
@@ -179,7 +182,7 @@ async fn closed(cx: &Cx) -> Checked {
     let sent = session
         .send(&json!({"type": "panel_close", "panel_id": id}))
         .await;
-    sent.map_err(|silence| gone(&session, silence))?;
+    sent.map_err(|wait_error| gone(&session, wait_error))?;
     session.listen(cx.scaled(Duration::from_millis(300))).await;
     cx.alive(&mut session).await?;
     Ok(Vec::new())
@@ -195,7 +198,7 @@ async fn unknown_panel(cx: &Cx) -> Checked {
         json!({"type": "panel_resize", "panel_id": id, "width": 300, "height": 100}),
     ] {
         let sent = session.send(&frame).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     cx.alive(&mut session).await?;
     Ok(Vec::new())

@@ -48,10 +48,10 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         after: &[],
         run: Run::Watched {
-            frame: |heard, before| {
+            frame: |received, before| {
                 let types = ["register_command", "register_tool", "subscribe", "ready"];
-                let refusal = invalid(heard, before, &types)?;
-                Some(does_not_validate(heard, refusal))
+                let refusal = invalid(received, before, &types)?;
+                Some(does_not_validate(received, refusal))
             },
             not_applicable: |_, _| None,
         },
@@ -241,9 +241,9 @@ async fn same_again(cx: &Cx) -> Checked {
     let session = cx.open().await?;
     let mut again = Surface::default();
     let counted = cx.surface().registrations + 1;
-    let lines = session.heard().iter().filter(|it| !it.is_blank());
-    for heard in lines.skip_while(|it| !it.is("hello")).take(counted) {
-        again.take_in(heard);
+    let lines = session.received().iter().filter(|it| !it.is_blank());
+    for received in lines.skip_while(|it| !it.is("hello")).take(counted) {
+        again.take_in(received);
     }
     let (first, second) = (cx.surface().summary(), again.summary());
     if first == second {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     diagnose,
-    session::{Heard, History, REPLIES, Session},
+    session::{History, REPLIES, ReceivedLine, Session},
     verdict::{Finding, Level, Verdict},
 };
 
@@ -167,33 +167,33 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn fits(heard: &Heard, _: &History) -> Option<Finding> {
-    heard.is_too_long().then(|| {
-        Finding::new(format!("a line of {} bytes", heard.bytes()))
-            .frame(heard.shown(), None)
+fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
+    received.is_too_long().then(|| {
+        Finding::new(format!("a line of {} bytes", received.bytes()))
+            .frame(received.shown(), None)
             .hint(format!(
                 "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
             ))
     })
 }
 
-fn is_utf8(heard: &Heard, _: &History) -> Option<Finding> {
-    heard.is_not_utf8().then(|| {
+fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
+    received.is_not_utf8().then(|| {
         Finding::new("a line that is not UTF-8")
-            .frame(heard.shown(), None)
+            .frame(received.shown(), None)
             .hint("write UTF-8 regardless of the locale")
     })
 }
 
 /// Lines that are not frames, and invalid frames of types that no other check validates.
-fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
-    let refusal = refusal(heard, before)?;
+fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let refusal = refusal(received, before)?;
     let finding = match refusal.frame_type.as_deref() {
         None => Finding {
             hint: Some("stdout is for frames only; write messages for people to stderr".to_owned()),
-            ..does_not_validate(heard, refusal)
+            ..does_not_validate(received, refusal)
         },
-        Some(_) => does_not_validate(heard, refusal),
+        Some(_) => does_not_validate(received, refusal),
     };
     let types = [
         "tool_progress",
@@ -209,24 +209,24 @@ fn is_frame(heard: &Heard, before: &History) -> Option<Finding> {
 }
 
 /// Each request gets exactly one reply.
-fn answers_once(heard: &Heard, before: &History) -> Option<Finding> {
+fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
-            .frame(heard.shown(), Some("/id".to_owned()))
+            .frame(received.shown(), Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    if heard.is("shutdown_ack") && !before.shutdown_sent() {
+    if received.is("shutdown_ack") && !before.shutdown_sent() {
         let what = "`shutdown_ack` without a `shutdown`";
-        return Some(Finding::new(what).frame(heard.shown(), None));
+        return Some(Finding::new(what).frame(received.shown(), None));
     }
-    if !REPLIES.iter().any(|kind| heard.is(kind)) {
+    if !REPLIES.iter().any(|kind| received.is(kind)) {
         return None;
     }
-    match before.request(heard.id()?) {
+    match before.request(received.id()?) {
         None => Some(finding(
             "a reply to a request that was never sent".to_owned(),
         )),
-        Some(request) if !heard.is(request.reply) => Some(finding(format!(
+        Some(request) if !received.is(request.reply) => Some(finding(format!(
             "wrong reply type: the request expects a `{}`",
             request.reply
         ))),
@@ -245,7 +245,7 @@ async fn unknown_type(cx: &Cx) -> Checked {
 
 async fn unknown_fields(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    if let Some(request) = cx.poke(&mut session, "ls")? {
+    if let Some(request) = cx.probe_request(&mut session, "ls")? {
         let request = request
             .with(
                 "zot_conform_unknown",
@@ -293,7 +293,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
     }
     if kinds.is_empty() {
         // Reports the failed check if that is the reason.
-        cx.poke(session, "ls")?;
+        cx.probe_request(session, "ls")?;
         return Err(Stop::not_applicable("it has nothing that answers requests"));
     }
     Ok((0..count)
@@ -306,7 +306,7 @@ async fn interleaved(cx: &Cx) -> Checked {
     let requests = mixed(cx, &mut session, 8)?;
     for request in &requests {
         let sent = session.send(&request.frame).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     let mut faults: Vec<Fault> = Vec::new();
     for request in &requests {
@@ -354,7 +354,7 @@ async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
         let empty = frame.to_string().len() + KEY.len() + r#","":"""#.len();
         json!("x".repeat(bytes.saturating_sub(empty)))
     };
-    if let Some(request) = cx.poke(&mut session, "ls")? {
+    if let Some(request) = cx.probe_request(&mut session, "ls")? {
         let padding = pad(&request.frame);
         cx.ask(&mut session, &request.with(KEY, padding)).await?;
         return Ok(());
@@ -366,7 +366,7 @@ async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
 
 async fn hard_text(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    match cx.poke(&mut session, HARD)? {
+    match cx.probe_request(&mut session, HARD)? {
         Some(request) => {
             let request = request.with("zot_conform_text", json!(HARD));
             cx.ask(&mut session, &request).await?;
@@ -381,7 +381,7 @@ async fn hard_text(cx: &Cx) -> Checked {
 
 async fn torn(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    let Some(request) = cx.poke(&mut session, "echo ü")? else {
+    let Some(request) = cx.probe_request(&mut session, "echo ü")? else {
         let frame = "{\"type\":\"zot_conform_unknown\",\"text\":\"ü\"}\n";
         pieces(&mut session, frame).await?;
         cx.alive(&mut session).await?;
@@ -399,14 +399,14 @@ async fn torn(cx: &Cx) -> Checked {
     let mut joined = String::new();
     let mut both = Vec::new();
     for _ in 0..2 {
-        if let Some(request) = cx.poke(&mut session, "ls")? {
+        if let Some(request) = cx.probe_request(&mut session, "ls")? {
             session.announce(&request.frame);
             joined.push_str(&format!("{}\n", request.frame));
             both.push(request);
         }
     }
     let sent = session.send_raw(joined.as_bytes()).await;
-    sent.map_err(|silence| gone(&session, silence))?;
+    sent.map_err(|wait_error| gone(&session, wait_error))?;
     for request in &both {
         cx.answer(&mut session, request)
             .await
@@ -425,7 +425,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     let mut from = 0;
     for end in [1, within, bytes.len() - 1, bytes.len()] {
         let sent = session.send_raw(&bytes[from..end]).await;
-        sent.map_err(|silence| gone(session, silence))?;
+        sent.map_err(|wait_error| gone(session, wait_error))?;
         // Give the extension time to read each piece separately.
         session.listen(Duration::from_millis(20)).await;
         from = end;
@@ -447,7 +447,7 @@ async fn unread(cx: &Cx) -> Checked {
     session.stall(true);
     for request in &requests {
         let sent = session.send(&request.frame).await;
-        sent.map_err(|silence| gone(&session, silence))?;
+        sent.map_err(|wait_error| gone(&session, wait_error))?;
     }
     tokio::time::sleep(cx.scaled(Duration::from_secs(3))).await;
     session.stall(false);
@@ -465,14 +465,14 @@ async fn unread(cx: &Cx) -> Checked {
 }
 
 async fn garbage(cx: &Cx) -> Checked {
-    let mut said = Vec::new();
+    let mut results = Vec::new();
     for (what, bytes) in [
         ("garbage", &b"this is no frame {]\n"[..]),
         ("a blank line", b"\n"),
         ("CRLF", b"{\"type\":\"zot_conform_unknown\"}\r\n"),
     ] {
         let mut session = cx.open().await?;
-        let goes_on = match session.send_raw(bytes).await {
+        let continues = match session.send_raw(bytes).await {
             Ok(()) => match cx.alive(&mut session).await {
                 Ok(()) => true,
                 Err(Stop::Broken(_)) => false,
@@ -480,11 +480,11 @@ async fn garbage(cx: &Cx) -> Checked {
             },
             Err(_) => false,
         };
-        said.push(match (goes_on, session.exited()) {
+        results.push(match (continues, session.exited()) {
             (true, _) => format!("{what}: continues"),
             (false, Some(exit)) => format!("{what}: exits ({exit})"),
             (false, None) => format!("{what}: stops answering"),
         });
     }
-    Ok(vec![Finding::new(said.join("; "))])
+    Ok(vec![Finding::new(results.join("; "))])
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     arguments::{Arguments, GeneratedArgs},
-    session::{Heard, History, Session},
+    session::{History, ReceivedLine, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
 };
@@ -47,10 +47,10 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         after: &[],
         run: Run::Watched {
-            frame: |heard, before| {
-                let refusal = invalid(heard, before, &["tool_result"])?;
-                let is_image = is_about_an_image(heard, refusal);
-                (!is_image).then(|| does_not_validate(heard, refusal))
+            frame: |received, before| {
+                let refusal = invalid(received, before, &["tool_result"])?;
+                let is_image = is_about_an_image(received, refusal);
+                (!is_image).then(|| does_not_validate(received, refusal))
             },
             not_applicable: |surface, _| no_tools(surface),
         },
@@ -156,20 +156,20 @@ fn no_tools(surface: &Surface) -> Option<&'static str> {
     }
 }
 
-fn is_about_an_image(heard: &Heard, refusal: &Refusal) -> bool {
+fn is_about_an_image(received: &ReceivedLine, refusal: &Refusal) -> bool {
     let mut parts = refusal.pointer.split('/').skip(1);
     let (Some("content"), Some(at)) = (parts.next(), parts.next()) else {
         return false;
     };
-    let block = heard.value().pointer(&format!("/content/{at}/type"));
+    let block = received.value().pointer(&format!("/content/{at}/type"));
     block.and_then(Value::as_str) == Some("image")
 }
 
-fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
-    if let Some(refusal) = invalid(heard, before, &["tool_result"]) {
-        return is_about_an_image(heard, refusal).then(|| does_not_validate(heard, refusal));
+fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    if let Some(refusal) = invalid(received, before, &["tool_result"]) {
+        return is_about_an_image(received, refusal).then(|| does_not_validate(received, refusal));
     }
-    let Ok(FromExtension::ToolResult(result)) = &heard.frame else {
+    let Ok(FromExtension::ToolResult(result)) = &received.frame else {
         return None;
     };
     result.content.iter().enumerate().find_map(|(at, block)| {
@@ -192,7 +192,11 @@ fn valid_images(heard: &Heard, before: &History) -> Option<Finding> {
             return None;
         };
         let pointer = Some(format!("/content/{at}/{field}"));
-        Some(Finding::new(what).frame(heard.shown(), pointer).hint(hint))
+        Some(
+            Finding::new(what)
+                .frame(received.shown(), pointer)
+                .hint(hint),
+        )
     })
 }
 
@@ -255,7 +259,7 @@ async fn one_result(cx: &Cx) -> Checked {
 async fn each(
     cx: &Cx,
     make: impl Fn(&Tool, &Arguments) -> Vec<GeneratedArgs>,
-    judge: impl Fn(&GeneratedArgs, &Heard) -> Option<Finding>,
+    judge: impl Fn(&GeneratedArgs, &ReceivedLine) -> Option<Finding>,
 ) -> Checked {
     let mut faults = Vec::new();
     let mut session: Option<Session> = None;
@@ -268,17 +272,17 @@ async fn each(
                 None => cx.open().await?,
             };
             let request = cx.call_with(&mut at, &tool.name, &made.args);
-            let told = |what: &str| format!("tool `{}`, {}: {what}", tool.name, made.why);
+            let describe = |what: &str| format!("tool `{}`, {}: {what}", tool.name, made.why);
             match cx.ask(&mut at, &request).await {
-                Ok(heard) => {
-                    if let Some(mut finding) = judge(&made, &heard) {
-                        finding.what = told(&finding.what);
+                Ok(received) => {
+                    if let Some(mut finding) = judge(&made, &received) {
+                        finding.what = describe(&finding.what);
                         faults.push(Fault::in_session(finding, &at));
                     }
                     session = Some(at);
                 }
                 Err(mut fault) => {
-                    fault.finding.what = told(&fault.finding.what);
+                    fault.finding.what = describe(&fault.finding.what);
                     faults.push(fault);
                     // Each missing reply costs a full timeout, so stop at the first.
                     return broken(faults);
@@ -292,16 +296,17 @@ async fn each(
     broken(faults)
 }
 
-fn is_error(heard: &Heard) -> bool {
-    heard.value().get("is_error") == Some(&Value::Bool(true))
+fn is_error(received: &ReceivedLine) -> bool {
+    received.value().get("is_error") == Some(&Value::Bool(true))
 }
 
 async fn own_examples(cx: &Cx) -> Checked {
     each(
         cx,
         |_, arguments| arguments.examples(),
-        |_, heard| {
-            is_error(heard).then(|| Finding::new("it returned an error").frame(heard.shown(), None))
+        |_, received| {
+            is_error(received)
+                .then(|| Finding::new("it returned an error").frame(received.shown(), None))
         },
     )
     .await
@@ -325,17 +330,17 @@ async fn misfits(cx: &Cx) -> Checked {
         let sent = |made: &GeneratedArgs| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
-    each(cx, make, |_, heard| {
-        let text = heard.value().pointer("/content/0/text");
+    each(cx, make, |_, received| {
+        let text = received.value().pointer("/content/0/text");
         let says = text
             .and_then(Value::as_str)
             .is_some_and(|it| !it.trim().is_empty());
-        let what = match (is_error(heard), says) {
+        let what = match (is_error(received), says) {
             (true, true) => return None,
             (true, false) => "an error without a message",
             (false, _) => "the result is not an error",
         };
-        Some(Finding::new(what).frame(heard.shown(), None))
+        Some(Finding::new(what).frame(received.shown(), None))
     })
     .await
 }
@@ -366,11 +371,11 @@ async fn unregistered(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let request = cx.call_with(&mut session, "zot_conform_no_such_tool", &Object::new());
     let request = request.within(cx.scaled(Duration::from_secs(5)));
-    let heard = cx.ask(&mut session, &request).await?;
-    if is_error(&heard) {
+    let received = cx.ask(&mut session, &request).await?;
+    if is_error(&received) {
         return Ok(Vec::new());
     }
-    let finding = Finding::new("the result is not an error").frame(heard.shown(), None);
+    let finding = Finding::new("the result is not an error").frame(received.shown(), None);
     Err(Fault::in_session(finding, &session).into())
 }
 
@@ -392,10 +397,10 @@ async fn structured(cx: &Cx) -> Checked {
             }
         };
         let request = cx.call(&mut session, tool)?;
-        let heard = cx.ask(&mut session, &request).await?;
-        let content = heard.value().get("structured_content");
+        let received = cx.ask(&mut session, &request).await?;
+        let content = received.value().get("structured_content");
         let wrong = match content {
-            None if is_error(&heard) => continue,
+            None if is_error(&received) => continue,
             None => Some((String::new(), "no `structured_content`".to_owned())),
             Some(content) => output
                 .check(content)
@@ -404,7 +409,7 @@ async fn structured(cx: &Cx) -> Checked {
         };
         if let Some((pointer, why)) = wrong {
             let finding = Finding::new(format!("tool `{}`: {why}", tool.name))
-                .frame(heard.shown(), Some(pointer));
+                .frame(received.shown(), Some(pointer));
             faults.push(Fault::in_session(finding, &session));
         }
     }

@@ -1,10 +1,10 @@
-//! `zot-conform accept`: what was seen, taken into a transcript.
+//! `zot-conform accept`: updates a transcript with what the extension sends now.
 
 use std::{path::Path, process::ExitCode};
 
 use anyhow::Context;
 use zot_conform::{
-    onlooker, replay_and_accept,
+    observer, replay_and_accept,
     target::Target,
     transcript::{Script, save},
 };
@@ -26,8 +26,8 @@ pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow
             return Ok(ExitCode::from(3));
         }
     };
-    let onlooker = timing.verbose.then(|| onlooker(once::print));
-    let seen = replay_and_accept(&target, &script, scale, startup, onlooker);
+    let observer = timing.verbose.then(|| observer(once::print));
+    let seen = replay_and_accept(&target, &script, scale, startup, observer);
     let text = match super::block_on(seen)? {
         Ok(text) => text,
         Err(finding) => {

@@ -49,11 +49,11 @@ fn text(check: &'static Check) -> String {
     text
 }
 
-/// Lines of 76 characters, with the margin of the first.
+/// Wraps text at 76 characters, with the indentation of the first line.
 fn wrapped(text: &str) -> String {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
+        let line = lines.last_mut().expect("there is at least one line");
         if line.chars().count() + word.chars().count() > 75 && !line.is_empty() {
             lines.push(word.to_owned());
         } else {

@@ -1,4 +1,5 @@
-//! Work that can be interrupted: what was started ends with it, and no temporary directory is left.
+//! Runs work that Ctrl-C and other signals can interrupt: its processes are stopped, and no
+//! temporary directory is left behind.
 
 use std::{process, thread, time::Duration};
 
@@ -7,13 +8,14 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// How long tasks have to let go of what they hold.
-const LETTING_GO: Duration = Duration::from_secs(2);
-/// How long the thread that kills what was started has for it. What it started itself dies with this process at the
-/// latest, so this is for what those have started.
-const KILLING: Duration = Duration::from_millis(200);
+/// How long tasks may take to release their resources.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the spawner's thread may take to kill the started processes. Its direct children die
+/// with this process anyway; this time is for their descendants.
+const KILL_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Runs to the end, on a runtime of its own. Interrupted, it ends the program as the signal would.
+/// Runs a future to completion on its own runtime. If interrupted, exits with the status of the
+/// signal.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -24,19 +26,19 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> 
     });
     match ended {
         Ok(value) => {
-            // A read of the standard input cannot be called off.
+            // A pending read of stdin cannot be cancelled.
             runtime.shutdown_background();
             Ok(value)
         }
         Err(number) => {
-            runtime.shutdown_timeout(LETTING_GO);
-            thread::sleep(KILLING);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+            thread::sleep(KILL_TIMEOUT);
             process::exit(128 + number)
         }
     }
 }
 
-/// The number of the signal that asks for the end.
+/// Waits for a signal that ends the program, and returns its number.
 async fn interrupted() -> i32 {
     let kinds = [
         SignalKind::interrupt(),
@@ -45,15 +47,15 @@ async fn interrupted() -> i32 {
     ];
     let (mut signals, mut numbers) = (Vec::new(), Vec::new());
     for kind in kinds {
-        // Without a handler the signal ends the program by itself.
-        if let Ok(heard) = signal(kind) {
-            signals.push(heard);
+        // Without a handler, the signal ends the program by itself.
+        if let Ok(listener) = signal(kind) {
+            signals.push(listener);
             numbers.push(kind.as_raw_value());
         }
     }
     std::future::poll_fn(|context| {
-        for (heard, number) in signals.iter_mut().zip(&numbers) {
-            if heard.poll_recv(context).is_ready() {
+        for (listener, number) in signals.iter_mut().zip(&numbers) {
+            if listener.poll_recv(context).is_ready() {
                 return std::task::Poll::Ready(*number);
             }
         }

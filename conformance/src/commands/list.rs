@@ -1,4 +1,4 @@
-//! `zot-conform list`: the catalogue.
+//! `zot-conform list`: lists all checks.
 
 use std::{
     io::{Write, stdout},
@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use zot_conform::{Level, catalogue};
 
-/// One line each, or one JSON document.
+/// Prints one line per check, or one JSON document.
 pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     if as_json {
@@ -42,7 +42,7 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// As a reader says it.
+/// The level as it is displayed.
 pub(super) fn level(level: Level) -> &'static str {
     match level {
         Level::Must => "must",

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
-use zot_conform::{Action, Ask, Entry, Finding, Party, onlooker, target::Target};
+use zot_conform::{Action, Ask, Entry, Finding, Party, observer, target::Target};
 
 use crate::{args::Timing, settings};
 
@@ -59,7 +59,7 @@ fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::from(3));
         }
     };
-    let asked = zot_conform::once(&target, ask, scale, startup, onlooker(print));
+    let asked = zot_conform::once(&target, ask, scale, startup, observer(print));
     match super::block_on(asked)? {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(finding) => {
@@ -83,18 +83,18 @@ pub(super) fn complain(label: &str, finding: &Finding) {
     }
 }
 
-/// `→` is to the extension, `←` from it.
+/// Prints an entry. `→` marks frames to the extension, `←` frames from it.
 pub(super) fn print(entry: &Entry) {
     let arrow = match entry.who {
         Party::Host => '→',
         Party::Extension => '←',
     };
-    let said = match &entry.action {
+    let text = match &entry.action {
         Action::Line(text, bytes) if text.len() < *bytes => {
             format!("{} … ({bytes} bytes)", zot_conform::visible(text))
         }
         Action::Line(text, _) => zot_conform::visible(text).into_owned(),
         Action::Note(note) => format!("({note})"),
     };
-    let _ = writeln!(stdout(), "{arrow} {said}");
+    let _ = writeln!(stdout(), "{arrow} {text}");
 }

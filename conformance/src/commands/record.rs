@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use zot_conform::{
-    Entry, HELP, LineError, LineOutcome, Recording, onlooker,
+    Entry, HELP, LineError, LineOutcome, Recording, observer,
     target::Target,
     transcript::{Transcript, Verb, file_name, save},
 };
@@ -47,13 +47,13 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
         }
     };
     let name = file_name(&args.output);
-    let onlooker = if typed {
-        Some(onlooker(print_over_prompt))
+    let observer = if typed {
+        Some(observer(print_over_prompt))
     } else {
-        args.timing.verbose.then(|| onlooker(once::print))
+        args.timing.verbose.then(|| observer(once::print))
     };
     let recorded = super::block_on(async {
-        let begun = Recording::begin(target, &name, scale, startup, onlooker).await;
+        let begun = Recording::begin(target, &name, scale, startup, observer).await;
         let mut recording = match begun {
             Ok(recording) => recording,
             Err(finding) => {
@@ -87,7 +87,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     }
     if let Some(folder) = args.output.parent() {
         fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+            .with_context(|| format!("cannot create `{}`", folder.display()))?;
     }
     save(&args.output, &transcript.to_text())
         .with_context(|| format!("cannot write `{}`", args.output.display()))?;
@@ -135,7 +135,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), LineError> {
     let mut lines = keyboard();
     let mut ended = false;
     prompt();
-    // The prompt is taken away when it is over, so that what follows begins a line.
+    // Remove the prompt at the end, so that later output starts on a new line.
     let _wiped = Wiped;
     loop {
         let line = tokio::select! {
@@ -143,7 +143,7 @@ async fn by_hand(recording: &mut Recording) -> Result<(), LineError> {
             () = recording.record_incoming(), if !ended => {
                 ended = true;
                 wipe();
-                println!("(nothing more can come)");
+                println!("(the extension closed its output)");
                 prompt();
                 continue;
             }

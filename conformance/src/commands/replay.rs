@@ -1,4 +1,4 @@
-//! `zot-conform replay`: transcripts against an extension, or against a host.
+//! `zot-conform replay`: replays transcripts against an extension or a host.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use zot_conform::{
-    Options, Selection, Verdict, onlooker, play_extension, quoted, run as try_all,
+    Options, Selection, Verdict, observer, play_extension, quoted, run as try_all,
     target::{MANIFEST, Target},
     transcript::{LoadError, SUFFIX, Script},
     visible,
@@ -55,12 +55,12 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
             only: vec!["transcript/*".to_owned()],
             ..Selection::default()
         },
-        onlooker: args.timing.verbose.then(|| onlooker(once::print)),
+        observer: args.timing.verbose.then(|| observer(once::print)),
         transcripts: scripts,
         store: settings::store(),
         ..Options::default()
     };
-    let (line, progress) = progress::Line::start();
+    let (line, progress) = progress::ProgressLine::start();
     let shown = quoted(&dir);
     let played = try_all(Target::of_dir(&dir), &shown, &options, progress);
     let report = super::block_on(played)?;

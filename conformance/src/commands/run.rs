@@ -1,4 +1,4 @@
-//! `zot-conform run`: every check that applies.
+//! `zot-conform run`: runs every check that applies.
 
 use std::{
     fs::{self, File},
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use zot_conform::{
-    Baseline, Exit, Form, Look, Report, onlooker, quoted, run as try_all, target::Target,
+    Baseline, Exit, Form, Look, Report, observer, quoted, run as try_all, target::Target,
     transcript::Script,
 };
 
@@ -35,7 +35,7 @@ fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
     let known = args.baseline.as_deref().map(read_baseline).transpose()?;
     let mut report = report(args)?;
     if let Some(known) = &known {
-        report.pass_over(known);
+        report.apply_baseline(known);
     }
     for (form, path) in &sinks {
         write(&report, *form, path.as_deref())?;
@@ -49,7 +49,7 @@ fn read_baseline(file: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::parse(&text))
 }
 
-/// `zot-conform baseline`: writes the list of what fails now.
+/// `zot-conform baseline`: writes a list of the current failures.
 pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode> {
     let report = report(args)?;
     match report.exit() {
@@ -85,9 +85,9 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
         options.transcripts = Script::of_extension(dir)?;
     }
     if args.timing.verbose {
-        options.onlooker = Some(onlooker(super::once::print));
+        options.observer = Some(observer(super::once::print));
     }
-    let (line, progress) = progress::Line::start();
+    let (line, progress) = progress::ProgressLine::start();
     let report = super::block_on(try_all(target, &shown, &options, progress))?;
     line.end();
     let report = report.context("cannot start processes")?;
@@ -111,7 +111,7 @@ pub(super) fn exit(report: &Report) -> u8 {
     exit as u8
 }
 
-/// The forms that were asked for, and where each goes: standard output without a path.
+/// The requested report formats and where each is written; standard output if it has no path.
 pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
     if given.is_empty() {
         return Ok(vec![(Form::Pretty, None)]);

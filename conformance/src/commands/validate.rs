@@ -1,4 +1,4 @@
-//! `zot-conform validate`: a stream of frames against the schemas.
+//! `zot-conform validate`: validates a stream of frames against the schemas.
 
 use std::{
     fs::File,

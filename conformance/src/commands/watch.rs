@@ -16,7 +16,7 @@ use tokio::{
 
 use super::block_on;
 
-/// How long nothing may change before a run begins: an editor, or a build, writes several files.
+/// The quiet time before a run starts: an editor or a build writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
 /// The maximum number of files to watch.
 const MANY: usize = 10_000;
@@ -72,7 +72,7 @@ async fn wait(
             break;
         }
     }
-    // The settling ends with a pause, or with the watcher.
+    // Wait for the quiet time, or until the watcher ends.
     while let Ok(Some(_)) = timeout(SETTLED, changes.recv()).await {}
     Ok(())
 }
@@ -94,7 +94,7 @@ fn files(dir: &Path) -> HashSet<PathBuf> {
     files
 }
 
-/// Whether one of the extension's files has changed.
+/// Reports whether one of the extension's files has changed.
 fn is_change(event: &Event, dir: &Path) -> bool {
     let writes = matches!(
         event.kind,

@@ -9,7 +9,7 @@ use zot_protocol::{
 };
 
 use crate::{
-    samples::{self, Fields},
+    samples::{self, EventFields},
     surface::Surface,
     transcript::Template,
 };
@@ -25,7 +25,7 @@ shutdown               shut down the extension, and record that
 quit, or end of input  stop recording";
 
 /// A parsed line.
-pub(super) enum Line {
+pub(super) enum ScriptLine {
     /// Blank, a comment, or a line of a transcript that sends nothing.
     Nothing,
     Help,
@@ -64,7 +64,7 @@ impl Short {
     }
 }
 
-impl Line {
+impl ScriptLine {
     pub(super) fn read(line: &str, surface: &Surface) -> Result<Self, String> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -106,7 +106,7 @@ impl Line {
                     }
                     frame
                 }
-                None => samples::event(name, Fields::All),
+                None => samples::event(name, EventFields::All),
             }),
             ("intercept", name) => Short::Intercept(name.to_owned(), object(json)?),
             _ => return Err(format!("unknown command `{verb}`; type `help` for a list")),
@@ -116,7 +116,7 @@ impl Line {
 }
 
 /// Parses a frame or a line of a transcript.
-fn json_line(line: &str) -> Result<Line, String> {
+fn json_line(line: &str) -> Result<ScriptLine, String> {
     let value = strict_json(line.as_bytes()).map_err(|refusal| refusal.reason)?;
     let first = value.as_object().and_then(|object| object.keys().next());
     let template = match first.map_or("", String::as_str) {
@@ -125,10 +125,10 @@ fn json_line(line: &str) -> Result<Line, String> {
             let span = value["wait"].as_str();
             let span = span.and_then(crate::transcript::span);
             return span
-                .map(Line::Wait)
+                .map(ScriptLine::Wait)
                 .ok_or_else(|| "`wait` must be a duration such as \"100ms\"".to_owned());
         }
-        "zt" | "use" | "expect" | "unordered" | "quiet" | "#" => return Ok(Line::Nothing),
+        "zt" | "use" | "expect" | "unordered" | "quiet" | "#" => return Ok(ScriptLine::Nothing),
         _ if value.get("type").is_some() => json!({"$lit": value}),
         other => {
             return Err(format!(
@@ -137,7 +137,7 @@ fn json_line(line: &str) -> Result<Line, String> {
         }
     };
     Template::new(template)
-        .map(Line::Frame)
+        .map(ScriptLine::Frame)
         .map_err(|error| error.to_string())
 }
 

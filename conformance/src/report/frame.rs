@@ -23,7 +23,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The row of `^` that goes under this one, if something is marked.
+    /// The row of `^` below this one, if something is marked.
     pub(super) fn under(&self) -> Option<String> {
         let mark = self.mark.clone()?;
         let before = self.text[..mark.start].width();
@@ -32,14 +32,14 @@ impl Row {
     }
 }
 
-/// The rows that show a line of the wire, none wider than `width` where that can be.
+/// Returns the rows that show a line of output, at most `width` wide if possible.
 pub(super) fn rows(line: &str, pointer: Option<&str>, width: usize) -> Vec<Row> {
     let Ok(value) = serde_json::from_str::<Value>(line) else {
         return raw(line, width);
     };
     let path = pointer.map(|pointer| resolve(&value, pointer));
     let path = path.as_deref();
-    // A mark under everything would say nothing.
+    // Marking the whole frame would not help.
     let marked = path.filter(|path| !path.is_empty());
     let mut row = Row {
         text: String::new(),
@@ -157,7 +157,7 @@ fn below<'a>(path: Option<&'a [String]>, key: &str) -> Option<&'a [String]> {
     (first == key).then_some(rest)
 }
 
-/// Rows as they come.
+/// Collects rows.
 struct Page {
     rows: Vec<Row>,
     width: usize,
@@ -254,7 +254,7 @@ impl Page {
             row.mark = row
                 .mark
                 .filter(|mark| mark.start < kept)
-                // What is cut off is marked as the sign that stands for it.
+                // If the marked text is truncated, mark the ellipsis instead.
                 .map(|mark| match mark.end {
                     end if end > kept => mark.start..whole,
                     _ => mark,
@@ -271,7 +271,7 @@ mod tests {
     use serde_json::Value;
 
     use super::rows;
-    use crate::clean::is_unseen;
+    use crate::clean::is_invisible;
 
     fn shown(line: &str, pointer: Option<&str>, width: usize) -> String {
         let mut text = String::from("\n");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_marks_what_should_hold_it() {
+    fn a_missing_field_marks_its_parent() {
         let line = format!(r#"{{"a":{{"b":"{}","c":1}}}}"#, "x".repeat(60));
         assert_eq!(
             shown(&line, Some("/a/missing"), 24),
@@ -348,12 +348,12 @@ mod tests {
         assert_eq!(
             shown(r#"{"a":1}"#, Some("/b"), 24),
             "\n{\"a\":1}\n",
-            "a mark under everything says nothing"
+            "the whole frame is not marked"
         );
     }
 
     #[test]
-    fn what_is_no_json_is_shown_as_it_is() {
+    fn text_that_is_not_json_is_shown_unchanged() {
         assert_eq!(
             shown("Loading\x1b[2J…", Some("/x"), 80),
             "\nLoading\\u{1b}[2J…\n"
@@ -383,7 +383,7 @@ mod tests {
             let (step, next) = match value {
                 Value::Object(members) if !members.is_empty() => {
                     let at = choice % members.len();
-                    let (key, next) = members.iter().nth(at).expect("there are as many");
+                    let (key, next) = members.iter().nth(at).expect("the index is in range");
                     (key.replace('~', "~0").replace('/', "~1"), next)
                 }
                 Value::Array(items) if !items.is_empty() => {
@@ -409,8 +409,8 @@ mod tests {
             let pointer = pointer(&value, &choices);
             let shown = rows(&value.to_string(), Some(&pointer), width);
             let marked = shown.iter().filter(|row| row.under().is_some()).count();
-            prop_assert!(marked <= 1, "one place, one mark");
-            prop_assert!(shown.iter().all(|row| !row.text.contains(is_unseen)));
+            prop_assert!(marked <= 1, "at most one mark");
+            prop_assert!(shown.iter().all(|row| !row.text.contains(is_invisible)));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! One page that needs nothing but a browser: no network, no other file, and no script but its own.
+//! The HTML report: one self-contained page without external files or network access.
 //!
-//! Checks and findings are written here, so the page can be read without its script. What went over the wire is in the
-//! page as JSON and drawn when it is asked for. The policy in its head names the script and the style by their digests:
-//! even a mistake in the escaping would not let a frame run.
+//! Checks and findings are static HTML, so the page can be read without its script. The exchanges
+//! are embedded as JSON and drawn on demand. The Content Security Policy names the script and the
+//! style by their digests, so that even a mistake in the escaping would not let a frame run code.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// How many columns a frame is given before it is indented.
+/// The number of columns above which a frame is split over several lines.
 const WIDTH: usize = 88;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -50,7 +50,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     })
 }
 
-/// Writes the template with each `{{part}}` replaced, once: what is put in is not looked at again.
+/// Writes the template with each `{{part}}` replaced. Inserted text is not expanded again.
 fn fill(template: &str, out: &mut impl Write, part: impl Fn(&str) -> String) -> io::Result<()> {
     let mut pieces = template.split("{{");
     out.write_all(pieces.next().unwrap_or_default().as_bytes())?;
@@ -62,12 +62,12 @@ fn fill(template: &str, out: &mut impl Write, part: impl Fn(&str) -> String) -> 
     Ok(())
 }
 
-/// As a Content Security Policy names what may run.
+/// Returns the digest in the format of a Content Security Policy.
 fn digest(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// A text that stays a text, between tags and in a quoted attribute.
+/// Escapes text for element content and quoted attributes.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
@@ -83,7 +83,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Untrusted text on one line.
+/// Escapes untrusted text and puts it on one line.
 fn line(text: &str) -> String {
     escape(&one_line(text))
 }
@@ -99,7 +99,7 @@ fn about(report: &Report) -> String {
     )
 }
 
-/// The verdicts as parts of one bar.
+/// Renders the verdicts as segments of a bar.
 fn bar(report: &Report) -> String {
     let count = |wanted: &str| {
         let class = |outcome: &&Outcome| class(outcome, report.strict) == wanted;
@@ -265,7 +265,7 @@ fn command(label: &str, command: &str) -> String {
     )
 }
 
-/// The texts of checks put names in backticks, as every terminal form leaves them.
+/// Converts backticks to `<code>`.
 fn code(text: &str) -> String {
     let text = line(text);
     let mut parts = text.split('`').peekable();
@@ -274,7 +274,7 @@ fn code(text: &str) -> String {
     while let Some(part) = parts.next() {
         match (inside, parts.peek().is_some()) {
             (true, true) => page.push_str(&format!("<code>{part}</code>")),
-            // The last one has no partner.
+            // The last backtick is unpaired.
             (true, false) => page.push_str(&format!("`{part}")),
             (false, _) => page.push_str(part),
         }
@@ -283,7 +283,7 @@ fn code(text: &str) -> String {
     page
 }
 
-/// The place where an exchange is drawn.
+/// Renders the placeholder in which the script draws an exchange.
 fn exchange(exchange: &Exchange, outcome: usize, at: usize) -> String {
     let is_frame = |entry: &&Entry| matches!(entry.action, Action::Line(..));
     let count = exchange.entries.iter().filter(is_frame).count();

@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    clean::is_unseen,
+    clean::is_invisible,
     exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Report, group},
     verdict::{Finding, Level, Outcome, Verdict},
@@ -20,14 +20,14 @@ const FORMAT: u32 = 1;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let text = serde_json::to_string_pretty(&document(report))?;
-    writeln!(out, "{}", escaped(&text, is_unseen))
+    writeln!(out, "{}", escaped(&text, is_invisible))
 }
 
 /// The document on one line, escaped so that it is safe inside a `script` element.
 pub(super) fn for_page(report: &Report) -> io::Result<String> {
     let text = serde_json::to_string(&document(report))?;
     Ok(escaped(&text, |char| {
-        is_unseen(char) || matches!(char, '<' | '>' | '&')
+        is_invisible(char) || matches!(char, '<' | '>' | '&')
     }))
 }
 
@@ -36,7 +36,7 @@ fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(json.len());
     for char in json.chars() {
         if is_escaped(char) {
-            write!(text, "\\u{:04x}", u32::from(char)).expect("a string grows");
+            write!(text, "\\u{:04x}", u32::from(char)).expect("writing to a string cannot fail");
         } else {
             text.push(char);
         }

@@ -25,7 +25,7 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// How wide a frame is shown: a build server's page.
+/// The width for frames, which suits the page of a build server.
 const WIDTH: usize = 100;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -165,14 +165,14 @@ fn case<W: Write>(
     Ok(())
 }
 
-/// What a case holds.
-struct Part {
+/// The contents of a test case.
+struct CasePart {
     element: &'static str,
     message: Option<String>,
     text: String,
 }
 
-impl Part {
+impl CasePart {
     fn new(element: &'static str, text: String) -> Self {
         Self {
             element,
@@ -182,10 +182,10 @@ impl Part {
     }
 }
 
-/// The parts of a case, in the order that every dialect takes.
-fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
+/// Writes the parts of a case, in the order that every dialect accepts.
+fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
     let verdict = one_line(&outcome.verdict.to_string());
-    let findings: String = outcome.findings.iter().map(told).collect();
+    let findings: String = outcome.findings.iter().map(describe).collect();
     let mut output = String::new();
     let mut errors = String::new();
     for (at, wire) in outcome.exchanges.iter().enumerate() {
@@ -202,60 +202,60 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<Part> {
             };
             let first = outcome.findings.first();
             let message = first.map_or(verdict, |finding| one_line(&finding.what));
-            parts.push(Part {
+            parts.push(CasePart {
                 message: Some(message),
-                ..Part::new(element, findings)
+                ..CasePart::new(element, findings)
             });
         }
         // Some dialects allow it no attribute, so the reason is its text.
         End::Skipped => {
             let why = format!("{verdict}\n{findings}");
-            parts.push(Part::new("skipped", why.trim_end().to_owned()));
+            parts.push(CasePart::new("skipped", why.trim_end().to_owned()));
         }
         End::Passed if outcome.verdict == Verdict::Pass && findings.is_empty() => {}
         End::Passed => output.insert_str(0, &format!("{verdict}:\n{findings}\n")),
     }
     for (element, text) in [("system-out", output), ("system-err", errors)] {
         if !text.is_empty() {
-            parts.push(Part::new(element, text));
+            parts.push(CasePart::new(element, text));
         }
     }
     parts
 }
 
-/// Quotes need no escape in a text, and frames are full of them.
+/// Quotes need no escaping in text, and frames contain many of them.
 fn escaped(text: &str) -> BytesText<'static> {
     BytesText::from_escaped(partial_escape(allowed(text)).into_owned())
 }
 
 /// A finding as text.
-fn told(finding: &Finding) -> String {
-    let mut told = format!("{}\n", one_line(&finding.what));
+fn describe(finding: &Finding) -> String {
+    let mut text = format!("{}\n", one_line(&finding.what));
     if let Some((line, pointer)) = &finding.frame {
         for row in frame::rows(line, pointer.as_deref(), WIDTH) {
-            told.push_str(&format!("  {}\n", row.text));
+            text.push_str(&format!("  {}\n", row.text));
             if let Some(under) = row.under() {
-                told.push_str(&format!("  {under}\n"));
+                text.push_str(&format!("  {under}\n"));
             }
         }
     }
     if let Some(hint) = &finding.hint {
-        told.push_str(&format!("hint: {}\n", visible(hint)));
+        text.push_str(&format!("hint: {}\n", visible(hint)));
     }
     if let Some(stderr) = &finding.stderr {
-        told.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
+        text.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
     }
     if let Some(input) = &finding.input {
-        told.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
+        text.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
     }
     if let Some(repeat) = &finding.repeat {
-        told.push_str(&format!("repeat: {}\n", one_line(repeat)));
+        text.push_str(&format!("repeat: {}\n", one_line(repeat)));
     }
-    told
+    text
 }
 
-/// The text without what XML 1.0 cannot hold, not even as a reference. What comes from an extension has been made
-/// visible before; this is for whatever has not.
+/// Removes characters that XML 1.0 does not allow even as references. Text from an extension is
+/// already sanitised; this covers the rest.
 fn allowed(text: &str) -> Cow<'_, str> {
     let is_allowed = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     if text.chars().all(is_allowed) {

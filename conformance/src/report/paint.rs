@@ -1,37 +1,37 @@
-//! The few colours of a terminal that are used: one accent, grey for machinery, red for what fails.
+//! Terminal colours: one accent, grey for details, red for failures.
 
 use std::borrow::Cow;
 
-/// A manner of writing.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
-    /// As the terminal writes.
+pub(super) enum Style {
+    /// The terminal's default.
     Plain,
-    /// What to look at first.
+    /// Important text.
     Strong,
-    /// The one accent.
+    /// The accent colour.
     Accent,
-    /// What is there to be skipped.
+    /// Details.
     Muted,
-    /// What fails, and nothing else.
+    /// Failures only.
     Bad,
 }
 
-/// Writes in colour, or does not.
+/// Applies styles if colours are enabled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paint(pub(super) bool);
 
 impl Paint {
-    /// The text in that ink.
-    pub(super) fn ink(self, ink: Ink, text: &str) -> Cow<'_, str> {
-        let code = match ink {
-            Ink::Plain => return Cow::Borrowed(text),
+    /// Returns the text in this style.
+    pub(super) fn apply(self, style: Style, text: &str) -> Cow<'_, str> {
+        let code = match style {
+            Style::Plain => return Cow::Borrowed(text),
             _ if !self.0 || text.is_empty() => return Cow::Borrowed(text),
-            Ink::Strong => "1",
-            Ink::Accent => "36",
+            Style::Strong => "1",
+            Style::Accent => "36",
             // Bright black, not faint: some terminals do not draw faint at all.
-            Ink::Muted => "90",
-            Ink::Bad => "1;31",
+            Style::Muted => "90",
+            Style::Bad => "1;31",
         };
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }

@@ -12,7 +12,7 @@ use crate::{
     report::{
         Counts, Look, Report, frame,
         group::{self, Group},
-        paint::{Ink, Paint},
+        paint::{Paint, Style},
         wording::{one_line, seconds},
         wrap::wrap,
     },
@@ -58,33 +58,33 @@ impl<W: Write> Pretty<'_, W> {
         let (failures, warnings): (Vec<_>, Vec<_>) = report
             .outcomes
             .iter()
-            .filter(|outcome| needs_eyes(outcome))
+            .filter(|outcome| needs_attention(outcome))
             .partition(|outcome| outcome.is_failure(report.strict));
         for outcome in warnings.into_iter().chain(failures) {
             self.in_full(outcome)?;
         }
         if !report.stale.is_empty() {
-            let said = format!(
-                "the baseline names what does not fail any more: {}",
+            let text = format!(
+                "these checks in the baseline no longer fail: {}",
                 report.stale.join(" ")
             );
             writeln!(self.out)?;
-            self.hanging("", &[(Ink::Bad, "✗ ")], Ink::Plain, &said)?;
+            self.hanging("", &[(Style::Bad, "✗ ")], Style::Plain, &text)?;
             self.hanging(
                 INDENT,
-                &[(Ink::Accent, "hint: ")],
-                Ink::Plain,
-                "take it off the list",
+                &[(Style::Accent, "hint: ")],
+                Style::Plain,
+                "remove them from the list",
             )?;
         }
-        let ink = if report.conforms() {
-            Ink::Strong
+        let style = if report.conforms() {
+            Style::Strong
         } else {
-            Ink::Bad
+            Style::Bad
         };
         let summary = report.summary();
         let (verdict, counts) = summary.split_at(report.verdict().len());
-        writeln!(self.out, "\n{}{counts}", self.paint.ink(ink, verdict))
+        writeln!(self.out, "\n{}{counts}", self.paint.apply(style, verdict))
     }
 
     fn head(&mut self) -> io::Result<()> {
@@ -96,8 +96,8 @@ impl<W: Write> Pretty<'_, W> {
         if target != name {
             about = format!("{target} · {about}");
         }
-        let name = self.paint.ink(Ink::Accent, &name);
-        let about = self.paint.ink(Ink::Muted, &about);
+        let name = self.paint.apply(Style::Accent, &name);
+        let about = self.paint.apply(Style::Muted, &about);
         writeln!(self.out, "{name}  {about}\n")
     }
 
@@ -116,35 +116,38 @@ impl<W: Write> Pretty<'_, W> {
         let Some(worst) = group.outcomes.iter().max_by_key(worst) else {
             return Ok(());
         };
-        let (sign, ink) = signed(worst, strict);
-        let sign = self.paint.ink(ink, &sign);
+        let (sign, style) = signed(worst, strict);
+        let sign = self.paint.apply(style, &sign);
         let words = Counts::of(group.outcomes.iter().copied()).words();
-        let words = self.paint.ink(Ink::Muted, &words);
+        let words = self.paint.apply(Style::Muted, &words);
         writeln!(self.out, "{sign}{:<18}{words}", one_line(group.title))?;
         let widths = group.outcomes.iter().map(|outcome| outcome.id.width());
         let column = widths.max().unwrap_or(0) + 2;
-        let open = group.outcomes.iter().any(|outcome| needs_eyes(outcome));
+        let open = group
+            .outcomes
+            .iter()
+            .any(|outcome| needs_attention(outcome));
         for outcome in &group.outcomes {
             let id = format!("{:<column$}", one_line(&outcome.id));
             if open && !outcome.verdict.is_untried() {
-                let ink = match outcome.verdict {
-                    Verdict::Pass => Ink::Muted,
-                    _ => Ink::Plain,
+                let style = match outcome.verdict {
+                    Verdict::Pass => Style::Muted,
+                    _ => Style::Plain,
                 };
-                let (sign, sign_ink) = signed(outcome, strict);
+                let (sign, sign_style) = signed(outcome, strict);
                 self.hanging(
                     INDENT,
-                    &[(sign_ink, &sign), (ink, &id)],
-                    ink,
+                    &[(sign_style, &sign), (style, &id)],
+                    style,
                     &outcome.title,
                 )?;
             }
             // Show recorded findings even in a passing group.
             if outcome.verdict == Verdict::Pass {
                 for finding in &outcome.findings {
-                    let lead = [(Ink::Muted, "· "), (Ink::Muted, &*id)];
-                    let said = format!("{}: {}", outcome.title, one_line(&finding.what));
-                    self.hanging(INDENT, &lead, Ink::Muted, &said)?;
+                    let lead = [(Style::Muted, "· "), (Style::Muted, &*id)];
+                    let text = format!("{}: {}", outcome.title, one_line(&finding.what));
+                    self.hanging(INDENT, &lead, Style::Muted, &text)?;
                 }
             }
         }
@@ -177,15 +180,15 @@ impl<W: Write> Pretty<'_, W> {
                 Some(_) => format!("everything else ({})", ids.len()),
                 None => ids.join(" "),
             };
-            let lead = [(Ink::Muted, "– "), (Ink::Muted, &*reason)];
-            self.hanging("", &lead, Ink::Muted, &format!("{ids}{advice}"))?;
+            let lead = [(Style::Muted, "– "), (Style::Muted, &*reason)];
+            self.hanging("", &lead, Style::Muted, &format!("{ids}{advice}"))?;
         }
         Ok(())
     }
 
     /// Writes the details of an outcome that needs attention.
     fn in_full(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let (sign, ink) = signed(outcome, self.report.strict);
+        let (sign, style) = signed(outcome, self.report.strict);
         let id = format!("{} ", one_line(&outcome.id));
         let mut title = outcome.title.clone();
         if outcome.took >= SLOW {
@@ -195,11 +198,16 @@ impl<W: Write> Pretty<'_, W> {
             ));
         }
         writeln!(self.out)?;
-        self.hanging("", &[(ink, &sign), (Ink::Strong, &id)], Ink::Strong, &title)?;
+        self.hanging(
+            "",
+            &[(style, &sign), (Style::Strong, &id)],
+            Style::Strong,
+            &title,
+        )?;
         if outcome.verdict == Verdict::NotExercised {
-            let why = "it was tried, and could not be reached";
-            let lead = [(Ink::Plain, "not exercised: ")];
-            self.hanging(INDENT, &lead, Ink::Plain, why)?;
+            let why = "the harness could not exercise it";
+            let lead = [(Style::Plain, "not exercised: ")];
+            self.hanging(INDENT, &lead, Style::Plain, why)?;
         }
         for finding in &outcome.findings {
             self.finding(finding)?;
@@ -212,33 +220,41 @@ impl<W: Write> Pretty<'_, W> {
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
-        self.hanging(INDENT, &[], Ink::Plain, &one_line(&finding.what))?;
+        self.hanging(INDENT, &[], Style::Plain, &one_line(&finding.what))?;
         if let Some((line, pointer)) = &finding.frame {
             let indent = INDENT.repeat(2);
             for row in frame::rows(line, pointer.as_deref(), self.width - indent.len()) {
                 let text = match &row.mark {
                     Some(mark) => format!(
                         "{}{}{}",
-                        self.paint.ink(Ink::Muted, &row.text[..mark.start]),
+                        self.paint.apply(Style::Muted, &row.text[..mark.start]),
                         &row.text[mark.clone()],
-                        self.paint.ink(Ink::Muted, &row.text[mark.end..])
+                        self.paint.apply(Style::Muted, &row.text[mark.end..])
                     ),
-                    None => self.paint.ink(Ink::Muted, &row.text).into_owned(),
+                    None => self.paint.apply(Style::Muted, &row.text).into_owned(),
                 };
                 writeln!(self.out, "{indent}{text}")?;
                 if let Some(under) = row.under() {
-                    writeln!(self.out, "{indent}{}", self.paint.ink(Ink::Accent, &under))?;
+                    writeln!(
+                        self.out,
+                        "{indent}{}",
+                        self.paint.apply(Style::Accent, &under)
+                    )?;
                 }
             }
         }
         if let Some(hint) = &finding.hint {
-            self.hanging(INDENT, &[(Ink::Accent, "hint: ")], Ink::Plain, hint)?;
+            self.hanging(INDENT, &[(Style::Accent, "hint: ")], Style::Plain, hint)?;
         }
         for (label, text) in [("stderr", &finding.stderr), ("input", &finding.input)] {
             if let Some(text) = text {
                 let label = format!("{label}:");
-                writeln!(self.out, "{INDENT}{}", self.paint.ink(Ink::Muted, &label))?;
-                let bar = self.paint.ink(Ink::Muted, "│").into_owned();
+                writeln!(
+                    self.out,
+                    "{INDENT}{}",
+                    self.paint.apply(Style::Muted, &label)
+                )?;
+                let bar = self.paint.apply(Style::Muted, "│").into_owned();
                 for line in console(text).trim_end().lines() {
                     writeln!(self.out, "{INDENT}{bar} {line}")?;
                 }
@@ -253,7 +269,7 @@ impl<W: Write> Pretty<'_, W> {
     /// Commands are not wrapped, so that they can be copied.
     fn command(&mut self, label: &str, command: &str) -> io::Result<()> {
         let label = format!("{label}:");
-        let label = self.paint.ink(Ink::Muted, &label);
+        let label = self.paint.apply(Style::Muted, &label);
         writeln!(self.out, "{INDENT}{label} {}", one_line(command))
     }
 
@@ -261,8 +277,8 @@ impl<W: Write> Pretty<'_, W> {
     fn hanging(
         &mut self,
         indent: &str,
-        lead: &[(Ink, &str)],
-        ink: Ink,
+        lead: &[(Style, &str)],
+        style: Style,
         text: &str,
     ) -> io::Result<()> {
         let lead_width: usize = lead.iter().map(|(_, text)| text.width()).sum();
@@ -271,21 +287,21 @@ impl<W: Write> Pretty<'_, W> {
         let room = self.width.saturating_sub(indent.len());
         let text = console(text);
         write!(self.out, "{indent}")?;
-        for (ink, text) in lead {
-            write!(self.out, "{}", self.paint.ink(*ink, text))?;
+        for (style, text) in lead {
+            write!(self.out, "{}", self.paint.apply(*style, text))?;
         }
         for (at, line) in wrap(&text, room, lead_width, under).iter().enumerate() {
             if at > 0 {
                 write!(self.out, "{indent}{}", " ".repeat(under))?;
             }
-            writeln!(self.out, "{}", self.paint.ink(ink, line))?;
+            writeln!(self.out, "{}", self.paint.apply(style, line))?;
         }
         Ok(())
     }
 }
 
 /// Whether an outcome is shown in full. Known failures are not.
-fn needs_eyes(outcome: &Outcome) -> bool {
+fn needs_attention(outcome: &Outcome) -> bool {
     !outcome.known
         && matches!(
             outcome.verdict,
@@ -295,12 +311,12 @@ fn needs_eyes(outcome: &Outcome) -> bool {
 
 /// The symbol and colour of an outcome. The symbol depends on whether the outcome fails the run: a
 /// warning does with `--strict`.
-fn signed(outcome: &Outcome, strict: bool) -> (String, Ink) {
-    let (sign, ink) = match outcome.verdict {
-        _ if outcome.is_failure(strict) => ('✗', Ink::Bad),
-        _ if outcome.known => ('–', Ink::Muted),
-        Verdict::Warn | Verdict::NotExercised => ('!', Ink::Accent),
-        ref other => (other.sign(), Ink::Muted),
+fn signed(outcome: &Outcome, strict: bool) -> (String, Style) {
+    let (sign, style) = match outcome.verdict {
+        _ if outcome.is_failure(strict) => ('✗', Style::Bad),
+        _ if outcome.known => ('–', Style::Muted),
+        Verdict::Warn | Verdict::NotExercised => ('!', Style::Accent),
+        ref other => (other.sign(), Style::Muted),
     };
-    (format!("{sign} "), ink)
+    (format!("{sign} "), style)
 }

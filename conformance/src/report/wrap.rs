@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// The lines of a text of which the first starts in one column and the others in another. A word that is too long
-/// stays whole: it is a path or a name, and is copied.
+/// Wraps text. The first line starts in one column and the others in another. A word that is too
+/// long is not broken, because it is a path or a name that people copy.
 pub(super) fn wrap(text: &str, width: usize, first: usize, others: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = first;
@@ -33,7 +33,7 @@ mod tests {
     use super::wrap;
 
     #[test]
-    fn lines_hang() {
+    fn wrapped_lines_have_a_hanging_indent() {
         assert_eq!(
             wrap("one two three\nfour 東京東京 averyverylongword x", 12, 4, 2),
             [

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::PoisonError, time::Duration};
 
 use crate::{
-    check::{Check, Checked, Fault, HELLO, Run, Seen, Stop},
+    check::{Check, Checked, Fault, FrameCounts, HELLO, Run, Stop},
     session::{Collected, Sink, Violation},
     survey::Survey,
     verdict::{Finding, Level, Outcome, Verdict},
@@ -20,7 +20,7 @@ pub(super) struct Results {
     pub(super) tried: HashMap<&'static str, Tried>,
     /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
-    seen: Seen,
+    seen: FrameCounts,
 }
 
 /// The result of a check that was run.

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs() {
+    fn globs_match_ids() {
         for (glob, text, is) in [
             ("TOL-01", "TOL-01", true),
             ("tol-*", "TOL-01", true),

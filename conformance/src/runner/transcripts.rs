@@ -36,7 +36,7 @@ pub(super) async fn play_all(
     progress: &Arc<dyn Progress>,
 ) -> Result<Vec<Outcome>, String> {
     let chosen = chosen(options);
-    progress.begins(chosen.len());
+    progress.add_total(chosen.len());
     let room = Arc::new(Semaphore::new(options.jobs.max(1)));
     let mut tasks = JoinSet::new();
     for (place, script) in chosen.into_iter().enumerate() {
@@ -44,9 +44,9 @@ pub(super) async fn play_all(
         let (script, progress) = (script.clone(), Arc::clone(progress));
         tasks.spawn(async move {
             let _room = room.acquire().await;
-            progress.tries(&id(&script));
+            progress.started(&id(&script));
             let outcome = of(&plan, &script).await;
-            progress.ended(&outcome);
+            progress.finished(&outcome);
             (place, outcome)
         });
     }

@@ -1,11 +1,11 @@
-//! What has passed in a session: open requests, panels, the shutdown.
+//! The history of a session: open requests, panels, the shutdown.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use zot_protocol::FromExtension;
 
-use super::Heard;
+use super::ReceivedLine;
 
 /// The types of frames that answer a request.
 pub(crate) const REPLIES: [&str; 3] = [
@@ -14,7 +14,7 @@ pub(crate) const REPLIES: [&str; 3] = [
     "event_intercept_response",
 ];
 
-/// What has passed in a session before a line.
+/// The history of a session before a line.
 #[derive(Debug, Default)]
 pub struct History {
     hellos: usize,
@@ -43,7 +43,7 @@ pub(crate) enum Panel {
 }
 
 impl History {
-    /// How many `hello` frames came.
+    /// The number of `hello` frames received.
     pub(crate) fn hellos(&self) -> usize {
         self.hellos
     }
@@ -66,7 +66,7 @@ impl History {
         self.shutdown_acked
     }
 
-    /// Notes a frame that is about to be sent.
+    /// Records a frame that is about to be sent.
     pub(super) fn sent(&mut self, frame: &Value) {
         let text = |key: &str| frame.get(key).and_then(Value::as_str);
         let reply = match text("type") {
@@ -94,11 +94,11 @@ impl History {
         }
     }
 
-    /// Notes a line from the extension. A malformed reply still counts as the reply, and a malformed panel as open:
-    /// one mistake is reported once.
-    pub(super) fn heard(&mut self, heard: &Heard) {
-        let value = heard.value();
-        self.hellos += usize::from(heard.is("hello"));
+    /// Records a line from the extension. A malformed reply still counts as a reply, and a
+    /// malformed panel as open, so that one mistake is reported once.
+    pub(super) fn record_received(&mut self, received: &ReceivedLine) {
+        let value = received.value();
+        self.hellos += usize::from(received.is("hello"));
         let panel = match value.get("type").and_then(Value::as_str) {
             Some("command_response") => value.pointer("/open_panel/id"),
             Some("open_panel") => value.pointer("/panel/id"),
@@ -107,7 +107,7 @@ impl History {
         if let Some(id) = panel.and_then(Value::as_str) {
             self.panels.insert(id.to_owned(), Panel::Open);
         }
-        match &heard.frame {
+        match &received.frame {
             Ok(FromExtension::PanelClose(close)) => {
                 let id = close.panel_id.as_str();
                 if self.panel(id) == Some(Panel::Open) {
@@ -117,8 +117,8 @@ impl History {
             Ok(FromExtension::ShutdownAck(_)) => self.shutdown_acked = true,
             _ => {}
         }
-        let asked = heard.id().and_then(|id| self.requests.get_mut(id));
-        if let Some(asked) = asked.filter(|asked| heard.is(asked.reply)) {
+        let asked = received.id().and_then(|id| self.requests.get_mut(id));
+        if let Some(asked) = asked.filter(|asked| received.is(asked.reply)) {
             asked.answered = true;
         }
     }

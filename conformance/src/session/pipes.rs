@@ -1,4 +1,4 @@
-//! The pipes from a process: lines of its standard output, the end of its standard error.
+//! Reads the output pipes of a process: the lines of stdout, the last part of stderr.
 
 use std::{
     sync::{
@@ -18,29 +18,29 @@ use tokio::{
 };
 use zot_protocol::limits::FRAME_BYTES;
 
-/// How much of a standard error is kept.
+/// The number of bytes of stderr that are kept.
 const STDERR_BYTES: usize = 64 << 10;
-/// An extension that has said this much in one session is not listened to any more.
-const SAID_BYTES: usize = 256 << 20;
-const SAID_LINES: usize = 50_000;
+/// Limits on the output of one session, after which we stop reading.
+const OUTPUT_BYTES: usize = 256 << 20;
+const OUTPUT_LINES: usize = 50_000;
 
-/// A line and when it came.
+/// A line and when it arrived.
 pub(super) struct Arrival {
     pub(super) at: Duration,
-    pub(super) line: Line,
+    pub(super) line: RawLine,
 }
 
-/// The bytes of a line without its newline.
-pub(super) enum Line {
+/// The bytes of a line, without its newline.
+pub(super) enum RawLine {
     Whole(Vec<u8>),
-    /// Longer than a frame may be: its start, and its whole length.
+    /// Longer than the maximum length of a frame: its start and its full length.
     TooLong {
         start: Vec<u8>,
         length: usize,
     },
 }
 
-/// Reads a standard output to its end, in a task of its own.
+/// Reads stdout to its end in its own task.
 pub(super) struct Reader {
     stalled: watch::Sender<bool>,
     gave_up: Arc<AtomicBool>,
@@ -73,7 +73,7 @@ impl Reader {
         (reader, arrivals)
     }
 
-    /// Whether there was so much that it stopped reading before the end.
+    /// Reports whether it stopped reading because there was too much output.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.load(Ordering::Relaxed)
     }
@@ -82,7 +82,7 @@ impl Reader {
         self.stalled.send_replace(stalled);
     }
 
-    /// Stops reading for a while, whatever is done meanwhile.
+    /// Stops reading for a while, in the background.
     pub(super) fn stall_for(&self, during: Duration) {
         self.stall(true);
         let stalled = self.stalled.clone();
@@ -92,7 +92,8 @@ impl Reader {
         });
     }
 
-    /// Where pipes have a size, one page is enough to see who waits for a reader.
+    /// Shrinks the pipe to one page, which is enough to see whether the process waits for a reader.
+    /// Only on systems with resizable pipes.
     pub(super) fn narrow(&self) {
         #[cfg(target_os = "linux")]
         if let Some(pipe) = &self.pipe {
@@ -108,11 +109,11 @@ async fn read(
     started: Instant,
     gave_up: Arc<AtomicBool>,
 ) {
-    // Small, so that a stalled reader has taken in no more than a page.
+    // Small, so that a stalled reader has buffered at most one page.
     let mut stdout = BufReader::with_capacity(4096, stdout);
     let mut line = Vec::new();
     let mut length = 0;
-    let (mut said, mut lines) = (0, 0);
+    let (mut total, mut lines) = (0, 0);
     loop {
         if *stalled.borrow_and_update() && stalled.wait_for(|stalled| !stalled).await.is_err() {
             return;
@@ -132,7 +133,7 @@ async fn read(
         line.extend_from_slice(&part[..part.len().min(room)]);
         let ended = chunk.is_empty();
         let used = end.map_or(chunk.len(), |end| end + 1);
-        said += used;
+        total += used;
         stdout.consume(used);
         if end.is_some() || (ended && length > 0) {
             let bytes = std::mem::take(&mut line);
@@ -140,9 +141,9 @@ async fn read(
             let whole =
                 length <= FRAME_BYTES || (length == FRAME_BYTES + 1 && bytes.ends_with(b"\r"));
             let line = if whole {
-                Line::Whole(bytes)
+                RawLine::Whole(bytes)
             } else {
-                Line::TooLong {
+                RawLine::TooLong {
                     start: bytes[..super::SHOWN_BYTES].to_vec(),
                     length,
                 }
@@ -154,8 +155,8 @@ async fn read(
                 return;
             }
         }
-        if said > SAID_BYTES || lines > SAID_LINES {
-            // Before the channel closes, which is how it is noticed.
+        if total > OUTPUT_BYTES || lines > OUTPUT_LINES {
+            // Must be set before the channel closes, because the receiver then checks it.
             gave_up.store(true, Ordering::Relaxed);
             return;
         }
@@ -165,7 +166,7 @@ async fn read(
     }
 }
 
-/// Reads a standard error to its end, and keeps the last of it.
+/// Reads stderr to its end and keeps the last part.
 pub(super) struct Stderr {
     kept: Arc<Mutex<Vec<u8>>>,
     ended: watch::Receiver<bool>,
@@ -191,7 +192,7 @@ impl Stderr {
         Self { kept, ended }
     }
 
-    /// Waits until it has been read to its end.
+    /// Waits until the end of stderr.
     pub(super) async fn ended(&self) {
         let mut ended = self.ended.clone();
         let _ = ended.wait_for(|ended| *ended).await;

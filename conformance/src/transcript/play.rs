@@ -12,7 +12,7 @@ use super::{Bindings, DEFAULT_WITHIN, Needs, Place, Places, Seen, Step, Transcri
 use crate::{
     check::until_ready,
     diagnose, samples,
-    session::{Heard, Session, Silence, Sink, Start},
+    session::{ReceivedLine, Session, Sink, Start, WaitError},
     surface::Surface,
     target::Target,
     verdict::Finding,
@@ -60,7 +60,7 @@ pub(crate) struct Played {
 pub(crate) struct Failure {
     pub(crate) finding: Finding,
     /// Why no frame arrived, if that is the failure.
-    pub(crate) silence: Option<Silence>,
+    pub(crate) wait_error: Option<WaitError>,
 }
 
 /// Plays a transcript against a new process. `label` is the file name to use in findings.
@@ -78,7 +78,7 @@ pub(crate) async fn play(
             return Played {
                 failure: Some(Failure {
                     finding: Finding::from_error(&error),
-                    silence: None,
+                    wait_error: None,
                 }),
                 seen: Seen::default(),
                 bindings: Bindings::default(),
@@ -104,10 +104,13 @@ pub(crate) async fn play(
         if let Err(halt) = player.step(index, step).await {
             let Halt {
                 mut finding,
-                silence,
+                wait_error,
             } = *halt;
             finding.what = format!("{label}:{}: {}", step.line, finding.what);
-            failure = Some(Failure { finding, silence });
+            failure = Some(Failure {
+                finding,
+                wait_error,
+            });
             break;
         }
     }
@@ -172,7 +175,7 @@ struct Player<'a> {
 /// Why a step failed. Boxed because a finding is large and rare.
 struct Halt {
     finding: Finding,
-    silence: Option<Silence>,
+    wait_error: Option<WaitError>,
 }
 
 type Done = Result<(), Box<Halt>>;
@@ -181,7 +184,7 @@ impl From<Finding> for Box<Halt> {
     fn from(finding: Finding) -> Self {
         Self::new(Halt {
             finding,
-            silence: None,
+            wait_error: None,
         })
     }
 }
@@ -230,22 +233,24 @@ impl Player<'_> {
 
     /// Performs the handshake up to `ready`.
     async fn handshake(&mut self) -> Done {
-        let hello = |heard: &Heard| heard.is("hello");
-        if let Err(silence) = self.session.find(self.at, self.stage.hello, hello).await {
-            return Err(self.silent(silence, "`hello`", hello).await);
+        let hello = |received: &ReceivedLine| received.is("hello");
+        if let Err(wait_error) = self.session.find(self.at, self.stage.hello, hello).await {
+            return Err(self.missing_reply(wait_error, "`hello`", hello).await);
         }
         let ack = samples::hello_ack(&self.session, self.stage.target);
         let ready = match self.session.send_as_is(&ack).await {
             Ok(()) => until_ready(&mut self.session, Some(self.stage.surface)).await,
-            Err(silence) => Err(silence),
+            Err(wait_error) => Err(wait_error),
         };
-        if let Err(silence) = ready {
-            let ready = |heard: &Heard| heard.is("ready");
-            return Err(self.silent(silence, "its registrations", ready).await);
+        if let Err(wait_error) = ready {
+            let ready = |received: &ReceivedLine| received.is("ready");
+            return Err(self
+                .missing_reply(wait_error, "its registrations", ready)
+                .await);
         }
-        let heard = self.session.heard();
-        let ready = heard.iter().position(|heard| heard.is("ready"));
-        self.at = ready.map_or(heard.len(), |at| at + 1);
+        let received = self.session.received();
+        let ready = received.iter().position(|received| received.is("ready"));
+        self.at = ready.map_or(received.len(), |at| at + 1);
         Ok(())
     }
 
@@ -258,20 +263,20 @@ impl Player<'_> {
     }
 
     /// Diagnoses why no frame arrived.
-    async fn silent(
+    async fn missing_reply(
         &mut self,
-        silence: Silence,
+        wait_error: WaitError,
         what: &str,
-        came: impl Fn(&Heard) -> bool,
+        came: impl Fn(&ReceivedLine) -> bool,
     ) -> Box<Halt> {
         let target = self.stage.target;
         let finding = match self.mode {
             Mode::Probe => Finding::default(),
-            _ => diagnose::silence(&mut self.session, target, silence, what, came).await,
+            _ => diagnose::missing_reply(&mut self.session, target, wait_error, what, came).await,
         };
         Box::new(Halt {
             finding,
-            silence: Some(silence),
+            wait_error: Some(wait_error),
         })
     }
 

@@ -143,8 +143,8 @@ impl Recorder {
 
     fn learn_places(&mut self, hello_ack: &Value) {
         for place in [Place::Cwd, Place::ExtensionDir, Place::DataDir] {
-            let told = hello_ack.get(place.name()).and_then(Value::as_str);
-            if let Some(path) = told
+            let path = hello_ack.get(place.name()).and_then(Value::as_str);
+            if let Some(path) = path
                 && self.scrub.places.get(place).is_none()
             {
                 self.scrub.places.set(place, path);

@@ -50,7 +50,7 @@ pub fn validate_sends(transcript: &Transcript) -> Result<(), ParseError> {
         it.with(place, format!("/{place}"))
     });
     let mut bindings = Bindings::new(places);
-    let said = |expect: &Expect, bindings: &mut Bindings| {
+    let bind_captures = |expect: &Expect, bindings: &mut Bindings| {
         // Only the captures matter here.
         let _ = expect.frame.sample(bindings);
     };
@@ -69,10 +69,10 @@ pub fn validate_sends(transcript: &Transcript) -> Result<(), ParseError> {
                     ))
                 })?;
             }
-            Verb::Expect(expect) => said(expect, &mut bindings),
+            Verb::Expect(expect) => bind_captures(expect, &mut bindings),
             Verb::Unordered { expects, .. } => {
                 for expect in expects {
-                    said(expect, &mut bindings);
+                    bind_captures(expect, &mut bindings);
                 }
             }
             Verb::Exit { how: pattern, .. } | Verb::Stderr { line: pattern, .. } => {

@@ -170,7 +170,7 @@ fn our_guard_replays_the_go_recording() {
     };
     // Both block the same call and allow the same one.
     assert!(
-        accepted.contains(r#""id":{"$ref":"intercept2"},"block":true,"reason":"guard: refused"#),
+        accepted.contains(r#""id":{"$ref":"intercept2"},"block":true,"reason":"guard: blocked"#),
         "{accepted}"
     );
     assert!(

@@ -54,7 +54,7 @@ async fn main() -> anyhow::Result<()> {
 /// Creates the agent with the user's configuration, as `zot` would.
 fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     let home = Home::from_env()?;
-    let cwd = env::current_dir().context("the working directory is not there")?;
+    let cwd = env::current_dir().context("cannot read the working directory")?;
     let settings = Settings::load(&home);
     let catalogue = Arc::new(Catalogue::load(&home).0);
     let wanted = Wanted {

@@ -16,11 +16,11 @@ use std::{
 use zot_sdk::{Decision, Extension, NoteLevel, Reply};
 
 fn extension() -> Extension {
-    let refused = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&refused);
+    let blocked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&blocked);
     Extension::new("guard", "1.0.0")
-        .command("guard", "how many commands were refused", move |_, _| {
-            Reply::display(format!("refused so far: {}", count.load(Ordering::Relaxed)))
+        .command("guard", "show how many commands were blocked", move |_, _| {
+            Reply::display(format!("blocked so far: {}", count.load(Ordering::Relaxed)))
         })
         .intercept_tool_call(move |call, ctx| {
             if call.tool_name != "bash" {
@@ -28,15 +28,15 @@ fn extension() -> Extension {
             }
             // Block a shell call without a command, too.
             let Some(command) = call.tool_args.get("command").and_then(|it| it.as_str()) else {
-                return Decision::block("guard: there is no command to look at");
+                return Decision::block("guard: the call has no command");
             };
             match rules::danger(command) {
                 None => Decision::allow(),
                 Some(why) => {
-                    refused.fetch_add(1, Ordering::Relaxed);
-                    ctx.notify(NoteLevel::Warn, format!("refused, {why}: {command}"));
+                    blocked.fetch_add(1, Ordering::Relaxed);
+                    ctx.notify(NoteLevel::Warn, format!("blocked, {why}: {command}"));
                     Decision::block(format!(
-                        "guard: refused, {why}. Find a way that can be undone, or ask the user to do it."
+                        "guard: blocked, {why}. Find a way that can be undone, or ask the user to do it."
                     ))
                 }
             }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_cannot_be_undone_and_nothing_else() {
+    fn blocks_only_commands_that_cannot_be_undone() {
         let host = TestHost::start(extension());
         let ask = |tool: &str, command: Option<&str>| {
             let args: Object = command
@@ -68,6 +68,6 @@ mod tests {
         assert!(!ask("bash", Some("ls")));
         assert!(!ask("read", None));
         let shown = host.command("guard", "").display;
-        assert_eq!(shown.as_deref(), Some("refused so far: 1"));
+        assert_eq!(shown.as_deref(), Some("blocked so far: 1"));
     }
 }

@@ -7,8 +7,8 @@ pub(crate) fn danger(command: &str) -> Option<&'static str> {
     if command.contains(":(){") || command.contains(":() {") {
         return Some("it is a fork bomb");
     }
-    if pipes_into_a_shell(command) {
-        return Some("it runs what it downloads unseen");
+    if pipes_into_shell(command) {
+        return Some("it runs a downloaded script");
     }
     // Check each command of a pipeline or list separately.
     command
@@ -48,14 +48,14 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
             Some("it overwrites a device")
         }
         "git" if has("push") && (has_flag('f', "--force") || has("--mirror")) => {
-            Some("it overwrites what others have pushed")
+            Some("it overwrites pushed commits")
         }
-        "git" if has("reset") && has("--hard") => Some("it throws away changes"),
+        "git" if has("reset") && has("--hard") => Some("it discards changes"),
         "git" if has("clean") && has_flag('f', "--force") => Some("it deletes untracked files"),
         "chmod" | "chown"
             if has_flag('R', "--recursive") && args.iter().any(|arg| is_vital(arg)) =>
         {
-            Some("it changes the rights of a whole tree")
+            Some("it changes the permissions of a whole tree")
         }
         "shutdown" | "reboot" | "halt" | "poweroff" => Some("it stops the machine"),
         _ => None,
@@ -72,7 +72,7 @@ fn is_vital(path: &str) -> bool {
     system.contains(&path)
 }
 
-fn pipes_into_a_shell(command: &str) -> bool {
+fn pipes_into_shell(command: &str) -> bool {
     let mut parts = command.split('|').map(str::trim);
     let fetches = |part: &str| part.contains("curl ") || part.contains("wget ");
     let shells = [
@@ -93,7 +93,7 @@ mod tests {
     use super::danger;
 
     #[test]
-    fn what_cannot_be_undone() {
+    fn commands_that_cannot_be_undone_are_dangerous() {
         for command in [
             "rm -rf /",
             "rm -fr ~/",
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can() {
+    fn other_commands_are_not_dangerous() {
         for command in [
             "ls -la /",
             "rm -rf target/debug",

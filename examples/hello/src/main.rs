@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use zot_sdk::{Extension, Reply};
 
 /// The name to greet.
-fn whom(args: &str) -> &str {
+fn name_or_me(args: &str) -> &str {
     if args.is_empty() { "me" } else { args }
 }
 
 fn extension() -> Extension {
     Extension::new("hello", "1.0.0")
-        .command("hello", "have the model greet somebody", |args, _| {
-            let whom = whom(&args);
-            Reply::prompt(format!("Greet {whom} warmly, in one sentence."))
+        .command("hello", "ask the model to greet someone", |args, _| {
+            let name = name_or_me(&args);
+            Reply::prompt(format!("Greet {name} warmly, in one sentence."))
         })
-        .command("hi", "a greeting without the model", |args, ctx| {
+        .command("hi", "greet without the model", |args, ctx| {
             let project = ctx.host().cwd.rsplit('/').next().unwrap_or_default();
-            Reply::display(format!("Hi {}, welcome to {project}.", whom(&args)))
+            Reply::display(format!("Hi {}, welcome to {project}.", name_or_me(&args)))
         })
 }
 

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_secrets_out_and_leaves_the_rest_alone() {
+    fn redacts_only_secrets() {
         let host = TestHost::start(extension());
         let seen = |text: &str| {
             let answer = host.intercept(AssistantMessageIntercept::new(text));

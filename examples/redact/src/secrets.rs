@@ -83,7 +83,7 @@ mod tests {
     use super::redacted;
 
     #[test]
-    fn secrets() {
+    fn secrets_are_redacted() {
         for (text, clean) in [
             ("sk-ant-0123456789abcdef01", "[redacted]"),
             ("(ghp_0123456789abcdefghij)", "([redacted])"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secrets() {
+    fn other_text_is_unchanged() {
         for text in [
             "",
             "\n",

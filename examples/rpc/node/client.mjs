@@ -42,7 +42,7 @@ for await (const text of createInterface({ input: zot.stdout, crlfDelay: Infinit
 }
 process.stdout.write("\n");
 zot.stdin.end();
-// Keep reading, or zot would wait for us.
+// Keep reading, so that zot does not wait for us.
 zot.stdout.resume();
 const [code] = await ended;
 process.exit(code !== 0 || failed ? 1 : 0);

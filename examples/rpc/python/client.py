@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Drives `zot rpc` from Python: sends a prompt and prints the text as it streams. Needs nothing but Python.
+"""Drives `zot rpc` from Python: sends a prompt and prints the text as it streams. Needs only Python.
 
     ./client.py "what does this project do?" [FLAGS OF zot rpc...]
 
-Ctrl-C aborts the turn; a command that fails makes the exit code 1.
+Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 
 
 class Zot:
-    """A `zot rpc` that runs."""
+    """A running `zot rpc`."""
 
     def __init__(self, flags):
         program = os.environ.get("ZOT", "zot")

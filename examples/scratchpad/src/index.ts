@@ -8,11 +8,11 @@ import { say, type FromHost } from "./wire.js";
 let pad: Pad | undefined;
 
 function open(): Pad {
-  if (pad === undefined) throw new Error("this host keeps no data for extensions");
+  if (pad === undefined) throw new Error("this host has no data directory for extensions");
   return pad;
 }
 
-const because = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const string = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function call(name: string, args: Record<string, unknown>): string {
@@ -37,7 +37,7 @@ function handle(frame: FromHost): void {
         const display = open().read(frame.args ?? "");
         say({ type: "command_response", id: frame.id, action: "display", display });
       } catch (error) {
-        say({ type: "command_response", id: frame.id, error: because(error) });
+        say({ type: "command_response", id: frame.id, error: errorMessage(error) });
       }
       break;
     case "tool_call":
@@ -45,7 +45,7 @@ function handle(frame: FromHost): void {
         const text = call(frame.name, frame.args);
         say({ type: "tool_result", id: frame.id, content: [{ type: "text", text }] });
       } catch (error) {
-        const content = [{ type: "text" as const, text: because(error) }];
+        const content = [{ type: "text" as const, text: errorMessage(error) }];
         say({ type: "tool_result", id: frame.id, content, is_error: true });
       }
       break;
@@ -56,12 +56,12 @@ function handle(frame: FromHost): void {
 }
 
 say({ type: "hello", name: "scratchpad", version: "1.0.0", capabilities: ["commands", "tools"] });
-say({ type: "register_command", name: "pad", description: "your notes; with a title, that one" });
+say({ type: "register_command", name: "pad", description: "list your notes, or show the one with this title" });
 const title = { type: "string", description: "The note's title." };
 say({
   type: "register_tool",
   name: "pad_write",
-  description: "Writes a note that is still there in later sessions. An empty text removes it.",
+  description: "Writes a note that persists across sessions. An empty text removes it.",
   schema: {
     type: "object",
     properties: { title: { ...title, minLength: 1 }, text: { type: "string", description: "The whole note." } },
@@ -72,7 +72,7 @@ say({
 say({
   type: "register_tool",
   name: "pad_read",
-  description: "Reads a note; without a title, lists their titles.",
+  description: "Reads a note. Without a title, lists all titles.",
   schema: { type: "object", properties: { title } },
   strict: true,
 });

@@ -18,7 +18,7 @@ export class Pad {
     this.#notes = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
   }
 
-  /** Writes a note; an empty one is removed. */
+  /** Writes a note. An empty text removes it. */
   write(title: string, text: string): string {
     if (text === "") this.#notes.delete(title);
     else this.#notes.set(title, text);
@@ -28,11 +28,11 @@ export class Pad {
     return text === "" ? `removed: ${title}` : `written: ${title}`;
   }
 
-  /** One note, or without a title the list of them. */
+  /** Returns one note, or the list of titles without a title. */
   read(title: string): string {
-    if (title === "") return [...this.#notes.keys()].join("\n") || "there are no notes";
+    if (title === "") return [...this.#notes.keys()].join("\n") || "no notes";
     const text = this.#notes.get(title);
-    if (text === undefined) throw new Error(`there is no note called ${title}`);
+    if (text === undefined) throw new Error(`no note called ${title}`);
     return text;
   }
 }

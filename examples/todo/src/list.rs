@@ -40,7 +40,7 @@ impl List {
     pub(crate) fn add(&mut self, text: &str) -> Result<(), String> {
         let text = text.trim().to_owned();
         if text.is_empty() {
-            return Err("there is nothing to add".into());
+            return Err("nothing to add".into());
         }
         self.items.push(Item { text, done: false });
         Ok(())
@@ -50,7 +50,7 @@ impl List {
     pub(crate) fn item(&mut self, number: usize) -> Result<&mut Item, String> {
         let count = self.items.len();
         let item = number.checked_sub(1).and_then(|at| self.items.get_mut(at));
-        item.ok_or_else(|| format!("there is no number {number}; the list has {count}"))
+        item.ok_or_else(|| format!("no item {number}; the list has {count}"))
     }
 
     pub(crate) fn remove(&mut self, number: usize) -> Result<(), String> {

@@ -17,7 +17,7 @@ use zot_sdk::{Context, Extension, Key, NoteLevel, PanelEvent, Reply};
 use list::List;
 use view::View;
 
-/// What the model may do with the list.
+/// An action on the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -29,12 +29,12 @@ enum Action {
 
 #[derive(Deserialize, JsonSchema)]
 struct Change {
-    /// What to do. Each answers with the list as it is afterwards.
+    /// What to do. Every action returns the updated list.
     action: Action,
-    /// With `add`: what is to be done.
+    /// With `add`: the text of the item.
     #[serde(default)]
     text: String,
-    /// With `done` and `remove`: which one, counted from 1.
+    /// With `done` and `remove`: the number of the item, counted from 1.
     #[serde(default)]
     number: usize,
 }
@@ -53,7 +53,7 @@ fn open<'t>(todo: &'t Mutex<Todo>, ctx: &Context) -> Result<MutexGuard<'t, Todo>
     if todo.file.is_none() {
         let folder = ctx
             .data_dir()
-            .ok_or("this host keeps no data for extensions")?;
+            .ok_or("this host has no data directory for extensions")?;
         let file = folder.join("todo.json");
         todo.list = List::read(&file)?;
         todo.file = Some(file);
@@ -86,7 +86,7 @@ fn extension() -> Extension {
     Extension::new("todo", "1.0.0")
         .command(
             "todo",
-            "the to-do list; with a text, adds to it",
+            "open the to-do list, or add an item",
             move |text, ctx| {
                 let mut todo = open(&by_command, &ctx)?;
                 if text.is_empty() {

@@ -82,7 +82,7 @@ impl View {
         panel.footer = Some("a add · enter done · del remove · esc close".into());
         if let Some(text) = &self.typing {
             panel.lines.push(format!("+ {text}▏"));
-            panel.footer = Some("enter add · esc give up".into());
+            panel.footer = Some("enter add · esc cancel".into());
         }
         // Esc discards the input. Without input, `main` closes the panel.
         panel.capture_esc = true;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_made_with_keys() {
+    fn keys_edit_the_list() {
         let (mut view, mut list) = (View::default(), List::default());
         let mut press = |event| view.handle(event, &mut list);
         for text in ["a", "milk", "!"] {

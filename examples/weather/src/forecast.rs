@@ -58,7 +58,7 @@ impl Service {
     pub(crate) fn now(&self, city: &str) -> Result<String, String> {
         let places: Places = get(&self.places, &[("name", city), ("count", "1")])?;
         let Some(place) = places.results.first() else {
-            return Err(format!("there is no place called {city}"));
+            return Err(format!("no place called {city}"));
         };
         let (latitude, longitude) = (place.latitude.to_string(), place.longitude.to_string());
         let fields = "temperature_2m,wind_speed_10m,weather_code";
@@ -97,12 +97,12 @@ fn get<T: DeserializeOwned>(url: &str, query: &[(&str, &str)]) -> Result<T, Stri
     if !asked.status.success() {
         let why = String::from_utf8_lossy(&asked.stderr);
         return Err(format!(
-            "no answer from the weather service: {}",
+            "the weather service did not answer: {}",
             why.trim()
         ));
     }
     serde_json::from_slice(&asked.stdout)
-        .map_err(|error| format!("the weather service answers something else: {error}"))
+        .map_err(|error| format!("unexpected answer from the weather service: {error}"))
 }
 
 /// Describes a weather code of the World Meteorological Organization.
@@ -116,6 +116,6 @@ fn sky(code: u8) -> &'static str {
         61..=67 | 80..=82 => "rain",
         71..=77 | 85 | 86 => "snow",
         95..=99 => "thunderstorm",
-        _ => "weather of an unknown kind",
+        _ => "unknown weather",
     }
 }

@@ -19,7 +19,7 @@ struct Where {
 
 fn extension(service: Service) -> Extension {
     Extension::new("weather", "1.0.0")
-        .command("weather", "the weather in a city", |city, _| {
+        .command("weather", "show the weather in a city", |city, _| {
             if city.is_empty() {
                 return Reply::error("which city? For example: /weather Berlin");
             }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asks_the_model_and_needs_a_city() {
+    fn the_command_asks_the_model_and_requires_a_city() {
         let host = TestHost::start(extension(Service::from_env()));
         assert!(
             host.command("weather", "Berlin")

@@ -45,15 +45,16 @@ pub(crate) struct Ending {
     /// `None` for a tree without a leader.
     pub(crate) exit: Option<ExitWatch>,
     pub(crate) scanner: Arc<Scanner>,
-    /// Whether the group is all that is known of the tree (see [`Leader::is_blind`](crate::leader::Leader::is_blind)).
-    pub(crate) blind: bool,
+    /// Whether only the process group is known (see
+    /// [`Leader::lacks_pidfd`](crate::leader::Leader::lacks_pidfd)).
+    pub(crate) lacks_pidfd: bool,
 }
 
 impl Ending {
     /// Stops the tree. It runs on the spawner's thread and is never cancelled.
     pub(crate) async fn run(mut self, mut deadline: Deadline) -> Ended {
-        let forced = !self.ask(&mut deadline).await && self.force().await;
-        if self.blind {
+        let forced = !self.terminate(&mut deadline).await && self.kill().await;
+        if self.lacks_pidfd {
             // Without a process table, we cannot tell whether other members of the group are alive.
             self.tree.signal(Signal::KILL);
         }
@@ -66,15 +67,15 @@ impl Ending {
     }
 
     /// Sends SIGTERM to all. Returns whether all exited before the deadline.
-    async fn ask(&mut self, deadline: &mut Deadline) -> bool {
-        let mut asked = false;
+    async fn terminate(&mut self, deadline: &mut Deadline) -> bool {
+        let mut signalled = false;
         loop {
             let table = self.table().await;
-            let look = self.tree.look(&table);
-            let settled = look.is_settled();
-            if asked {
+            let found = self.tree.search(&table);
+            let settled = found.is_settled();
+            if signalled {
                 // Processes that are new, or were found only now, are signalled one by one.
-                for member in look.new {
+                for member in found.new {
                     member.signal(Signal::TERM);
                     member.signal(Signal::CONT);
                 }
@@ -85,11 +86,11 @@ impl Ending {
             if is_over(deadline) {
                 return false;
             }
-            if !asked {
+            if !signalled {
                 self.tree.signal(Signal::TERM);
                 // A stopped process would not handle SIGTERM before the deadline.
                 self.tree.signal(Signal::CONT);
-                asked = true;
+                signalled = true;
             }
             tokio::select! {
                 () = self.gone() => {}
@@ -99,7 +100,7 @@ impl Ending {
     }
 
     /// Sends SIGKILL to all. Returns whether there were any.
-    async fn force(&mut self) -> bool {
+    async fn kill(&mut self) -> bool {
         let mut forced = false;
         let start = Instant::now();
         let until = start + STOPPING;
@@ -129,21 +130,21 @@ impl Ending {
     /// Stops unknown processes. Returns whether there were none, and none are expected.
     async fn stop(&mut self) -> bool {
         let table = self.table().await;
-        let look = self.tree.look(&table);
-        for member in look.new {
+        let found = self.tree.search(&table);
+        for member in found.new {
             member.signal(Signal::STOP);
         }
-        look.is_settled()
+        found.is_settled()
     }
 
     /// Reports whether a new search finds no processes.
     async fn is_settled(&mut self) -> bool {
         let table = self.table().await;
-        self.tree.look(&table).is_settled()
+        self.tree.search(&table).is_settled()
     }
 
     async fn table(&self) -> Arc<Table> {
-        if self.blind {
+        if self.lacks_pidfd {
             // Its entries could not be held.
             Arc::default()
         } else {

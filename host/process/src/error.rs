@@ -7,7 +7,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
 use crate::Spec;
-use crate::confine::{Unbuilt, Undeclared};
+use crate::confine::{BuildError, Undeclared};
 use crate::shebang::Shebang;
 
 /// Why a process could not be started.
@@ -145,11 +145,11 @@ impl std::fmt::Display for InterpreterProblem {
 
 impl SpawnError {
     /// Converts a failure to build the confinement rules of `spec`.
-    pub(crate) fn unconfined(spec: &Spec, why: Unbuilt) -> Self {
+    pub(crate) fn unconfined(spec: &Spec, why: BuildError) -> Self {
         let program = spec.program().to_owned();
         let source = match why {
-            Unbuilt::System(source) => source,
-            Unbuilt::Undeclared(Undeclared { by, needed }) => {
+            BuildError::System(source) => source,
+            BuildError::Undeclared(Undeclared { by, needed }) => {
                 let shown = |name: OsString| name.to_string_lossy().into_owned();
                 return Self::Undeclared {
                     program,

@@ -40,7 +40,7 @@ impl fmt::Display for Exit {
                 Some(name) => write!(f, "killed by {name}"),
                 None => write!(f, "killed by signal {number}"),
             },
-            Self::Unknown => f.write_str("ended with an unknown status"),
+            Self::Unknown => f.write_str("exited with an unknown status"),
         }
     }
 }
@@ -88,6 +88,6 @@ mod tests {
         assert_eq!(Exit::Code(1).to_string(), "exit status 1");
         assert_eq!(Exit::Signal(9).to_string(), "killed by SIGKILL");
         assert_eq!(Exit::Signal(60).to_string(), "killed by signal 60");
-        assert_eq!(Exit::Unknown.to_string(), "ended with an unknown status");
+        assert_eq!(Exit::Unknown.to_string(), "exited with an unknown status");
     }
 }

@@ -1,4 +1,4 @@
-//! How a process is started, up to the moment when its program runs.
+//! Starts a process, up to the execution of its program.
 
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 
@@ -18,7 +18,7 @@ pub(crate) use fork::launch;
 #[cfg(target_os = "linux")]
 pub(crate) use vfork::launch;
 
-/// A process that runs its program. It is the caller's to reap.
+/// A process that executes its program. The caller must reap it.
 pub(crate) struct Launched {
     pub(crate) pid: Pid,
     pub(crate) stdin: Option<ChildStdin>,

@@ -130,7 +130,7 @@ impl Leader {
 
     /// Reports whether pidfds are unavailable, so that the tree can only be stopped through its
     /// group id. The leader must not be reaped before that, or the id could be reused.
-    pub(crate) fn is_blind(&self) -> bool {
+    pub(crate) fn lacks_pidfd(&self) -> bool {
         matches!(self.watch, Watch::Thread(_))
     }
 

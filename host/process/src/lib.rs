@@ -32,10 +32,10 @@
 //!     async move { pump(stderr, &log).await }
 //! });
 //!
-//! let mut said = String::new();
+//! let mut output = String::new();
 //! let mut stdout = process.take_stdout().expect("taken once");
-//! stdout.read_to_string(&mut said).await?;
-//! assert_eq!(said, "hello\n");
+//! stdout.read_to_string(&mut output).await?;
+//! assert_eq!(output, "hello\n");
 //!
 //! let exit = process.wait().await;
 //! assert_eq!(exit, Exit::Code(3));

@@ -80,9 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_found_again_by_its_limit() {
+    fn a_tree_is_found_by_its_limit() {
         let tree = TreeId::next();
-        let hard = of(tree).expect("unlimited here").maximum.unwrap();
+        let hard = of(tree).expect("the limit is unlimited").maximum.unwrap();
         let limits = |hard: u64| {
             format!(
                 "Limit                     Soft Limit           Hard Limit           Units     \n\

@@ -141,7 +141,7 @@ impl LogFile {
 
     /// Reports whether dropped lines have not yet been counted in the file.
     fn is_flooded(&self) -> bool {
-        self.writer().flood.left_out() > 0
+        self.writer().flood.dropped() > 0
     }
 
     /// Writes the count of dropped lines after a pause in the stream.

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn is_found_in_a_list_of_hosts() {
+    fn a_mark_is_found_in_a_list_of_hosts() {
         let (tree, other) = (TreeId::next(), TreeId::next());
         let marker = Marker::find(&environ(&format!("9.f-1,{},8.a-2", tree.label()))).unwrap();
         assert!(marker.names(tree));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_hosts_is_not_ours() {
+    fn another_hosts_mark_is_not_ours() {
         let marker = Marker::find(&environ("9.f-1")).unwrap();
         assert_eq!(marker.tree(), None);
         assert_eq!(Marker::find(b"A=1\0B=2\0"), None);

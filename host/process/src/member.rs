@@ -115,7 +115,7 @@ mod other {
             match self.never {}
         }
 
-        #[expect(clippy::unused_async, reason = "as on Linux")]
+        #[expect(clippy::unused_async, reason = "same signature as on Linux")]
         pub(crate) async fn gone(&self) {
             match self.never {}
         }

@@ -107,14 +107,14 @@ impl Process {
     pub async fn descendants(&self) -> Vec<Descendant> {
         let scanner = Arc::clone(&self.control.thread.scanner);
         let tree = Tree::new(self.control.root.clone());
-        let look = async move { tree.find(&scanner).await };
+        let search = async move { tree.find(&scanner).await };
         // An error means that the task panicked, so nothing is known.
-        let found = self.control.thread.handle.spawn(look).await;
+        let found = self.control.thread.handle.spawn(search).await;
         found.unwrap_or_default()
     }
 }
 
-/// The caller's handle to [`keep`](crate::spawner). Dropping it kills the tree.
+/// The caller's handle to `watch_tree`. Dropping it kills the tree.
 #[derive(Debug)]
 pub(crate) struct Control {
     pub(crate) pid: u32,

@@ -15,9 +15,9 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 /// The interpreter line of a script, parsed as the kernel does.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shebang {
-    /// Up to the first blank.
+    /// The text up to the first space or tab.
     pub(crate) interpreter: OsString,
-    /// The rest of the line, which the interpreter gets as one argument.
+    /// The rest of the line, which the interpreter receives as one argument.
     #[cfg(target_os = "linux")]
     argument: OsString,
 }
@@ -38,16 +38,17 @@ impl Shebang {
         })
     }
 
-    /// The name that `env` will look up in `PATH`, where it is the interpreter: `None` too with options that are not
-    /// understood here, some of which take an argument that is no program.
+    /// Returns the name that `env` will look up in `PATH`, if `env` is the interpreter. `None` if
+    /// it has options that are not parsed here, because some take an argument that is not a
+    /// program.
     #[cfg(target_os = "linux")]
-    pub(crate) fn looked_up(&self) -> Option<&OsStr> {
+    pub(crate) fn env_program(&self) -> Option<&OsStr> {
         (Path::new(&self.interpreter).file_name()? == "env").then_some(())?;
         let words = self.argument.as_bytes().split(u8::is_ascii_whitespace);
         let mut words = words.filter(|word| !word.is_empty()).peekable();
         words.next_if(|word| *word == b"-S");
         let name = words.find(|word| !word.contains(&b'=') || word.starts_with(b"-"))?;
-        // A path is not looked up, and an option is no name.
+        // `env` does not look up a path, and an option is not a name.
         let is_name = !name.starts_with(b"-") && !name.contains(&b'/');
         is_name.then(|| OsStr::from_bytes(name))
     }
@@ -59,11 +60,11 @@ pub(crate) fn is_missing(script: &Path) -> bool {
     head(script).is_some_and(|head| !head.starts_with(b"#!") && !head.contains(&0))
 }
 
-/// The number of bytes that the kernel reads.
+/// Reads as many bytes as the kernel does.
 fn head(script: &Path) -> Option<Vec<u8>> {
     const HEAD: usize = 256;
     let mut head = Vec::with_capacity(HEAD);
-    // Whatever the chain of scripts names is opened: not a FIFO, which would block, nor the terminal.
+    // A chain of scripts can name any file, such as a FIFO, which would block, or the terminal.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, script, flags, Mode::empty()).ok()?);
     file.metadata().ok()?.is_file().then_some(())?;
@@ -76,15 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_first_line_as_the_kernel_does() {
+    fn parses_the_first_line_like_the_kernel() {
         let dir = tempfile::tempdir().unwrap();
         let read = |text: &str| {
             let path = dir.path().join("script");
             std::fs::write(&path, text).unwrap();
             let shebang = Shebang::read(&path)?;
-            let looked_up = shebang.looked_up().map(ToOwned::to_owned);
+            let env_program = shebang.env_program().map(ToOwned::to_owned);
             let text = |name: OsString| name.into_string().unwrap();
-            Some((text(shebang.interpreter), looked_up.map(text)))
+            Some((text(shebang.interpreter), env_program.map(text)))
         };
         let plain = |name: &str| Some((name.to_owned(), None));
         let by_env = |name: &str| Some(("/usr/bin/env".to_owned(), Some(name.to_owned())));
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!(read("#!/bin/sh\r\n"), plain("/bin/sh\r"));
         assert_eq!(read("#! /usr/bin/env python3\nx"), by_env("python3"));
         assert_eq!(read("#!/usr/bin/env -S A=1 node -x\n"), by_env("node"));
-        // What these name is no program, and must not be granted as one.
+        // These arguments do not name a program, and must not be granted as one.
         for line in [
             "-S -u /etc/shadow python3",
             "-S /etc/shadow",
@@ -111,6 +112,6 @@ mod tests {
         assert_eq!(read("\u{7f}ELF"), None);
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
-        assert_eq!(Shebang::read(&fifo), None, "and does not wait for a writer");
+        assert_eq!(Shebang::read(&fifo), None, "a FIFO does not block");
     }
 }

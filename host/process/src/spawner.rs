@@ -18,7 +18,7 @@ use crate::table::Scanner;
 use crate::tree::{Root, Tree};
 use crate::{Confined, Process, SpawnError, Spec};
 
-/// Together half of the second within which a failure to start is to be told.
+/// Retries for half a second in total: a failure to start must be reported within one second.
 const BUSY_TRIES: u32 = 25;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -159,11 +159,11 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
         tree: Tree::new(root.clone()),
         exit: Some(on_exit.clone()),
         scanner: Arc::clone(&thread.scanner),
-        blind: leader.is_blind(),
+        lacks_pidfd: leader.lacks_pidfd(),
     };
     thread.trees.send_modify(|n| *n += 1);
-    tokio::spawn(keep(
-        Keep {
+    tokio::spawn(watch_tree(
+        TreeGuard {
             thread: Arc::clone(&thread),
             _live: live,
         },
@@ -191,13 +191,13 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     })
 }
 
-/// What is kept for as long as a tree lives.
-struct Keep {
+/// State that lives as long as a tree.
+struct TreeGuard {
     thread: Arc<Thread>,
     _live: Live,
 }
 
-impl Drop for Keep {
+impl Drop for TreeGuard {
     fn drop(&mut self) {
         self.thread.trees.send_modify(|n| *n -= 1);
     }
@@ -211,7 +211,7 @@ struct Channels {
 
 /// Watches a tree from start to end. One task both signals and reaps, so it never signals a
 /// reaped process by its id.
-async fn keep(_last: Keep, mut leader: Leader, ending: Ending, channels: Channels) {
+async fn watch_tree(_guard: TreeGuard, mut leader: Leader, ending: Ending, channels: Channels) {
     let Channels {
         mut deadline,
         exit,
@@ -220,7 +220,7 @@ async fn keep(_last: Keep, mut leader: Leader, ending: Ending, channels: Channel
     let mut on_ended = ended.subscribe();
     let watching = async {
         leader.ended().await;
-        if leader.is_blind() {
+        if leader.lacks_pidfd() {
             exit.send_replace(Some(leader.peek()));
             let _ = on_ended.wait_for(Option::is_some).await;
             leader.reap().await;

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_names_variables_and_keeps_their_values() {
+    fn debug_shows_names_but_not_values_of_variables() {
         let spec = Spec::new("/bin/true")
             .env("TOKEN", "hunter2")
             .env_remove("KEY");

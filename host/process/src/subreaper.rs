@@ -26,18 +26,19 @@ use crate::tree::{Descendant, Root, Tree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {
-    /// Those that carry a mark of a tree of this program. Children that the program started by other means do not
-    /// have one and are never touched. Neither is a daemon that removed both its marks, see
-    /// [how a tree is found](crate#how-a-tree-is-found).
+    /// Children that carry a mark of a tree of this program. Children that the program started by
+    /// other means have no mark and are never touched. A daemon that removed both its marks is
+    /// missed, see [how a tree is found](crate#how-a-tree-is-found).
     Marked,
-    /// Every child that this crate did not start itself. Those without a mark also end with the next tree that ends and
-    /// is older. Only for a program that starts all its processes by this
-    /// crate: anything else in it that waits for a child of its own would find that somebody else has reaped it.
+    /// Every child that this crate did not start itself. Orphans without a mark are also stopped
+    /// when the next tree stops that is older than they are. Use this only in a program that starts
+    /// all its processes with this crate: other code that waits for a child of its own would find
+    /// it already reaped.
     All,
 }
 
 impl Orphans {
-    /// The orphans in the table; their descendants are not among them.
+    /// The orphans in the table, without their descendants.
     pub(crate) fn rows(self, table: &Table) -> Vec<&Row> {
         let listed = Listed::now();
         adopted(table, &listed)
@@ -60,15 +61,16 @@ impl Orphans {
     }
 }
 
-/// This program as the one that orphans of its trees come to, instead of the system's first process.
+/// Makes this program adopt the orphans of its trees, instead of the system's init process.
 ///
-/// A daemon forks twice and lets its parent go, so that nobody finds it from the tree it came from. With this on, it
-/// becomes a child of this program. That is a setting of the whole program, so it is for a binary to switch on, not
-/// for a library. It is switched off when this is dropped.
+/// A daemon forks twice and its parent exits, so it can no longer be found from the tree it came
+/// from. With a subreaper, it becomes a child of this program. The setting applies to the whole
+/// process, so a binary should enable it, not a library. Dropping the `Subreaper` disables it.
 ///
-/// Orphans that end by themselves are reaped as they go, when SIGCHLD arrives. Under [`Orphans::Marked`] one that
-/// removed the mark that a dead process keeps, its limit, began a session of its own and ended before it was seen stays a
-/// zombie until this program ends; under [`Orphans::All`] none does.
+/// Orphans that exit by themselves are reaped when SIGCHLD arrives. Under [`Orphans::Marked`], an
+/// orphan stays a zombie until this program exits if it removed its limit (the only mark that an
+/// exited process keeps), started its own session and exited before it was seen. Under
+/// [`Orphans::All`], none does.
 #[derive(Debug)]
 pub struct Subreaper {
     thread: Arc<Thread>,
@@ -77,12 +79,13 @@ pub struct Subreaper {
     was_set: bool,
 }
 
-/// How many subreapers of [all orphans](Orphans::All) there are.
+/// The number of subreapers of [all orphans](Orphans::All).
 static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Orphans without a mark of any tree. Every process of a tree has one and can only lose it on purpose, so whose they
-/// were cannot be told: they are ended with the next tree that ends. None where that would be a guess: this program may
-/// have children of its own, or trees without a mark.
+/// Returns the orphans without a mark of any tree. Every process of a tree has one and can only
+/// lose it on purpose, so we cannot tell which tree they came from. They are stopped with the next
+/// tree. Returns none if that would be a guess: this program may have children of its own, or trees
+/// without a mark.
 #[cfg(target_os = "linux")]
 pub(crate) fn unclaimed(table: &Table) -> Vec<&Row> {
     if OF_ALL.load(Ordering::Relaxed) == 0 || !crate::limit::is_reliable() {
@@ -93,7 +96,7 @@ pub(crate) fn unclaimed(table: &Table) -> Vec<&Row> {
     rows
 }
 
-/// There is no subreaper here.
+/// This system has no subreaper.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn unclaimed(_: &Table) -> Vec<&Row> {
     Vec::new()
@@ -127,7 +130,7 @@ impl Subreaper {
             session: session(),
             held: HashSet::new(),
         };
-        // It holds no share of the thread, which must be free to end when everybody else is done with it.
+        // It must not hold the thread, which exits when it is no longer used.
         let reaper = thread.handle.spawn(reaper.run(sigchld)).abort_handle();
         Ok(Self {
             thread,
@@ -160,12 +163,13 @@ impl Subreaper {
                 tree: Tree::new(root),
                 exit: None,
                 scanner: Arc::clone(&scanner),
-                blind: false,
+                lacks_pidfd: false,
             };
             let survivors = ending.run(deadline).await.survivors;
             Swept { found, survivors }
         };
-        // It goes on if the caller stops waiting. An error would be a panic there; then nothing is known.
+        // This continues if the caller stops waiting. An error means that the task panicked, so
+        // nothing is known.
         self.thread.handle.spawn(sweep).await.unwrap_or_default()
     }
 }
@@ -177,23 +181,25 @@ impl Drop for Subreaper {
             OF_ALL.fetch_sub(1, Ordering::Relaxed);
         }
         if !self.was_set {
-            // It was possible to set it, so it is possible to set it back.
+            // Setting it worked, so resetting it works too.
             let _ = setting::replace(false);
         }
     }
 }
 
-/// How often, and how soon, to look again for the mark of a process that is about to execute its program.
+/// How often and how soon to check again for the mark of a process that is just executing its
+/// program.
 const UNSURE_TRIES: u32 = 5;
 const UNSURE_PAUSE: Duration = Duration::from_millis(20);
 
-/// Reaps orphans that end by themselves.
+/// Reaps orphans that exit by themselves.
 struct Reaper {
     scanner: Arc<Scanner>,
     orphans: Orphans,
     /// This program's session when it became the subreaper.
     session: i32,
-    /// Living orphans that have been seen with a mark, which is gone when they are: by id and start.
+    /// Running orphans that were seen with a mark, by id and start. The mark in their environment
+    /// is gone once they exit.
     held: HashSet<(i32, u64)>,
 }
 
@@ -202,7 +208,7 @@ impl Reaper {
         loop {
             for _ in 0..UNSURE_TRIES {
                 let table = self.scanner.table().await;
-                if self.look(&table) {
+                if self.update(&table) {
                     break;
                 }
                 tokio::time::sleep(UNSURE_PAUSE).await;
@@ -213,16 +219,17 @@ impl Reaper {
         }
     }
 
-    /// Whether a dead child is an orphan for certain, by what is left of it.
+    /// Reports whether an exited child is certainly an orphan, by the marks it still has.
     fn is_orphan(&self, row: &Row) -> bool {
-        // A child is born into its parent's session and can only leave it for one of its own.
+        // A child starts in its parent's session, and can only leave it for a new one of its own.
         self.orphans == Orphans::All
             || row.tree_by_limit().is_some()
             || ![self.session, session(), row.pid].contains(&row.session)
     }
 
-    /// Reaps the dead and holds the living. `false` if it should look again soon.
-    fn look(&mut self, table: &Table) -> bool {
+    /// Reaps exited orphans and holds running ones. Returns `false` if it should be called again
+    /// soon.
+    fn update(&mut self, table: &Table) -> bool {
         let mut sure = true;
         self.held
             .retain(|&(pid, start)| table.get(pid).is_some_and(|row| row.start == start));
@@ -243,13 +250,13 @@ impl Reaper {
         sure
     }
 
-    /// Has a living orphan reaped when it ends.
+    /// Reaps a running orphan when it exits.
     fn hold(&mut self, row: &Row) {
         if let Some(member) = Member::of(row) {
             self.held.insert((row.pid, row.start));
             tokio::spawn(async move {
                 member.gone().await;
-                // An error says that whoever ended its tree was faster.
+                // An error means that the task that stopped its tree was faster.
                 let _ = member.reap();
             });
         }
@@ -277,12 +284,12 @@ fn is_marked(row: &Row) -> bool {
 
 fn reap(row: &Row) {
     if let Some(member) = Member::of(row) {
-        // An error says that somebody else was faster.
+        // An error means that it was already reaped.
         let _ = member.reap();
     }
 }
 
-/// This program's session, 0 if it is one of another pid namespace. (rustix takes that 0 for impossible and panics.)
+/// This program's session; 0 if the session is in another pid namespace. (rustix panics on that 0.)
 fn session() -> i32 {
     Row::read(getpid().as_raw_pid()).map_or(0, |row| row.session)
 }
@@ -293,7 +300,7 @@ mod setting {
 
     use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
-    /// Sets it, and gives what it was.
+    /// Sets it and returns the previous value.
     pub(super) fn replace(on: bool) -> io::Result<bool> {
         let was = child_subreaper()?.is_some();
         set_child_subreaper(on.then(getpid))?;

@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) zombie: bool,
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is held there")
+        expect(dead_code, reason = "only used on Linux")
     )]
     pub(crate) name: String,
     mark: OnceLock<Mark>,
@@ -64,7 +64,7 @@ impl Row {
     }
 
     #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unused_self, reason = "as on Linux")]
+    #[expect(clippy::unused_self, reason = "same signature as on Linux")]
     pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
         None
     }
@@ -207,7 +207,7 @@ impl Scanner {
         if first {
             let scanner = Arc::clone(self);
             // Runs in its own task: the first caller may be cancelled, and the others would wait
-            // for ever.
+            // forever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(
@@ -235,7 +235,7 @@ mod tests {
         "42 (a) b (c)) S 7 40 39 34816 42 4194304 1 0 0 0 0 0 0 0 20 0 1 0 5551234 1 2 3";
 
     #[test]
-    fn a_name_with_brackets_and_blanks() {
+    fn a_name_may_contain_parentheses_and_spaces() {
         let row = Row::parse(STAT.as_bytes()).unwrap();
         assert_eq!((row.pid, row.parent, row.group), (42, 7, 40));
         assert_eq!((row.session, row.start), (39, 5_551_234));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_row() {
+    fn a_truncated_row_is_rejected() {
         for end in 0..STAT.rfind(" 1 2 3").unwrap() - 8 {
             assert!(Row::parse(&STAT.as_bytes()[..end]).is_none(), "{end}");
         }

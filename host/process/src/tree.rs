@@ -51,7 +51,7 @@ pub(crate) enum Root {
 impl Root {
     /// The processes of the tree, without the leader.
     fn rows<'t>(&self, table: &'t Table, known: &[Member]) -> HashMap<i32, &'t Row> {
-        // Whose parent has gone is no longer reached from the root, but from itself.
+        // A process whose parent has exited is no longer reachable from the root.
         let known = known.iter().filter_map(|member| {
             table
                 .get(member.pid)
@@ -64,7 +64,8 @@ impl Root {
                 if group.has_leader() {
                     seeds.extend(table.get(group.pid()));
                 }
-                // What is older than the leader does not descend from it, which spares most of the reading.
+                // A process older than the leader cannot descend from it. Skipping these avoids
+                // most of the reads.
                 let newer = |row: &&Row| row.start >= group.start;
                 seeds.extend(table.rows().filter(newer).filter(|row| row.is_of(*id)));
                 seeds.extend(subreaper::unclaimed(table).into_iter().filter(newer));
@@ -81,8 +82,8 @@ impl Root {
         rows
     }
 
-    /// Whether there is a process outside of the tree, `rows`, that cannot be told from one that belongs to it.
-    fn is_unsure(&self, table: &Table, rows: &HashMap<i32, &Row>) -> bool {
+    /// Reports whether a process outside the tree cannot be distinguished from a member.
+    fn has_unidentified(&self, table: &Table, rows: &HashMap<i32, &Row>) -> bool {
         let Self::Started { group, .. } = self else {
             return false;
         };
@@ -97,36 +98,38 @@ impl Root {
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Root,
-    /// Without the leader.
+    /// The known processes, without the leader.
     members: Vec<Member>,
-    /// Those that have ended, by id and start, to be reaped at the end if they turn out to be ours. They are not held
-    /// any more: a descriptor each would be missing for those that live.
-    dead: Vec<(i32, u64)>,
-    /// Those that were seen and not held, because as many are held as may be.
+    /// Exited processes, by id and start, to be reaped at the end if they became our children. They
+    /// are not held any more, to save file descriptors.
+    exited: Vec<(i32, u64)>,
+    /// Processes that were seen but not held, because the limit is reached.
     unheld: Vec<Descendant>,
-    /// How many looks have yet to find nobody until nobody is taken to be there.
-    restless: u8,
-    /// How many looks more may be in doubt whether a process without an environment belongs to the tree.
-    doubts: u8,
+    /// How many more searches must find no new process before the tree counts as settled.
+    searches_left: u8,
+    /// How many more searches may treat a process without an environment as a possible member.
+    unsure_left: u8,
 }
 
-/// So many looks find nobody before a tree counts as settled: a process that starts another one and ends, all while the
-/// list of processes is read, is not seen, and neither is the other one.
-const QUIET: u8 = 2;
-/// And so many when a process was seen that ended before it could be held, for it may have done just that.
-const RESTLESS: u8 = 3;
-/// Executing a program takes less than so many looks, and a program without an environment delays us for no more.
-const DOUBTS: u8 = 8;
+/// How many searches must find no new process before a tree counts as settled. A process that
+/// starts another one and exits while the process list is read is not seen, and neither is its
+/// child.
+const QUIET_SEARCHES: u8 = 2;
+/// The same after a process exited before it could be held, because it may have done just that.
+const SEARCHES_AFTER_MISS: u8 = 3;
+/// How many searches may be delayed by a process without an environment. Executing a program takes
+/// less time than this.
+const UNSURE_SEARCHES: u8 = 8;
 
-/// What a look at the system has found.
-pub(crate) struct Look<'t> {
+/// The result of a search for processes.
+pub(crate) struct SearchResult<'t> {
     /// Processes that were not known before.
     pub(crate) new: &'t [Member],
     settled: bool,
 }
 
-impl Look<'_> {
-    /// Whether no other process is to be expected, unless one of those that are known starts it.
+impl SearchResult<'_> {
+    /// Reports whether no more processes are expected, unless a known one starts them.
     pub(crate) fn is_settled(&self) -> bool {
         self.settled
     }
@@ -137,26 +140,27 @@ impl Tree {
         Self {
             root,
             members: Vec::new(),
-            dead: Vec::new(),
+            exited: Vec::new(),
             unheld: Vec::new(),
-            restless: QUIET,
-            doubts: DOUBTS,
+            searches_left: QUIET_SEARCHES,
+            unsure_left: UNSURE_SEARCHES,
         }
     }
 
-    /// Adds the living processes that were not known.
-    pub(crate) fn look(&mut self, table: &Table) -> Look<'_> {
-        self.let_go_of_the_dead();
+    /// Adds running processes that were not known before.
+    pub(crate) fn search(&mut self, table: &Table) -> SearchResult<'_> {
+        self.drop_exited();
         self.unheld.clear();
         let most = most_held();
         let known = self.members.len();
         let own = std::process::id();
         let mut missed = false;
         let rows = self.root.rows(table, &self.members);
-        let unsure = self.doubts > 0 && self.root.is_unsure(table, &rows);
-        self.doubts -= u8::from(unsure);
+        let unsure = self.unsure_left > 0 && self.root.has_unidentified(table, &rows);
+        self.unsure_left -= u8::from(unsure);
         for row in rows.into_values() {
-            // Neither can be in a tree of ours; a mistake here would be the end of more than the tree.
+            // Neither can belong to one of our trees, and signalling them by mistake would be
+            // fatal.
             if row.pid == 1 || u32::try_from(row.pid) == Ok(own) {
                 continue;
             }
@@ -175,42 +179,43 @@ impl Tree {
         }
         let new = &self.members[known..];
         if missed {
-            self.restless = RESTLESS;
+            self.searches_left = SEARCHES_AFTER_MISS;
         } else if new.is_empty() && !unsure {
-            self.restless = self.restless.saturating_sub(1);
+            self.searches_left = self.searches_left.saturating_sub(1);
         }
-        Look {
+        SearchResult {
             new,
-            settled: new.is_empty() && !unsure && self.restless == 0 && self.unheld.is_empty(),
+            settled: new.is_empty() && !unsure && self.searches_left == 0 && self.unheld.is_empty(),
         }
     }
 
-    /// Whether there are more than can be held at a time: those that are must end first.
+    /// Reports whether there are more processes than can be held at a time. The held ones must exit
+    /// first.
     pub(crate) fn is_short(&self) -> bool {
         !self.unheld.is_empty()
     }
 
-    fn let_go_of_the_dead(&mut self) {
-        let dead = &mut self.dead;
+    fn drop_exited(&mut self) {
+        let exited = &mut self.exited;
         self.members.retain(|member| {
             let gone = member.is_gone();
-            // An error says that it was not our child; it may become one.
+            // An error means that it is not our child; it may become one.
             if gone && member.reap().is_err() {
-                dead.push((member.pid, member.start));
+                exited.push((member.pid, member.start));
             }
             !gone
         });
     }
 
-    /// Signals the group, if it still has its leader, and every known process outside of it.
+    /// Signals the group, if it still has its leader, and every known process outside it.
     pub(crate) fn signal(&self, signal: Signal) {
         let group = match &self.root {
             Root::Started { group, .. } if group.signal(signal) => Some(group.pid()),
             _ => None,
         };
         for member in &self.members {
-            // Where it is *now*: it may have left the group since it was found, and just before the signal came. Whoever
-            // is still in it has been reached.
+            // Check its group now: it may have left the group just before the signal was sent. A
+            // process that is still in the group was reached.
             if group.is_none() || Row::read(member.pid).map(|row| row.group) != group {
                 member.signal(signal);
             }
@@ -228,18 +233,18 @@ impl Tree {
         }
     }
 
-    /// Looks until it is settled who belongs to it, or for a while, and gives those that live.
+    /// Searches until the tree is settled, or for a while, and returns the running processes.
     pub(crate) async fn find(mut self, scanner: &Arc<Scanner>) -> Vec<Descendant> {
-        for _ in 0..2 * DOUBTS {
+        for _ in 0..2 * UNSURE_SEARCHES {
             let table = scanner.table().await;
-            if self.look(&table).is_settled() {
+            if self.search(&table).is_settled() {
                 break;
             }
         }
         self.descendants()
     }
 
-    /// The ids of the known running processes.
+    /// Returns the known running processes.
     pub(crate) fn descendants(&self) -> Vec<Descendant> {
         let mut living: Vec<_> = self
             .members
@@ -255,16 +260,16 @@ impl Tree {
     /// Reaps processes that a subreaper adopted when their parents exited.
     pub(crate) fn reap_adopted(&self) {
         for member in &self.members {
-            // An error says that it was not our child.
+            // An error means that it was not our child.
             let _ = member.reap();
         }
         let own = getpid().as_raw_pid();
-        for &(pid, start) in &self.dead {
+        for &(pid, start) in &self.exited {
             let row = Row::read(pid).filter(|row| row.start == start);
             if row.is_some_and(|row| row.zombie && row.parent == own)
                 && let Some(pid) = Pid::from_raw(pid)
             {
-                // A zombie that is our child keeps its number until it is reaped.
+                // A zombie that is our child keeps its id until it is reaped.
                 let _ = waitid(
                     WaitId::Pid(pid),
                     WaitIdOptions::EXITED | WaitIdOptions::NOHANG,

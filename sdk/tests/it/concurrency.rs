@@ -44,14 +44,14 @@ fn a_thousand_keys_are_handled_in_order() {
     loop {
         let seen = probe.command("typed")["display"]
             .as_str()
-            .expect("a text")
+            .expect("the display is text")
             .to_owned();
         assert!(typed.starts_with(&seen), "{seen}");
         if seen == typed {
             break;
         }
     }
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn a_cancelled_tool_is_notified() {
     probe.call("1", "patient", &json!({}));
     probe.send(&json!({"type": "tool_cancel", "id": "1"}));
     assert_eq!(text(&probe.reply("tool_result", "1")), "cancelled");
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
 fn call_tool_sends_its_parent_id_and_receives_the_result() {
     let mut probe = Driven::probe();
     probe.call("7", "call", &json!({}));
-    let call = probe.hear(|it| it["type"] == "call_tool");
+    let call = probe.wait_for(|it| it["type"] == "call_tool");
     assert_eq!(
         (&call["name"], &call["parent_id"]),
         (&json!("other"), &json!("7"))
@@ -92,5 +92,5 @@ fn call_tool_sends_its_parent_id_and_receives_the_result() {
         "content": [{"type": "text", "text": "from the other"}],
     }));
     assert_eq!(text(&probe.reply("tool_result", "7")), "from the other");
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }

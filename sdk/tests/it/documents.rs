@@ -4,12 +4,12 @@ use std::{fs, path::Path};
 
 /// Collects the Rust files below a folder.
 fn sources(folder: &Path, found: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("a folder").path();
+    for entry in fs::read_dir(folder).expect("read the directory") {
+        let path = entry.expect("read the directory").path();
         if path.is_dir() {
             sources(&path, found);
         } else if path.extension().is_some_and(|it| it == "rs") {
-            found.push(fs::read_to_string(path).expect("text"));
+            found.push(fs::read_to_string(path).expect("read the file"));
         }
     }
 }
@@ -49,7 +49,7 @@ fn every_public_function_appears_in_an_example() {
     }
     let used = used.join("\n");
     let public: Vec<String> = own.iter().flat_map(|source| names(source)).collect();
-    assert!(public.len() > 60, "they are found: {public:?}");
+    assert!(public.len() > 60, "found only {public:?}");
     let calls = |name: &str| {
         let forms = [
             format!(".{name}("),
@@ -60,5 +60,5 @@ fn every_public_function_appears_in_an_example() {
         forms.iter().any(|form| used.contains(form))
     };
     let unused: Vec<_> = public.iter().filter(|name| !calls(name)).collect();
-    assert!(unused.is_empty(), "never shown: {unused:?}");
+    assert!(unused.is_empty(), "without an example: {unused:?}");
 }

@@ -17,7 +17,7 @@ pub(crate) const HANG: Duration = Duration::from_secs(60);
 
 /// The path of the misbehaving extension, built with the tests.
 pub(crate) fn probe() -> PathBuf {
-    let mut path = std::env::current_exe().expect("a test is a file");
+    let mut path = std::env::current_exe().expect("the path of this test");
     path.pop();
     path.pop();
     path.push("examples/probe");
@@ -32,7 +32,7 @@ pub(crate) struct Driven {
     lines: Receiver<String>,
     stderr: Option<thread::JoinHandle<String>>,
     /// Frames received but not yet consumed.
-    heard: Vec<Value>,
+    received: Vec<Value>,
 }
 
 impl Driven {
@@ -43,8 +43,8 @@ impl Driven {
             "type": "hello_ack", "protocol_version": 1, "zot_version": "0", "provider": "p", "model": "m",
             "cwd": "/", "capabilities": ["call_tool", "tool_cancel"],
         }));
-        driven.hear(|frame| frame["type"] == "ready");
-        driven.heard.clear();
+        driven.wait_for(|frame| frame["type"] == "ready");
+        driven.received.clear();
         driven
     }
 
@@ -54,20 +54,20 @@ impl Driven {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("it starts");
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+            .expect("start the extension");
+        let stdout = BufReader::new(child.stdout.take().expect("the stream is piped"));
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in stdout.lines() {
-                if sender.send(line.expect("UTF-8")).is_err() {
+                if sender.send(line.expect("stdout is UTF-8")).is_err() {
                     break;
                 }
             }
         });
-        let mut stderr = child.stderr.take().expect("piped");
+        let mut stderr = child.stderr.take().expect("the stream is piped");
         let stderr = thread::spawn(move || {
             let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut stderr, &mut bytes).expect("a pipe");
+            std::io::Read::read_to_end(&mut stderr, &mut bytes).expect("read stderr");
             String::from_utf8_lossy(&bytes).into_owned()
         });
         Self {
@@ -75,7 +75,7 @@ impl Driven {
             child,
             lines,
             stderr: Some(stderr),
-            heard: Vec::new(),
+            received: Vec::new(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Driven {
     }
 
     pub(crate) fn send_line(&mut self, line: &str) {
-        let stdin = self.stdin.as_mut().expect("not closed");
-        writeln!(stdin, "{line}").expect("it reads");
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        writeln!(stdin, "{line}").expect("write to stdin");
     }
 
     pub(crate) fn call(&mut self, id: &str, name: &str, args: &Value) {
@@ -113,26 +113,26 @@ impl Driven {
 
     /// Runs a command and returns its response.
     pub(crate) fn command(&mut self, name: &str) -> Value {
-        let id = format!("command-{name}-{}", self.heard.len());
+        let id = format!("command-{name}-{}", self.received.len());
         self.send(&json!({"type": "command_invoked", "id": id, "name": name, "args": ""}));
         self.reply("command_response", &id)
     }
 
     pub(crate) fn reply(&mut self, kind: &str, id: &str) -> Value {
-        self.hear(|frame| frame["type"] == kind && frame["id"] == id)
+        self.wait_for(|frame| frame["type"] == kind && frame["id"] == id)
     }
 
     /// Removes and returns the first matching frame.
-    pub(crate) fn hear(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn wait_for(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
         let start = Instant::now();
         loop {
-            if let Some(at) = self.heard.iter().position(&is_it) {
-                return self.heard.remove(at);
+            if let Some(at) = self.received.iter().position(&matches) {
+                return self.received.remove(at);
             }
             let left = HANG.saturating_sub(start.elapsed());
             match self.lines.recv_timeout(left) {
-                Ok(line) => self.heard.push(checked(&line)),
-                Err(error) => panic!("{error}; heard {:#?}", self.heard),
+                Ok(line) => self.received.push(checked(&line)),
+                Err(error) => panic!("{error}; received: {:#?}", self.received),
             }
         }
     }
@@ -147,26 +147,26 @@ impl Driven {
     pub(crate) fn end(mut self) -> Ended {
         let start = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
+            if let Some(status) = self.child.try_wait().expect("wait for the child") {
                 break status;
             }
-            assert!(start.elapsed() < HANG, "does not end");
+            assert!(start.elapsed() < HANG, "the extension did not exit");
             thread::sleep(Duration::from_millis(5));
         };
         let took = start.elapsed();
-        let mut rest = std::mem::take(&mut self.heard);
+        let mut rest = std::mem::take(&mut self.received);
         loop {
             match self.lines.recv_timeout(HANG) {
                 Ok(line) => rest.push(checked(&line)),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("its stdout is still open"),
+                Err(RecvTimeoutError::Timeout) => panic!("stdout is still open"),
             }
         }
-        let stderr = self.stderr.take().expect("taken once");
+        let stderr = self.stderr.take().expect("stderr is read once");
         Ended {
             rest,
             status,
-            stderr: stderr.join().expect("no panic"),
+            stderr: stderr.join().expect("the reader thread did not panic"),
             took,
         }
     }
@@ -197,7 +197,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// Asserts that it exited in time, successfully, with only these unconsumed frames.
-    pub(crate) fn well(&self, rest: &[Value]) {
+    pub(crate) fn assert_clean(&self, rest: &[Value]) {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
         assert!(self.took < Duration::from_secs(2), "{:?}", self.took);
         assert_eq!(self.rest, rest, "{}", self.stderr);
@@ -209,7 +209,7 @@ fn checked(line: &str) -> Value {
     let frame = validate::frame::<FromExtension>(line.as_bytes());
     let frame = frame.unwrap_or_else(|refusal| panic!("{refusal}: {line}"));
     assert!(!matches!(frame, FromExtension::Unknown(_)), "{line}");
-    serde_json::from_str(line).expect("JSON")
+    serde_json::from_str(line).expect("parse JSON")
 }
 
 pub(crate) fn ack() -> Value {
@@ -218,5 +218,7 @@ pub(crate) fn ack() -> Value {
 
 /// Returns the text of a result.
 pub(crate) fn text(result: &Value) -> &str {
-    result["content"][0]["text"].as_str().expect("a text")
+    result["content"][0]["text"]
+        .as_str()
+        .expect("the content is text")
 }

@@ -23,25 +23,25 @@ fn shutdown_answers_open_requests_before_acknowledging() {
         "{:?}",
         ended.took
     );
-    let said = |id: &str| {
+    let answer = |id: &str| {
         let mut replies = ended.rest.iter().filter(|frame| frame["id"] == id);
-        let reply = replies.next().expect("a reply");
-        assert!(replies.next().is_none(), "one reply");
+        let reply = replies.next().expect("there is a reply");
+        assert!(replies.next().is_none(), "there is only one reply");
         text(reply).to_owned()
     };
-    assert_eq!(said("1"), "the extension is shutting down");
-    assert_eq!(said("2"), "cancelled");
-    assert_eq!(said("3"), "just in time");
+    assert_eq!(answer("1"), "the extension is shutting down");
+    assert_eq!(answer("2"), "cancelled");
+    assert_eq!(answer("3"), "just in time");
     assert_eq!((ended.rest.len(), ended.rest.last()), (4, Some(&ack())));
 }
 
 #[test]
 fn end_of_input_shuts_the_extension_down() {
     let mut probe = Driven::probe();
-    probe.call("1", "echo", &json!({"text": "still said", "ms": 100}));
+    probe.call("1", "echo", &json!({"text": "still answered", "ms": 100}));
     probe.close();
     let ended = probe.end();
-    assert_eq!(text(&ended.rest[0]), "still said");
+    assert_eq!(text(&ended.rest[0]), "still answered");
     assert!(
         ended.status.success() && ended.rest.len() == 1,
         "{:?}",
@@ -54,20 +54,20 @@ fn end_of_input_shuts_the_extension_down() {
 fn pending_call_tool_fails_at_shutdown() {
     let mut probe = Driven::probe();
     probe.call("1", "call", &json!({}));
-    probe.hear(|it| it["type"] == "call_tool");
+    probe.wait_for(|it| it["type"] == "call_tool");
     let ended = probe.shutdown();
     assert_eq!(
         text(&ended.rest[0]),
         "the connection ended before the tool answered"
     );
-    ended.well(&[ended.rest[0].clone(), ack()]);
+    ended.assert_clean(&[ended.rest[0].clone(), ack()]);
 }
 
 #[test]
 fn a_signal_terminates_it_at_once() {
     let mut probe = Driven::probe();
     probe.call("1", "hang", &json!({}));
-    kill_process(probe.pid(), Signal::TERM).expect("it lives");
+    kill_process(probe.pid(), Signal::TERM).expect("the extension is running");
     let ended = probe.end();
     assert_eq!(ended.status.signal(), Some(15));
     assert!(ended.took < Duration::from_secs(1), "{:?}", ended.took);
@@ -80,21 +80,25 @@ fn a_host_that_does_not_read_cannot_delay_shutdown() {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("it starts");
-    let mut stdin = child.stdin.take().expect("piped");
+        .expect("start the extension");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
     // More than a pipe holds.
     let args = json!({"text": "x".repeat(50_000)});
     for number in 0..10 {
         let call =
             json!({"type": "tool_call", "id": number.to_string(), "name": "echo", "args": args});
-        std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes()).expect("it reads");
+        std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes())
+            .expect("write to stdin");
     }
     // Its last frame would wait behind all the others.
-    std::io::Write::write_all(&mut stdin, b"{\"type\":\"shutdown\"}\n").expect("it reads");
+    std::io::Write::write_all(&mut stdin, b"{\"type\":\"shutdown\"}\n").expect("write to stdin");
     drop(stdin);
     let start = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        assert!(start.elapsed() < Duration::from_secs(20), "does not end");
+    while child.try_wait().expect("wait for the child").is_none() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the extension did not exit"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(

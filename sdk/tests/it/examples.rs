@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn hello() {
+async fn hello_works_under_the_host() {
     let stage = Stage::rust("hello").await;
     let asked = stage.command("hello", "Ada").await.prompt;
     assert_eq!(asked.as_deref(), Some("Greet Ada warmly, in one sentence."));
@@ -30,7 +30,7 @@ async fn hello() {
 }
 
 #[tokio::test]
-async fn guard() {
+async fn guard_works_under_the_host() {
     let stage = Stage::rust("guard").await;
     let bash = |command: &str| {
         Intercept::from(ToolCallIntercept::new(
@@ -43,21 +43,21 @@ async fn guard() {
         .ask(bash("rm -rf ~"))
         .await
         .result
-        .expect_err("refused");
+        .expect_err("the guard blocks it");
     assert!(
         block.reason.contains("it deletes a whole tree"),
         "{}",
         block.reason
     );
     stage
-        .told("Warn: refused, it deletes a whole tree: rm -rf ~")
+        .wait_for("Warn: blocked, it deletes a whole tree: rm -rf ~")
         .await;
-    assert_eq!(stage.shown("guard", "").await, "refused so far: 1");
+    assert_eq!(stage.shown("guard", "").await, "blocked so far: 1");
     stage.end().await;
 }
 
 #[tokio::test]
-async fn weather() {
+async fn weather_works_under_the_host() {
     if !has("curl") {
         return;
     }
@@ -66,7 +66,7 @@ async fn weather() {
             return json!({});
         }
         if path.contains("name=") {
-            // How a space is written depends on the version of curl.
+            // The encoding of a space depends on the version of curl.
             let lower = path.to_lowercase().replace("%20", "+");
             assert!(lower.contains("name=s%c3%a3o+paulo"), "{path}");
             return json!({"results": [{"name": "São Paulo", "country": "Brazil", "latitude": -23.5, "longitude": -46.6}]});
@@ -94,7 +94,7 @@ async fn weather() {
     );
     let result = stage.tool("weather", json!({"city": "Atlantis"})).await;
     assert!(result.is_error);
-    assert_eq!(text(&result), "there is no place called Atlantis");
+    assert_eq!(text(&result), "no place called Atlantis");
     let result = stage.tool("weather", json!({"city": 7})).await;
     assert!(text(&result).contains("`city`"), "{result:?}");
     stage.end().await;
@@ -102,7 +102,7 @@ async fn weather() {
 
 /// The manifest requests no more than the extension needs.
 #[tokio::test]
-async fn weather_without_the_network() {
+async fn weather_fails_without_network_permission() {
     let stage = Stage::changed("weather", |folder| {
         install("weather", folder);
         change_manifest(folder, |manifest| {
@@ -117,7 +117,7 @@ async fn weather_without_the_network() {
 
 /// The README's pipelines for running an extension without a host.
 #[test]
-fn weather_without_a_host() {
+fn weather_runs_in_a_pipe_without_a_host() {
     let script = r#"{
       printf '%s\n' '{"type":"hello_ack","protocol_version":1,"zot_version":"x","provider":"a","model":"o","cwd":"/tmp"}'
       sleep 0.2
@@ -128,13 +128,13 @@ fn weather_without_a_host() {
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(program("weather"));
     let ended = Driven::start(shell).end();
-    let said: Vec<&str> = ended
+    let output: Vec<&str> = ended
         .rest
         .iter()
         .filter_map(|it| it["type"].as_str())
         .collect();
     assert_eq!(
-        said,
+        output,
         [
             "hello",
             "register_command",
@@ -162,7 +162,7 @@ fn weather_without_a_host() {
 }
 
 #[tokio::test]
-async fn redact() {
+async fn redact_works_under_the_host() {
     let stage = Stage::rust("redact").await;
     let message = |text: &str| Intercept::from(AssistantMessageIntercept::new(text));
     let secret = message("the key is sk-ant-0123456789abcdef01.");
@@ -188,24 +188,31 @@ async fn redact() {
 }
 
 #[tokio::test]
-async fn todo() {
+async fn todo_works_under_the_host() {
     let stage = Stage::rust("todo").await;
-    let panel = stage.command("todo", "").await.open_panel.expect("a panel");
+    let panel = stage
+        .command("todo", "")
+        .await
+        .open_panel
+        .expect("a panel opens");
     assert!(panel.lines.is_empty());
     let typed = ["a", "b", "u", "y", " ", "m", "i", "l", "k"];
     for letter in typed {
         let mut key = PanelKey::new("todo", Key::Rune);
         key.text = Some(letter.into());
-        stage.host.panel_key("todo", key).expect("it runs");
+        stage
+            .host
+            .panel_key("todo", key)
+            .expect("the extension is running");
     }
     for key in [Key::Enter, Key::Enter, Key::Esc] {
         stage
             .host
             .panel_key("todo", PanelKey::new("todo", key))
-            .expect("it runs");
+            .expect("the extension is running");
     }
-    stage.told("› [x] buy milk").await;
-    stage.told("closed todo").await;
+    stage.wait_for("› [x] buy milk").await;
+    stage.wait_for("closed todo").await;
     let result = stage
         .tool("todo", json!({"action": "add", "text": "call Ada"}))
         .await;
@@ -213,7 +220,7 @@ async fn todo() {
     let result = stage
         .tool("todo", json!({"action": "done", "number": 3}))
         .await;
-    assert_eq!(text(&result), "there is no number 3; the list has 2");
+    assert_eq!(text(&result), "no item 3; the list has 2");
     let result = stage.tool("todo", json!({"action": "dance"})).await;
     assert!(
         text(&result).contains("unknown variant `dance`"),
@@ -230,7 +237,7 @@ async fn todo() {
 }
 
 #[tokio::test]
-async fn hello_py() {
+async fn hello_py_works_under_the_host() {
     if !has("python3") {
         return;
     }
@@ -246,7 +253,7 @@ async fn hello_py() {
 }
 
 #[tokio::test]
-async fn audit() {
+async fn audit_works_under_the_host() {
     if !has("python3") {
         return;
     }
@@ -260,8 +267,9 @@ async fn audit() {
         shown.contains(" session_start\n") && shown.ends_with(" turn_end"),
         "{shown}"
     );
-    let kept = fs::read_to_string(stage.data("audit.jsonl")).expect("a file");
-    let last: Value = serde_json::from_str(kept.lines().last().expect("a line")).expect("JSON");
+    let logged = fs::read_to_string(stage.data("audit.jsonl")).expect("read the file");
+    let last: Value = serde_json::from_str(logged.lines().last().expect("the file has a line"))
+        .expect("parse JSON");
     assert_eq!(
         (&last["event"], &last["stop"]),
         (&json!("turn_end"), &json!("end_turn"))
@@ -270,7 +278,7 @@ async fn audit() {
 }
 
 #[tokio::test]
-async fn clock() {
+async fn clock_works_under_the_host() {
     if !has("node") {
         return;
     }
@@ -284,7 +292,7 @@ async fn clock() {
             .is_error
     );
     assert_eq!(stage.shown("timer", "1s tea").await, "in 1s: tea");
-    stage.told("Success: tea").await;
+    stage.wait_for("Success: tea").await;
     assert!(stage.command("timer", "soon").await.error.is_some());
     // A running timer does not delay shutdown.
     stage.shown("timer", "1h later").await;
@@ -292,39 +300,42 @@ async fn clock() {
 }
 
 #[tokio::test]
-async fn fortune() {
+async fn fortune_works_under_the_host() {
     if !has("bash") || !has("jq") {
         return;
     }
     let stage = Stage::of("fortune").await;
     stage.host.start_session();
-    stage.told("Info: ").await;
-    let kept = fs::read_to_string(
+    stage.wait_for("Info: ").await;
+    let fortunes = fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/fortune/fortunes.txt"),
     );
     let shown = stage.shown("fortune", "").await;
     assert!(
-        kept.expect("a file").lines().any(|line| line == shown),
+        fortunes
+            .expect("read the file")
+            .lines()
+            .any(|line| line == shown),
         "{shown}"
     );
     let odd = r#"add "quotes", \backslashes and $(touch /tmp/no)"#;
-    assert_eq!(stage.shown("fortune", odd).await, "kept");
-    let own = fs::read_to_string(stage.data("own.txt")).expect("a file");
+    assert_eq!(stage.shown("fortune", odd).await, "saved");
+    let own = fs::read_to_string(stage.data("own.txt")).expect("read the file");
     assert_eq!(own, format!("{}\n", &odd[4..]));
     stage.end().await;
 }
 
 #[tokio::test]
-async fn scratchpad() {
+async fn scratchpad_works_under_the_host() {
     if !has("node") || !has("npm") {
         return;
     }
     let stage = Stage::changed("scratchpad", |folder| {
         for args in [&["ci", "--no-audit", "--no-fund"][..], &["run", "build"]] {
             let built = Command::new("npm").args(args).current_dir(folder).output();
-            let built = built.expect("npm");
-            let said = String::from_utf8_lossy(&built.stderr);
-            assert!(built.status.success(), "npm {args:?}: {said}");
+            let built = built.expect("run npm");
+            let output = String::from_utf8_lossy(&built.stderr);
+            assert!(built.status.success(), "npm {args:?}: {output}");
         }
     })
     .await;
@@ -354,30 +365,34 @@ fn the_lockfile_contains_no_registry_host() {
 
 fn change_manifest(folder: &Path, change: impl FnOnce(&mut Value)) {
     let file = folder.join("extension.json");
-    let mut manifest = serde_json::from_slice(&fs::read(&file).expect("a file")).expect("JSON");
+    let mut manifest =
+        serde_json::from_slice(&fs::read(&file).expect("read the file")).expect("parse JSON");
     change(&mut manifest);
-    fs::write(file, manifest.to_string()).expect("a file");
+    fs::write(file, manifest.to_string()).expect("write the manifest");
 }
 
 /// Starts a web server on loopback that returns JSON by path. Returns its address.
 fn serve(answer: impl Fn(&str) -> Value + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("bound");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
+    let address = listener.local_addr().expect("read the address");
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection");
-            let mut lines = BufReader::new(stream.try_clone().expect("a copy")).lines();
-            let first = lines.next().expect("a request").expect("text");
+            let mut stream = stream.expect("accept a connection");
+            let mut lines = BufReader::new(stream.try_clone().expect("clone the stream")).lines();
+            let first = lines
+                .next()
+                .expect("read the request")
+                .expect("the request is UTF-8");
             while lines
                 .next()
-                .is_some_and(|line| !line.expect("text").is_empty())
+                .is_some_and(|line| !line.expect("the request is UTF-8").is_empty())
             {}
-            let body = answer(first.split(' ').nth(1).expect("a path")).to_string();
+            let body = answer(first.split(' ').nth(1).expect("the request has a path")).to_string();
             let head = format!(
                 "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close",
                 body.len()
             );
-            write!(stream, "{head}\r\n\r\n{body}").expect("it reads");
+            write!(stream, "{head}\r\n\r\n{body}").expect("write the response");
         }
     });
     format!("http://{address}")

@@ -43,12 +43,12 @@ fn project(folder: &Path) {
          [dependencies]\nschemars = \"1\"\nserde = \"1\"\nzot-sdk = {{ path = {sdk:?} }}\n\n\
          [profile.release]\nstrip = true\n"
     );
-    fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
-    fs::create_dir(folder.join("src")).expect("a folder");
-    fs::write(folder.join("src/main.rs"), MAIN).expect("a file");
+    fs::write(folder.join("Cargo.toml"), manifest).expect("write the file");
+    fs::create_dir(folder.join("src")).expect("create a directory");
+    fs::write(folder.join("src/main.rs"), MAIN).expect("write the file");
     // The dependency versions of this workspace.
     let lockfile = Path::new(sdk).join("../Cargo.lock");
-    fs::copy(lockfile, folder.join("Cargo.lock")).expect("a file");
+    fs::copy(lockfile, folder.join("Cargo.lock")).expect("write the file");
 }
 
 fn cargo(folder: &Path, args: &[&str]) {
@@ -58,7 +58,7 @@ fn cargo(folder: &Path, args: &[&str]) {
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", folder.join("target"))
         .status();
-    assert!(status.expect("cargo").success(), "cargo {args:?}");
+    assert!(status.expect("run cargo").success(), "cargo {args:?}");
 }
 
 /// Measures the time from before its start to its last registration.
@@ -68,34 +68,38 @@ fn start(program: &Path) -> Duration {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("it starts");
-    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        .expect("start the extension");
+    let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
     let ready = lines
         .map_while(Result::ok)
         .find(|line| line.contains("ready"));
     let took = start.elapsed();
-    assert!(ready.is_some(), "it never is");
+    assert!(ready.is_some(), "the extension was never ready");
     drop(child.stdin.take());
-    child.wait().expect("it ends");
+    child.wait().expect("wait for the extension");
     took
 }
 
 /// Returns the CPU time of all exited children, which does not depend on other load.
-fn processor_seconds() -> u64 {
-    let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
+fn cpu_seconds() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("read /proc");
     // Skip the name, which can contain anything, and read from the third field on.
-    let fields = stat.rsplit(')').next().expect("a name").split_whitespace();
+    let fields = stat
+        .rsplit(')')
+        .next()
+        .expect("the name is in parentheses")
+        .split_whitespace();
     let ticks = fields
         .skip(13)
         .take(2)
-        .map(|it| it.parse::<u64>().expect("a number"));
+        .map(|it| it.parse::<u64>().expect("a number in /proc"));
     ticks.sum::<u64>() / 100
 }
 
 #[test]
-#[ignore = "builds from nothing; its figures need a quiet machine"]
+#[ignore = "benchmark: a full build, for an idle machine"]
 fn figures() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create a directory");
     project(folder.path());
     cargo(folder.path(), &["fetch"]);
 
@@ -103,20 +107,20 @@ fn figures() {
     cargo(folder.path(), &["build", "--release", "--jobs", "2"]);
     let build = start_of_build.elapsed();
     let program = folder.path().join("target/release/figures");
-    let bytes = fs::metadata(&program).expect("a program").len();
+    let bytes = fs::metadata(&program).expect("the program was built").len();
     let mut starts: Vec<Duration> = (0..101).map(|_| start(&program)).collect();
     starts.sort();
     let median = starts[starts.len() / 2];
 
     println!(
-        "fresh release build, two jobs   {:6.1} s    goal 60 s ({} s of processor time, {} busy around it)",
+        "fresh release build, two jobs   {:6.1} s    goal 60 s ({} s of CPU time, load average {})",
         build.as_secs_f64(),
-        processor_seconds(),
+        cpu_seconds(),
         fs::read_to_string("/proc/loadavg")
-            .expect("Linux")
+            .expect("read /proc")
             .split(' ')
             .next()
-            .expect("a number"),
+            .expect("a number in /proc"),
     );
     println!(
         "stripped binary                 {:6} kB   goal 1500 kB",

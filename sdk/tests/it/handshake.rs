@@ -9,7 +9,7 @@ use crate::driver::{Driven, ack, probe};
 #[test]
 fn registrations_are_sent_before_hello_ack() {
     let mut driven = Driven::start(Command::new(probe()));
-    driven.hear(|frame| frame["type"] == "ready");
+    driven.wait_for(|frame| frame["type"] == "ready");
     let ended = driven.shutdown();
     let kinds: Vec<_> = ended
         .rest
@@ -25,7 +25,7 @@ fn registrations_are_sent_before_hello_ack() {
             "capabilities": ["commands", "tools", "events", "panels", "tool_cancel", "call_tool", "errors"],
         })
     );
-    ended.well(&ended.rest);
+    ended.assert_clean(&ended.rest);
     assert_eq!(ended.rest.last(), Some(&ack()));
 }
 

@@ -9,17 +9,20 @@ fn a_tool_that_panics_or_fails_returns_an_error() {
     let mut probe = Driven::probe();
     for (tool, words) in [
         ("panic", "`panic` panicked: 2 of 3"),
-        ("panic_later", "`panic_later` panicked: an oddity"),
+        (
+            "panic_later",
+            "`panic_later` panicked: NO_SUCH_VARIABLE is not set",
+        ),
         ("fail", "No such file or directory"),
         ("huge", "failed to send the answer: frame too large: 5242"),
-        ("unheard_of", "unknown tool `unheard_of`"),
+        ("unknown_tool", "unknown tool `unknown_tool`"),
     ] {
         let result = probe.result(tool);
         assert_eq!(result["is_error"], true, "{result}");
         assert!(text(&result).contains(words), "{result}");
     }
     let ended = probe.shutdown();
-    ended.well(&[ack()]);
+    ended.assert_clean(&[ack()]);
     assert!(ended.stderr.contains("2 of 3"), "{}", ended.stderr);
 }
 
@@ -31,7 +34,7 @@ fn invalid_arguments_return_an_error() {
         text(&probe.reply("tool_result", "1")),
         "invalid arguments: `ms`: invalid type: string \"soon\", expected u64"
     );
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
@@ -39,27 +42,24 @@ fn a_command_that_panics_or_fails_returns_an_error() {
     let mut probe = Driven::probe();
     assert_eq!(
         probe.command("panic")["error"],
-        "`/panic` panicked: at the disco"
+        "`/panic` panicked: command panic"
     );
-    assert_eq!(probe.command("fail")["error"], "no luck");
+    assert_eq!(probe.command("fail")["error"], "command failed");
     assert_eq!(probe.command("nope")["error"], "unknown command `nope`");
     assert_eq!(probe.command("print")["action"], "noop");
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
 fn a_guard_that_panics_or_fails_blocks() {
     let mut probe = Driven::probe();
     let verdict = |answer: Value| (answer["block"] == true, answer["reason"].clone());
-    let panicked = "the interceptor of `tool_call` panicked: the guard is gone";
+    let panicked = "the interceptor of `tool_call` panicked: guard panic";
     assert_eq!(verdict(probe.ask("panic")), (true, panicked.into()));
-    assert_eq!(
-        verdict(probe.ask("fail")),
-        (true, "the guard has failed".into())
-    );
+    assert_eq!(verdict(probe.ask("fail")), (true, "guard failed".into()));
     assert_eq!(verdict(probe.ask("bash")), (true, "no shells".into()));
     assert_eq!(verdict(probe.ask("read")), (false, Value::Null));
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn an_invalid_request_is_answered_with_an_error() {
         probe.reply("event_intercept_response", "4"),
         json!({"type": "event_intercept_response", "id": "4"})
     );
-    probe.shutdown().well(&[ack()]);
+    probe.shutdown().assert_clean(&[ack()]);
 }
 
 #[test]
@@ -91,15 +91,15 @@ fn a_failing_event_handler_does_not_affect_others() {
     }
     probe.send(&json!({"type": "event", "event": "turn_end", "stop": "end_turn"}));
     assert_eq!(
-        probe.hear(|it| it["type"] == "notify")["message"],
+        probe.wait_for(|it| it["type"] == "notify")["message"],
         "end_turn"
     );
     let ended = probe.shutdown();
-    ended.well(&[ack()]);
+    ended.assert_clean(&[ack()]);
     assert!(
         ended.stderr.contains("turn_start: a handler's error"),
         "{}",
         ended.stderr
     );
-    assert!(ended.stderr.contains("an unlucky step"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("unexpected step"), "{}", ended.stderr);
 }

@@ -32,20 +32,20 @@ pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     assert!(
         std::env::var_os("ZOT_CI").is_none(),
-        "not to be skipped on CI: {why}"
+        "must not be skipped on CI: {why}"
     );
 }
 
 /// Reports whether a program is installed, and prints `skipped` if it is not.
 pub(crate) fn has(program: &str) -> bool {
-    let asked = Command::new("sh")
+    let found = Command::new("sh")
         .args(["-c", "command -v \"$0\"", program])
         .output()
-        .expect("sh");
-    if !asked.status.success() {
+        .expect("run sh");
+    if !found.status.success() {
         skipped(&format!("{program} not found"));
     }
-    asked.status.success()
+    found.status.success()
 }
 
 fn workspace() -> &'static Path {
@@ -58,7 +58,7 @@ fn workspace() -> &'static Path {
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a file");
+        let test = std::env::current_exe().expect("the path of this test");
         let target = test.ancestors().nth(3).expect("target/profile/deps/test");
         let mut cargo = Command::new(env!("CARGO"));
         cargo
@@ -68,19 +68,19 @@ pub(crate) fn program(name: &str) -> PathBuf {
         for example in ["guard", "hello", "redact", "todo", "weather"] {
             cargo.args(["-p", &format!("zot-example-{example}")]);
         }
-        let built = cargo.output().expect("cargo");
-        let said = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "{said}");
+        let built = cargo.output().expect("run cargo");
+        let stderr = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{stderr}");
         target.join("debug")
     });
     folder.join(name)
 }
 
-/// What the host received.
+/// Records what the host received.
 #[derive(Default)]
-pub(crate) struct Told(Mutex<Vec<String>>);
+pub(crate) struct Recorder(Mutex<Vec<String>>);
 
-impl Told {
+impl Recorder {
     fn push(&self, what: String) {
         self.0.lock().expect("not poisoned").push(what);
     }
@@ -90,7 +90,7 @@ impl Told {
     }
 }
 
-impl Hooks for Told {
+impl Hooks for Recorder {
     fn note(&self, _: &str, level: NoteLevel, message: &str) {
         self.push(format!("{level:?}: {message}"));
     }
@@ -107,7 +107,7 @@ impl Hooks for Told {
 /// A host with one example, in its own folder.
 pub(crate) struct Stage {
     pub(crate) host: Host,
-    pub(crate) told: Arc<Told>,
+    pub(crate) recorder: Arc<Recorder>,
     name: String,
     folder: TempDir,
 }
@@ -125,14 +125,14 @@ impl Stage {
 
     /// Starts a modified copy of an example.
     pub(crate) async fn changed(name: &str, change: impl FnOnce(&Path)) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("create a directory");
         let copy = folder.path().join(name);
         copy_folder(&workspace().join("examples").join(name), &copy);
         change(&copy);
-        let told = Arc::new(Told::default());
+        let recorder = Arc::new(Recorder::default());
         let stage = Self {
-            host: host(&told),
-            told,
+            host: host(&recorder),
+            recorder,
             name: name.to_owned(),
             folder,
         };
@@ -158,7 +158,7 @@ impl Stage {
         let manifest = &launches[0].manifest;
         assert!(
             manifest.permissions.is_some(),
-            "every example declares them"
+            "every example declares its permissions"
         );
         let stats = self.host.load(launches).await;
         let log = self.log();
@@ -167,7 +167,7 @@ impl Stage {
             (1, 0),
             "{stats:?}: {log}"
         );
-        self.is_content();
+        self.assert_clean_log();
     }
 
     pub(crate) fn log(&self) -> String {
@@ -176,16 +176,16 @@ impl Stage {
     }
 
     /// Asserts that the log contains nothing but the requested exit.
-    fn is_content(&self) {
+    fn assert_clean_log(&self) {
         let log = self.log();
-        let mut complaints = log.lines().filter(|line| line.starts_with("[zot]"));
+        let mut messages = log.lines().filter(|line| line.starts_with("[zot]"));
         assert!(
-            complaints.all(|line| line.ends_with("was shut down")),
+            messages.all(|line| line.ends_with("was shut down")),
             "{log}"
         );
     }
 
-    /// Reads a file in its data directory.
+    /// Returns the path of a file in its data directory.
     pub(crate) fn data(&self, file: &str) -> PathBuf {
         let folder = self.folder.path().join("home/extension-data");
         folder.join(&self.name).join(file)
@@ -200,7 +200,7 @@ impl Stage {
     pub(crate) async fn shown(&self, name: &str, args: &str) -> String {
         let response = self.command(name, args).await;
         assert_eq!(response.error, None);
-        response.display.expect("shows something")
+        response.display.expect("the command displays text")
     }
 
     pub(crate) async fn tool(&self, name: &str, args: Value) -> ToolResult {
@@ -213,17 +213,17 @@ impl Stage {
     }
 
     /// Waits until the host has received something that contains these words.
-    pub(crate) async fn told(&self, words: &str) {
+    pub(crate) async fn wait_for(&self, words: &str) {
         let waiting = async {
-            while !self.told.all().iter().any(|it| it.contains(words)) {
+            while !self.recorder.all().iter().any(|it| it.contains(words)) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let told = tokio::time::timeout(HANG, waiting).await;
+        let found = tokio::time::timeout(HANG, waiting).await;
         assert!(
-            told.is_ok(),
+            found.is_ok(),
             "{words}: {:?}; {}",
-            self.told.all(),
+            self.recorder.all(),
             self.log()
         );
     }
@@ -232,44 +232,47 @@ impl Stage {
     pub(crate) async fn end(self) {
         let start = std::time::Instant::now();
         self.host.shutdown().await;
-        assert!(start.elapsed() < Duration::from_secs(2), "ends by itself");
-        self.is_content();
+        assert!(
+            start.elapsed() < Duration::from_secs(2),
+            "the extension exits in time"
+        );
+        self.assert_clean_log();
     }
 }
 
-fn host(told: &Arc<Told>) -> Host {
+fn host(recorder: &Arc<Recorder>) -> Host {
     let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/home/you/project");
     let mut config = HostConfig::new(ack);
-    // A busy machine may be slow.
+    // For a busy machine.
     config.limits = Limits {
         startup: HANG,
         auto_ready: HANG,
         ..Limits::default()
     };
-    config.hooks = Arc::<Told>::clone(told);
-    Host::new(config).expect("a host")
+    config.hooks = Arc::<Recorder>::clone(recorder);
+    Host::new(config).expect("start the host")
 }
 
 /// Copies an example's program to where its manifest expects it.
 pub(crate) fn install(name: &str, folder: &Path) {
     let bin = folder.join("bin");
-    fs::create_dir_all(&bin).expect("a folder");
-    fs::copy(program(name), bin.join(name)).expect("a program");
+    fs::create_dir_all(&bin).expect("create a directory");
+    fs::copy(program(name), bin.join(name)).expect("copy the program");
 }
 
 fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("an example") {
-        let entry = entry.expect("a folder");
+    fs::create_dir_all(to).expect("create a directory");
+    for entry in fs::read_dir(from).expect("read the example") {
+        let entry = entry.expect("read the directory");
         let name = entry.file_name();
         // Do not test what a developer has built there.
         if ["node_modules", "dist", "bin"].iter().any(|it| name == *it) {
             continue;
         }
-        if entry.file_type().expect("a file").is_dir() {
+        if entry.file_type().expect("read the file type").is_dir() {
             copy_folder(&entry.path(), &to.join(name));
         } else {
-            fs::copy(entry.path(), to.join(name)).expect("a file");
+            fs::copy(entry.path(), to.join(name)).expect("copy the file");
         }
     }
 }

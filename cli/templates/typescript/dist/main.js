@@ -5,7 +5,7 @@ import { say } from "./wire.js";
 function greet(args) {
     return `Hello, ${args || "you"}.`;
 }
-/** {{tool}}: the text it returns is what the model gets. What it throws becomes an error that the model reads. */
+/** {{tool}}: the model receives the text it returns. An exception is sent to the model as an error. */
 function countWords(args) {
     if (typeof args.text !== "string")
         throw new Error("`text` must be a string");
@@ -13,29 +13,29 @@ function countWords(args) {
 }
 const commands = new Map([["{{command}}", greet]]);
 const tools = new Map([["{{tool}}", countWords]]);
-const because = (error) => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error) => (error instanceof Error ? error.message : String(error));
 function handle(frame) {
     switch (frame.type) {
         case "command_invoked":
             try {
                 const command = commands.get(frame.name);
                 if (command === undefined)
-                    throw new Error(`there is no /${frame.name} here`);
+                    throw new Error(`unknown command /${frame.name}`);
                 say({ type: "command_response", id: frame.id, action: "display", display: command(frame.args ?? "") });
             }
             catch (error) {
-                say({ type: "command_response", id: frame.id, error: because(error) });
+                say({ type: "command_response", id: frame.id, error: errorMessage(error) });
             }
             break;
         case "tool_call":
             try {
                 const tool = tools.get(frame.name);
                 if (tool === undefined)
-                    throw new Error(`there is no tool ${frame.name} here`);
+                    throw new Error(`unknown tool ${frame.name}`);
                 say({ type: "tool_result", id: frame.id, content: [{ type: "text", text: tool(frame.args) }] });
             }
             catch (error) {
-                say({ type: "tool_result", id: frame.id, content: [{ type: "text", text: because(error) }], is_error: true });
+                say({ type: "tool_result", id: frame.id, content: [{ type: "text", text: errorMessage(error) }], is_error: true });
             }
             break;
         case "shutdown":
@@ -47,11 +47,11 @@ function handle(frame) {
     }
 }
 say({ type: "hello", name: "{{name}}", version: "0.1.0", capabilities: ["commands", "tools"] });
-say({ type: "register_command", name: "{{command}}", description: "a greeting" });
+say({ type: "register_command", name: "{{command}}", description: "Greet someone" });
 say({
     type: "register_tool",
     name: "{{tool}}",
-    description: "Counts the words of a text.",
+    description: "Counts the words in a text.",
     schema: {
         type: "object",
         properties: { text: { type: "string", description: "The text." } },

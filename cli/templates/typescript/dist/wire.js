@@ -1,5 +1,5 @@
-// The frames that this extension speaks, and the one writer.
-// stdout belongs to the protocol: what is logged goes to the log.
+// The frames that this extension sends and receives.
+// stdout belongs to the protocol: console.log goes to the log.
 console.log = console.error;
 export function say(frame) {
     process.stdout.write(JSON.stringify(frame) + "\n");

@@ -1,4 +1,4 @@
-// The frames that this extension speaks, and the one writer.
+// The frames that this extension sends and receives.
 
 export type Content = { type: "text"; text: string };
 
@@ -17,7 +17,7 @@ export type FromExtension =
   | { type: "tool_result"; id: string; content: Content[]; is_error?: boolean }
   | { type: "shutdown_ack" };
 
-// stdout belongs to the protocol: what is logged goes to the log.
+// stdout belongs to the protocol: console.log goes to the log.
 console.log = console.error;
 
 export function say(frame: FromExtension): void {

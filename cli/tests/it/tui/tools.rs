@@ -39,7 +39,7 @@ fn a_call_refused_by_a_guard_is_shown_as_blocked() {
     screen.wait_for("ext 1/1");
     screen.send("/call bash {\"command\": \"rm -rf /\"}");
     screen.wait_for("✗ bash blocked  rm -rf /");
-    screen.wait_for("! [guard] refused");
+    screen.wait_for("! [guard] blocked");
     screen.wait_idle();
     screen.send("/call bash {\"command\": \"echo harm''less\"}");
     screen.wait_for("✓ bash  echo harm''less");

@@ -1,13 +1,13 @@
 
 "use strict";
 (() => {
-  // So many moments of an exchange are drawn at once; a button brings the rest.
-  const AT_ONCE = 200;
+  // The number of entries of an exchange that are drawn at first; a button shows the rest.
+  const FIRST_ENTRIES = 200;
 
   let parsed;
   const report = () => (parsed ??= JSON.parse(document.getElementById("report").textContent));
 
-  // The page is built from texts alone: nothing of a frame is ever read as markup.
+  // Adds children as text nodes, so that a frame is never parsed as markup.
   const make = (tag, className, ...children) => {
     const element = document.createElement(tag);
     if (className) element.className = className;
@@ -15,14 +15,14 @@
     return element;
   };
 
-  // The same as `visible` in clean.rs.
-  const UNSEEN = /[\0-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff]/g;
+  // Keep in sync with `visible` in clean.rs.
+  const INVISIBLE = /[\0-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff]/g;
   const escape = (char) => ({ "\t": "\\t", "\r": "\\r" })[char] ?? `\\u{${char.codePointAt(0).toString(16)}}`;
-  const visible = (text) => text.replace(UNSEEN, escape);
+  const visible = (text) => text.replace(INVISIBLE, escape);
 
   const time = (ms) => (ms < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(3)} s`);
 
-  // Breaks and indents JSON without reading its values: numbers, doubled keys and what was cut stay as they were.
+  // Indents JSON without parsing its values, so that numbers, duplicate keys and truncated frames stay unchanged.
   const indent = (json) => {
     let out = "", depth = 0, quoted = false;
     const newline = () => "\n" + "  ".repeat(depth);
@@ -54,7 +54,7 @@
     return out;
   };
 
-  // What an arrow says: the frame's type, and what tells it from others of its type.
+  // Returns the label of an arrow: the frame's type, and the fields that distinguish it from others of its type.
   const describe = ({ line, bytes }) => {
     const whole = bytes === new TextEncoder().encode(line).length;
     let frame;
@@ -63,11 +63,11 @@
     } catch {
       const type = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/.exec(line)?.[1];
       const known = type !== undefined && !whole;
-      const size = whole ? visible(line).slice(0, 48) : `${bytes.toLocaleString("en")} bytes, the start is kept`;
+      const size = whole ? visible(line).slice(0, 48) : `${bytes.toLocaleString("en")} bytes, truncated`;
       return { name: known ? type : "not JSON", about: size, text: line, odd: !known };
     }
     if (frame === null || typeof frame !== "object" || typeof frame.type !== "string") {
-      return { name: "no frame", about: visible(line).slice(0, 48), text: indent(line), odd: true };
+      return { name: "not a frame", about: visible(line).slice(0, 48), text: indent(line), odd: true };
     }
     const keys = ["name", "event", "action", "level", "id", "panel_id"];
     const about = keys.map((key) => frame[key]).filter((value) => typeof value === "string" && value !== "");
@@ -75,7 +75,7 @@
     return { name: frame.type, about: short.join(" · "), text: indent(line), odd: false };
   };
 
-  const moment = (entry, wrong) => {
+  const drawEntry = (entry, wrong) => {
     const lane = make("div", "lane");
     const step = make("li", `step ${entry.who}`, make("time", "", time(entry.at_ms)), lane);
     const from = entry.who === "host" ? "host to extension" : "extension to host";
@@ -113,24 +113,24 @@
     const wire = make("div", "wire", parties, steps);
     const add = (entries) => {
       const some = document.createDocumentFragment();
-      for (const entry of entries) some.append(moment(entry, wrong.has(entry.line)));
+      for (const entry of entries) some.append(drawEntry(entry, wrong.has(entry.line)));
       steps.append(some);
     };
-    add(exchange.entries.slice(0, AT_ONCE));
-    const left = exchange.entries.length - AT_ONCE;
+    add(exchange.entries.slice(0, FIRST_ENTRIES));
+    const left = exchange.entries.length - FIRST_ENTRIES;
     if (left > 0) {
       const more = make("button", "more", `Show ${left.toLocaleString("en")} more`);
       more.type = "button";
       more.addEventListener("click", () => {
         const next = steps.children.length;
-        add(exchange.entries.slice(AT_ONCE));
+        add(exchange.entries.slice(FIRST_ENTRIES));
         more.remove();
         steps.children[next].querySelector("button")?.focus();
       });
       wire.append(more);
     }
     if (exchange.stderr) {
-      // Colours are dropped, as in `console` in clean.rs.
+      // Drop colours, like `console` in clean.rs.
       const plain = exchange.stderr.replace(/\x1b\[[\d;:]*m/g, "").replace(/\r\n/g, "\n").replace(/\t/g, "    ");
       wire.append(make("span", "key", "end of standard error"), make("pre", "", visible(plain).trimEnd()));
     }
@@ -162,7 +162,7 @@
   });
   filters.hidden = false;
 
-  // A link to a check, `report.html#TOL-02`, opens it.
+  // Open the check that the URL links to, such as `report.html#TOL-02`.
   const follow = () => {
     const check = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (check?.matches("details.check")) check.open = true;

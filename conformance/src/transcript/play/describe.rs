@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     reply::Reply,
-    session::Heard,
+    session::ReceivedLine,
     surface::text,
     transcript::{Bindings, Expect},
     verdict::Finding,
@@ -30,16 +30,16 @@ pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) ->
 }
 
 /// Describes a received frame.
-pub(super) fn received(heard: &Heard) -> String {
-    match text(heard.value(), "type") {
+pub(super) fn received(received: &ReceivedLine) -> String {
+    match text(received.value(), "type") {
         "" => "a frame without a type".to_owned(),
         kind => format!("`{kind}`"),
     }
 }
 
 /// Adds a hint about `ignore` if the frame is of a type that an extension may send unasked.
-pub(super) fn hint_at_ignore(finding: Finding, heard: &Heard) -> Finding {
-    match text(heard.value(), "type") {
+pub(super) fn hint_at_ignore(finding: Finding, received: &ReceivedLine) -> Finding {
+    match text(received.value(), "type") {
         kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
             finding.hint(format!(
                 "if it may arrive at any time, add to the transcript's header: \"ignore\":[\"{kind}\"]"

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Done, Halt, Mode, Player, describe};
 use crate::{
-    session::{Heard, Silence},
+    session::{ReceivedLine, WaitError},
     transcript::{Expect, Mismatch},
     verdict::Finding,
 };
@@ -17,7 +17,7 @@ impl Player<'_> {
         let (at, frame) = match self.next(within).await {
             Ok(next) => next,
             Err(_) if expect.optional => return Ok(()),
-            Err(silence) => return Err(self.missing_frame(silence, expect).await),
+            Err(wait_error) => return Err(self.missing_frame(wait_error, expect).await),
         };
         match expect.frame.matches(&frame, &mut self.bindings) {
             Ok(()) => {}
@@ -47,13 +47,13 @@ impl Player<'_> {
             let left = deadline.saturating_duration_since(Instant::now());
             let (at, frame) = match self.next(left).await {
                 Ok(next) => next,
-                Err(silence) => {
+                Err(wait_error) => {
                     let Some(item) = required else { return Ok(()) };
-                    let silence = match silence {
-                        Silence::Deadline(_) => Silence::Deadline(within),
+                    let wait_error = match wait_error {
+                        WaitError::Deadline(_) => WaitError::Deadline(within),
                         other => other,
                     };
-                    return Err(self.missing_frame(silence, &expects[*item]).await);
+                    return Err(self.missing_frame(wait_error, &expects[*item]).await);
                 }
             };
             let place = match self.fitting(expects, &pending, &frame) {
@@ -80,10 +80,13 @@ impl Player<'_> {
         // Not scaled: a longer silence would be a stricter requirement.
         match self.next(during).await {
             Ok((at, _)) => {
-                let heard = &self.session.heard()[at];
-                let what = format!("expected no frame here, got {}", describe::received(heard));
-                let finding = Finding::new(what).frame(heard.shown(), None);
-                Err(describe::hint_at_ignore(finding, heard).into())
+                let received = &self.session.received()[at];
+                let what = format!(
+                    "expected no frame here, got {}",
+                    describe::received(received)
+                );
+                let finding = Finding::new(what).frame(received.shown(), None);
+                Err(describe::hint_at_ignore(finding, received).into())
             }
             Err(_) => Ok(()),
         }
@@ -91,12 +94,13 @@ impl Player<'_> {
 
     /// Returns the next relevant frame. Skips blank lines, ignored types, and lines that are not
     /// frames, which another check reports.
-    async fn next(&mut self, within: Duration) -> Result<(usize, Value), Silence> {
+    async fn next(&mut self, within: Duration) -> Result<(usize, Value), WaitError> {
         let ignore = self.ignore;
-        let counts =
-            |heard: &Heard| heard.value().is_object() && !ignore.iter().any(|kind| heard.is(kind));
+        let counts = |received: &ReceivedLine| {
+            received.value().is_object() && !ignore.iter().any(|kind| received.is(kind))
+        };
         let at = self.session.find(self.at, within, counts).await?;
-        Ok((at, self.session.heard()[at].value().clone()))
+        Ok((at, self.session.received()[at].value().clone()))
     }
 
     /// Reports whether to accept a mismatching frame: in lenient mode, if it has the expected type.
@@ -133,25 +137,25 @@ impl Player<'_> {
     }
 
     fn differs(&self, at: usize, expect: &Expect, mismatch: Mismatch) -> Finding {
-        let heard = &self.session.heard()[at];
+        let received = &self.session.received()[at];
         let wanted = describe::expected(expect, &self.asked, &self.bindings);
         if mismatch.pointer == "/type" {
-            let what = format!("expected {wanted}, got {}", describe::received(heard));
-            let finding = Finding::new(what).frame(heard.shown(), Some(mismatch.pointer));
-            return describe::hint_at_ignore(finding, heard);
+            let what = format!("expected {wanted}, got {}", describe::received(received));
+            let finding = Finding::new(what).frame(received.shown(), Some(mismatch.pointer));
+            return describe::hint_at_ignore(finding, received);
         }
         let what = format!("{wanted}: {mismatch}");
-        Finding::new(what).frame(heard.shown(), Some(mismatch.pointer))
+        Finding::new(what).frame(received.shown(), Some(mismatch.pointer))
     }
 
-    async fn missing_frame(&mut self, silence: Silence, expect: &Expect) -> Box<Halt> {
+    async fn missing_frame(&mut self, wait_error: WaitError, expect: &Expect) -> Box<Halt> {
         let what = describe::expected(expect, &self.asked, &self.bindings);
         let kind = expect.frame.source().get("type").and_then(Value::as_str);
         let kind = kind.map(str::to_owned);
-        let came = move |heard: &Heard| match &kind {
-            Some(kind) => heard.is(kind),
-            None => heard.value().is_object(),
+        let came = move |received: &ReceivedLine| match &kind {
+            Some(kind) => received.is(kind),
+            None => received.value().is_object(),
         };
-        self.silent(silence, &what, came).await
+        self.missing_reply(wait_error, &what, came).await
     }
 }

@@ -11,7 +11,7 @@ use super::{Done, Mode, Player};
 use crate::{
     diagnose,
     reply::Reply,
-    session::{Session, Silence},
+    session::{Session, WaitError},
     transcript::{Pattern, Signal, Template},
     verdict::Finding,
 };
@@ -48,13 +48,13 @@ impl Player<'_> {
         };
         match sent {
             Ok(()) => Ok(()),
-            Err(silence) => {
+            Err(wait_error) => {
                 let kind = crate::surface::text(&frame, "type");
                 let what = match reply {
                     Some(reply) => reply.words,
                     None => format!("any frame after `{kind}`"),
                 };
-                Err(self.silent(silence, &what, |_| false).await)
+                Err(self.missing_reply(wait_error, &what, |_| false).await)
             }
         }
     }
@@ -62,15 +62,15 @@ impl Player<'_> {
     pub(super) async fn raw(&mut self, bytes: &[u8]) -> Done {
         match self.bytes(bytes).await {
             Ok(()) => Ok(()),
-            Err(silence) => {
+            Err(wait_error) => {
                 let what = "any frame after those bytes";
-                Err(self.silent(silence, what, |_| false).await)
+                Err(self.missing_reply(wait_error, what, |_| false).await)
             }
         }
     }
 
     /// Writes bytes, in pieces if a `split` precedes.
-    async fn bytes(&mut self, bytes: &[u8]) -> Result<(), Silence> {
+    async fn bytes(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         self.announce(bytes);
         let mut rest = bytes;
         for length in std::mem::take(&mut self.split) {

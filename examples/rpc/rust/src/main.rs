@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<ExitCode> {
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
     let to = Arc::new(Mutex::new(zot.stdin.take()));
-    let mut from = BufReader::new(zot.stdout.take().context("it has no output")?);
+    let mut from = BufReader::new(zot.stdout.take().context("stdout is not piped")?);
 
     let aborting = Arc::clone(&to);
     let mut interrupts = Signals::new([SIGINT])?;
@@ -51,7 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
     send(&to, &Prompt::new(Some("1".into()), message).into())?;
     let failed = follow(&mut from)?;
     println!();
-    // Nothing more to send. Read the rest of the output: zot exits at once if nobody does.
+    // Nothing more to send. Read the rest of the output: zot exits at once if its output is not read.
     to.lock().unwrap_or_else(PoisonError::into_inner).take();
     io::copy(&mut from, &mut io::sink())?;
     let ended = zot.wait()?;
@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
 fn send(to: &Mutex<Option<ChildStdin>>, command: &rpc::Command) -> anyhow::Result<()> {
     let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
-    let stdin = to.as_mut().context("it is closed")?;
+    let stdin = to.as_mut().context("stdin is closed")?;
     writeln!(stdin, "{}", serde_json::to_string(command)?)?;
     Ok(stdin.flush()?)
 }

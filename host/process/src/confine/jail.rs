@@ -1,4 +1,4 @@
-//! The rules, made in the parent, and how the child puts itself under them.
+//! Builds the rules in the parent, and applies them in the child.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,11 +11,12 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use super::{Confined, Confinement, Unbuilt, landlock, seccomp};
+use super::{BuildError, Confined, Confinement, landlock, seccomp};
 use crate::Spec;
 
-/// What one that runs as root keeps of its privileges: to own and to reach its files, to change its user, and to
-/// listen on a low port. The rest leads past the rules (`/proc/kcore`, raw devices, modules).
+/// The capabilities that a process running as root keeps: to own and access its files, change its
+/// user, and listen on a low port. The others would bypass the rules (`/proc/kcore`, raw devices,
+/// modules).
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -32,11 +33,11 @@ pub(crate) struct Jail {
 }
 
 impl Jail {
-    /// Makes the rules, in the parent: this opens files and allocates.
+    /// Builds the rules in the parent, because this opens files and allocates.
     pub(crate) fn build(
         confinement: &Confinement,
         spec: &Spec,
-    ) -> Result<(Self, Confined), Unbuilt> {
+    ) -> Result<(Self, Confined), BuildError> {
         let support = confinement.support;
         let rules = match support.landlock() {
             Some(abi) => Some(landlock::rules(confinement, spec, abi)?),
@@ -57,15 +58,15 @@ impl Jail {
         Ok((Self { landlock, filter }, confined))
     }
 
-    /// Puts the calling process under the rules, for good. Runs between fork and exec: system calls on what was made
-    /// before, nothing else.
+    /// Applies the rules to the calling process, for good. Runs between fork and exec, so it only
+    /// makes system calls on what was prepared before.
     pub(crate) fn enter(&self) -> rustix::io::Result<()> {
         close_on_exec()?;
         if self.landlock.is_none() && self.filter.is_none() {
             return Ok(());
         }
-        give_up_privileges();
-        // Without this neither of the two below may be used, and a setuid program would leave the jail.
+        drop_capabilities();
+        // Landlock and seccomp both require this. It also stops a setuid program from escaping.
         set_no_new_privs(true)?;
         if let Some(rules) = &self.landlock {
             // SAFETY: the call takes two integers.
@@ -92,27 +93,29 @@ impl Jail {
     }
 }
 
-/// What executes as root gets all that the bounding and the inheritable set have, so these are emptied. Whoever may not do
-/// that is not root, or is root without privileges, and the errors mean no more than that.
-fn give_up_privileges() {
+/// Drops capabilities. A program executed by root gets everything in the bounding and inheritable
+/// sets, so these are emptied. An error means that this process is not root, or is root without
+/// capabilities.
+fn drop_capabilities() {
     let _ = clear_ambient_capability_set();
     if let Ok(mut sets) = capabilities(None) {
         sets.inheritable = CapabilitySet::empty();
         let _ = set_capabilities(None, sets);
     }
     for number in 0..u64::BITS {
-        let privilege = CapabilitySet::from_bits_retain(1 << number);
-        // The first number that the kernel does not know is an error too.
-        if !KEPT.contains(privilege) && remove_capability_from_bounding_set(privilege).is_err() {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        // The first number that is unknown to the kernel fails too.
+        if !KEPT.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
             break;
         }
     }
 }
 
-/// A descriptor that some library of the host left open would be a way out: to a terminal, to a socket.
+/// Makes all descriptors close on exec. A terminal or a socket that a library of the host left open
+/// would be a way out of the jail.
 fn close_on_exec() -> rustix::io::Result<()> {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: the call takes three integers, and closes nothing that this process still uses: it will be another program.
+    // SAFETY: the call takes three integers. It only sets a flag that takes effect on exec.
     let closed = check(unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -122,7 +125,7 @@ fn close_on_exec() -> rustix::io::Result<()> {
         )
     });
     match closed {
-        // A kernel before 5.11. What this program opens is closed on exec anyway.
+        // A kernel before 5.11. Everything that this program opens is closed on exec anyway.
         Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
         result => result,
     }

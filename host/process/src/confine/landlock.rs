@@ -1,4 +1,4 @@
-//! The rules for files, TCP, signals and abstract Unix sockets.
+//! The Landlock rules for files, TCP, signals and abstract Unix sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,27 +12,28 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::system::{self, Grant};
-use super::{Confinement, Granted, Net, Unbuilt, program};
+use super::{BuildError, Confinement, Granted, Net, program};
 use crate::Spec;
 
-/// The version of the kernel's interface, as far as the rules make use of it; 0 without Landlock.
+/// Returns the kernel's Landlock ABI version, at most the newest that the rules use; 0 without
+/// Landlock.
 pub(super) fn version() -> u8 {
     const VERSION: libc::c_long = 1;
     const NEWEST: libc::c_long = 7;
-    // SAFETY: with this flag, no attributes and no size, the call reads and writes no memory and makes nothing.
+    // SAFETY: with this flag and no attributes, the call accesses no memory and creates nothing.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0, 0, VERSION) };
     u8::try_from(version.min(NEWEST)).unwrap_or(0)
 }
 
-/// A set of rules that a process can be put under, and the grants that name nothing.
+/// A set of rules that can be applied to a process, and the granted paths that do not exist.
 pub(super) struct Rules {
     pub(super) set: OwnedFd,
     pub(super) missing: Vec<PathBuf>,
 }
 
-/// Makes the rules. Paths are opened here, once, and the rules hold on to what was opened: whoever changes a link or a
-/// name afterwards changes nothing.
-pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<Rules, Unbuilt> {
+/// Builds the rules. Paths are opened here, once, and the rules refer to the opened files, so
+/// changing a link or a name afterwards has no effect.
+pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<Rules, BuildError> {
     let mut rules = Builder::new(confinement, abi)?;
     for (path, grant) in system::grants()? {
         let access = match grant {
@@ -61,7 +62,7 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<R
     Ok(Rules { set, missing })
 }
 
-/// To be named in a rule, not to be read.
+/// Flags for opening a path to use it in a rule, not to read it.
 const FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 fn open(granted: &Granted) -> rustix::io::Result<OwnedFd> {
@@ -80,7 +81,7 @@ struct Builder {
     set: RulesetCreated,
     read: BitFlags<AccessFs>,
     write: BitFlags<AccessFs>,
-    /// What is handled of TCP, which is nothing on an older kernel.
+    /// The TCP operations that the rules cover; none on an older kernel.
     net: BitFlags<AccessNet>,
 }
 
@@ -96,9 +97,9 @@ impl Builder {
             _ => ABI::V7,
         };
         let all = AccessFs::from_all(abi);
-        // A device that it makes for itself would be a way to the disk under it, for one that runs as root.
+        // A process running as root could create a device and access the disk through it.
         let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-        // The versions are asked for one by one above, so a kernel that has less than it said is an error.
+        // The version was probed, so a kernel that supports less than it reported is an error.
         let mut set = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(all)
@@ -111,7 +112,8 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
-        // From here on what is left out is what a rule for a file has for folders alone.
+        // From here on, ignore rights that a rule for a single file cannot have because they apply
+        // to directories.
         let set = set.create().map_err(other)?;
         let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {
@@ -122,12 +124,12 @@ impl Builder {
         })
     }
 
-    /// Whether there is something at this path.
+    /// Adds a rule for a path. Returns whether the path exists.
     fn add(&mut self, path: &Path, access: BitFlags<AccessFs>) -> io::Result<bool> {
         self.add_opened(openat(CWD, path, FLAGS, Mode::empty()), access)
     }
 
-    /// Whether there was something to be opened.
+    /// Adds a rule for an opened path. Returns whether it could be opened.
     fn add_opened(
         &mut self,
         opened: rustix::io::Result<OwnedFd>,
@@ -136,7 +138,7 @@ impl Builder {
         let fd = match opened {
             Ok(fd) => fd,
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
-            // What cannot be reached needs no rule.
+            // An inaccessible path needs no rule.
             Err(_) => return Ok(false),
         };
         let rule = PathBeneath::new(fd, access);
@@ -156,10 +158,11 @@ impl Builder {
     }
 }
 
-/// The folders that are granted for writing, to tell what lies in them.
+/// The directories that are granted for writing.
 ///
-/// A grant in there is covered by them and needs no rule of its own. It must not even be looked at: a confined program
-/// could put a link to somewhere else in its place, and would be granted that at its next start.
+/// A grant inside them is already covered and needs no rule of its own. It must not even be
+/// resolved: a confined program could replace it with a link, and would be granted the target at
+/// its next start.
 struct Writable(Vec<PathBuf>);
 
 impl Writable {
@@ -173,14 +176,14 @@ impl Writable {
         if self.0.is_empty() {
             return false;
         }
-        // Not the path itself, which is its own root where it is one of them.
+        // Skip the path itself: if it is one of the directories, it would cover itself.
         let above = path.ancestors().skip(1);
         let mut real = above.filter_map(|path| path.canonicalize().ok());
         real.any(|path| self.0.iter().any(|root| path.starts_with(root)))
     }
 }
 
-/// The system's answer inside of the crate's error, so that a lack of descriptors is told as one.
+/// Extracts the system error, so that running out of file descriptors is reported as such.
 fn other(error: RulesetError) -> io::Error {
     let mut source: Option<&dyn std::error::Error> = Some(&error);
     while let Some(inner) = source {

@@ -1,4 +1,4 @@
-//! What the started program itself needs, where it does not live in the system's folders.
+//! Finds the files that the started program needs, if it is outside the system directories.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,8 +9,9 @@ use super::{Confinement, Granted, Undeclared, system};
 use crate::Spec;
 use crate::shebang::Shebang;
 
-/// The parts of an installation that are programs and libraries. Not `share`, `etc` and the rest: `~/.local` and `~/.cargo`
-/// are installations too, and keep data and credentials there.
+/// The parts of an installation that contain programs and libraries. `share`, `etc` and the rest
+/// are excluded: `~/.local` and `~/.cargo` are installations too, and keep data and credentials
+/// there.
 const PARTS: [&str; 7] = [
     "bin",
     "lib",
@@ -21,77 +22,80 @@ const PARTS: [&str; 7] = [
     "pyvenv.cfg",
 ];
 
-/// The files that it takes to start the program and that nothing else grants: its own, and those of programs on `PATH`
-/// that it leads to, with their installations.
+/// Returns the files that are needed to start the program and are not granted otherwise: its own
+/// file, and the programs on `PATH` that it refers to, with their installations.
 ///
-/// The author of a program chooses its first line and where its links lead, so these grant nothing by themselves. They may
-/// lead to the system's folders, to what is declared, and to programs on `PATH`, which the user chooses. What such a
-/// program leads to in turn is the user's choice as well.
+/// The author of a program chooses its first line and the targets of its links, so these grant
+/// nothing by themselves. They may refer to the system directories, to what is declared, and to
+/// programs on `PATH`, which the user chose. What such a program refers to in turn is the user's
+/// choice as well.
 pub(super) fn needs(spec: &Spec, confinement: &Confinement) -> Result<Vec<PathBuf>, Undeclared> {
     let places = Places::new(spec, confinement);
     let mut needs = Vec::new();
     let mut steps = vec![Step {
         named: std::path::absolute(spec.program()).unwrap_or_default(),
         by: None,
-        is_users: false,
+        is_user_chosen: false,
     }];
-    // The kernel follows four scripts that interpret each other, then gives up; `env` may add one to each.
+    // The kernel follows at most four nested interpreter scripts; `env` may add a step to each.
     for _ in 0..8 {
         let Some(step) = steps.pop() else { break };
-        // What is missing or cannot be executed is not needed, and the start fails with an error about that.
+        // A file that is missing or not executable needs no grant: the start fails anyway.
         if !is_executable(&step.named) {
             continue;
         }
         let Ok(real) = step.named.canonicalize() else {
             continue;
         };
-        let is_users = step.grant(&real, &places, &mut needs)?;
+        let is_user_chosen = step.grant(&real, &places, &mut needs)?;
         let Some(shebang) = Shebang::read(&real) else {
             continue;
         };
         let step = |named| Step {
             named,
             by: Some((step.named.clone(), shebang.interpreter.clone())),
-            is_users,
+            is_user_chosen,
         };
-        // The interpreter first, then what it looks up if it is `env`.
-        let looked_up = shebang.looked_up().and_then(|name| places.look_up(name));
-        steps.extend(looked_up.map(step));
+        // The interpreter first, then the program that it looks up if it is `env`.
+        let env_program = shebang.env_program().and_then(|name| places.look_up(name));
+        steps.extend(env_program.map(step));
         steps.push(step(places.cwd.join(&shebang.interpreter)));
     }
     Ok(needs)
 }
 
-/// A program on the way from what is started to what the kernel executes.
+/// A program in the chain from the started file to the one that the kernel executes.
 struct Step {
     named: PathBuf,
-    /// The script that names it, and what it is called there; `None` for what is started.
+    /// The script that names it, and its name there; `None` for the started program.
     by: Option<(PathBuf, OsString)>,
-    /// Whether it is the user who chose it, by a program on `PATH`.
-    is_users: bool,
+    /// Whether the user chose it, through a program on `PATH`.
+    is_user_chosen: bool,
 }
 
 impl Step {
-    /// Adds what it needs. Whether it is a program that the user chose.
+    /// Adds the files it needs. Returns whether the user chose the program.
     fn grant(
         self: &Step,
         real: &Path,
         places: &Places,
         needs: &mut Vec<PathBuf>,
     ) -> Result<bool, Undeclared> {
-        // Where the name itself is: a link in a folder of `PATH` is the user's, wherever it leads.
+        // The location of the link itself: a link in a `PATH` directory was chosen by the user,
+        // whatever it points to.
         let at = entry(&self.named).unwrap_or_else(|| self.named.clone());
-        let chosen = !places.is_writable(&at) && (self.is_users || places.is_users(&at));
+        let chosen =
+            !places.is_writable(&at) && (self.is_user_chosen || places.is_user_chosen(&at));
         if chosen && !places.is_covered(&at) {
-            // A virtual environment is found by the link that leads out of it.
+            // A virtual environment is found through the link that points out of it.
             needs.extend(installation(&at));
         }
-        let is_users = !places.is_writable(real) && (chosen || places.is_users(real));
+        let is_user_chosen = !places.is_writable(real) && (chosen || places.is_user_chosen(real));
         if places.is_covered(real) {
-            return Ok(is_users);
+            return Ok(is_user_chosen);
         }
-        // The caller may start any one file. That says nothing of what the file leads to.
-        if is_users {
+        // The caller may start any file, but that grants nothing that the file refers to.
+        if is_user_chosen {
             needs.extend(installation(real));
         } else if self.by.is_some() || places.is_declared(&at) {
             return Err(Undeclared {
@@ -100,14 +104,14 @@ impl Step {
             });
         }
         needs.push(real.to_owned());
-        Ok(is_users)
+        Ok(is_user_chosen)
     }
 }
 
-/// Whose is what. All paths are real ones.
+/// The directories that decide what a program may use. All paths are canonical.
 struct Places {
     cwd: PathBuf,
-    /// Folders of `PATH`.
+    /// Directories of `PATH`.
     path: Vec<PathBuf>,
     /// Their installations.
     installed: Vec<PathBuf>,
@@ -124,7 +128,7 @@ impl Places {
         };
         let path = spec.variable("PATH").unwrap_or_default();
         let path: Vec<PathBuf> = env::split_paths(&path)
-            // A relative one is a different folder for each program.
+            // A relative entry means a different directory for each program.
             .filter(|folder| folder.is_absolute())
             .filter_map(|folder| real(&folder))
             .collect();
@@ -145,7 +149,7 @@ impl Places {
         }
     }
 
-    /// Whether it needs no rule of its own.
+    /// Reports whether it is already granted.
     fn is_covered(&self, path: &Path) -> bool {
         self.is_declared(path) || system::is_program(path)
     }
@@ -154,13 +158,13 @@ impl Places {
         self.declared.iter().any(|it| path.starts_with(it))
     }
 
-    /// Whether the confined program may have put it there, when it ran before.
+    /// Reports whether the confined program could have written it in an earlier run.
     fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|it| path.starts_with(it))
     }
 
-    /// Whether it is installed where the user looks for programs.
-    fn is_users(&self, path: &Path) -> bool {
+    /// Reports whether it is installed in a system directory or on `PATH`.
+    fn is_user_chosen(&self, path: &Path) -> bool {
         system::is_program(path)
             || path
                 .parent()
@@ -168,14 +172,14 @@ impl Places {
             || self.installed.iter().any(|it| path.starts_with(it))
     }
 
-    /// What `env` will find.
+    /// Returns the program that `env` will find.
     fn look_up(&self, name: &OsStr) -> Option<PathBuf> {
         let found = |folder: &PathBuf| Some(folder.join(name)).filter(|path| is_executable(path));
         self.path.iter().find_map(found)
     }
 }
 
-/// Where the last name of a path is, which may be a link, by a path without other links.
+/// Resolves the links of a path except in its last component.
 fn entry(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
@@ -185,9 +189,9 @@ fn is_executable(program: &Path) -> bool {
     metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// For `…/bin/x`, where `…` has a `lib` beside it: the [parts](PARTS) of `…`. For `…/shims/x`: all of `…`, which is a
-/// version manager's (pyenv, rbenv, asdf) and holds programs alone. Never a home directory, nor anything in one for a
-/// program in `~/bin`.
+/// Returns the installation of a program. For `…/bin/x` with a `…/lib` beside it: the
+/// [parts](PARTS) of `…`. For `…/shims/x`: all of `…`, which belongs to a version manager (pyenv,
+/// rbenv, asdf) and contains only programs. Never a home directory; `~/bin/x` has no installation.
 fn installation(program: &Path) -> Vec<PathBuf> {
     match prefix(program) {
         Some(prefix) if program.parent().is_some_and(|it| it.ends_with("shims")) => {
@@ -201,7 +205,7 @@ fn installation(program: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The folder that an installation is in.
+/// Returns the root directory of a program's installation.
 fn prefix(program: &Path) -> Option<&Path> {
     let folder = program.parent()?;
     let prefix = folder.parent()?;
@@ -234,7 +238,7 @@ mod tests {
         Confinement::new(Support::none())
     }
 
-    /// What a program needs with these folders on `PATH` and nothing declared.
+    /// Returns what a program needs with these directories on `PATH` and nothing declared.
     fn granted(program: &Path, path: &[&Path]) -> Result<Vec<PathBuf>, Undeclared> {
         let path = env::join_paths(path).unwrap();
         needs(&Spec::new(program).env("PATH", path), &narrow())
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_in_a_granted_folder_opens_nothing_beside_that() {
+    fn a_program_in_a_granted_directory_grants_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let extensions = dir.path().canonicalize().unwrap();
         file(&extensions.join("lib/x"), "");
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_executed_is_not_opened() {
+    fn a_file_that_is_not_executable_is_not_granted() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let (key, script) = (home.join(".ssh/id_rsa"), home.join("x/main"));
@@ -272,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_of_the_system_needs_nothing_more() {
+    fn a_system_program_needs_no_extra_grants() {
         let needed = granted(Path::new("/bin/sh"), &[]).unwrap();
         assert_eq!(needed, [] as [&Path; 0]);
     }
 
     #[test]
-    fn an_installation_on_path_gives_its_programs_and_libraries() {
+    fn an_installation_on_path_grants_its_programs_and_libraries() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let program = home.join(".local/bin/tool");
@@ -300,12 +304,12 @@ mod tests {
         assert_eq!(
             granted(&program, &[]).unwrap(),
             alone,
-            "a file, not its folder"
+            "only the file, not its directory"
         );
     }
 
     #[test]
-    fn a_shim_on_path_gives_its_version_manager_and_a_script_its_interpreter() {
+    fn a_shim_on_path_grants_its_version_manager() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let (shims, script) = (home.join(".pyenv/shims"), home.join("x/main.py"));
@@ -330,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_users_programs_lead_to_is_the_users_too() {
+    fn a_link_on_path_grants_its_target() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let (bin, env) = (home.join("bin"), home.join("tools/black"));
@@ -346,14 +350,14 @@ mod tests {
         for part in ["bin", "lib", "bin/black", "bin/python"] {
             assert!(needed.contains(&env.join(part)), "{part}: {needed:?}");
         }
-        // Unless the confined program could have written it.
+        // Not if the confined program could have written it.
         let spec = Spec::new(bin.join("black")).env("PATH", &bin);
         let refused = needs(&spec, &narrow().write(&bin)).unwrap_err();
         assert_eq!(refused.needed, env);
     }
 
     #[test]
-    fn a_first_line_and_a_link_grant_nothing() {
+    fn a_shebang_line_and_a_link_grant_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let (own, keys) = (home.join("own"), home.join("victim/keys.ini"));
@@ -383,7 +387,7 @@ mod tests {
         );
         file(&script, "#!../victim/shims/x\n");
         assert_eq!(refused(&script).needed, home.join("victim"));
-        // In a folder that looks like the system's.
+        // A path that only looks like a system directory.
         file(&script, &format!("#!/usr/..{}\n", keys.display()));
         assert_eq!(refused(&script).needed, keys);
         let declared = narrow().read(&own).read(home.join("victim"));
@@ -394,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_the_root_nor_a_home_is_an_installation() {
+    fn root_and_home_directories_are_not_installations() {
         let home = env::home_dir().unwrap();
         for program in ["/home/me/bin/x", "/home/bin/x", "/root/bin/x", "/shims/x"] {
             assert_eq!(installation(Path::new(program)), [] as [&Path; 0]);

@@ -1,7 +1,8 @@
-//! The filter of system calls, for what Landlock leaves open.
+//! The seccomp filter, for what Landlock does not cover.
 //!
-//! Written by hand because it is short, and because the ways round a filter are in its details: the calls of other
-//! architectures (i386 on an x86-64 kernel) have other numbers, and so has x32, which shares the architecture's name.
+//! It is written by hand because it is short, and because the ways around a filter are in its
+//! details: other architectures (i386 on an x86-64 kernel) use other system call numbers, and so
+//! does x32, which has the same architecture value.
 
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EACCES, ENOTTY, EOPNOTSUPP, EPERM, IPPROTO_TCP, MSG_FASTOPEN,
@@ -24,23 +25,25 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 )))]
 const ARCH: Option<u32> = None;
 
-/// The bit in the number of a call that makes it one of x32. No other architecture has numbers so high.
+/// The bit in the number of a system call that marks it as x32. No other architecture uses numbers
+/// that high.
 const X32: u32 = 0x4000_0000;
 
-/// Of the type argument of `socket`; the rest are flags.
+/// The type in the type argument of `socket`; the rest are flags.
 const SOCK_TYPE_MASK: u32 = 0xf;
 
-/// Doors that neither the rules for files nor those for sockets watch.
-const DOORS: [c_long; 31] = [
-    // Does what other calls do, sockets included, without making them.
+/// System calls that are always denied, because neither the file rules nor the socket rules cover
+/// them.
+const DENIED: [c_long; 31] = [
+    // Performs the work of other system calls, including sockets, without making them.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // The user's keys, kept in the kernel.
+    // The user's kernel keyrings.
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
-    // Memory, queues and semaphores that are shared with other programs of the user by a number or a name.
+    // Memory, queues and semaphores shared with the user's other programs by a number or a name.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -54,7 +57,7 @@ const DOORS: [c_long; 31] = [
     libc::SYS_semctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
-    // The kernel itself. Most of these need a privilege, which one that runs as root may have.
+    // The kernel itself. Most of these need a privilege, which a process running as root may have.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -65,18 +68,19 @@ const DOORS: [c_long; 31] = [
     libc::SYS_kexec_file_load,
     libc::SYS_open_by_handle_at,
     libc::SYS_reboot,
-    // Names of files in folders that are not granted, as they change. See also `WATCH`.
+    // These reveal the names of changed files in directories that are not granted. See also
+    // `WATCH`.
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
 ];
 
-/// Watches a path for changes, which Landlock does not look at. `inotify_init` stays: some runtimes call it at their start
-/// and use it never.
+/// Watches a path for changes, which Landlock does not restrict. `inotify_init` is allowed: some
+/// runtimes call it at startup and never use it.
 const WATCH: c_long = libc::SYS_inotify_add_watch;
 
-/// Set and remove extended attributes, access control lists among them, and flags of files. Landlock has no rule for
-/// that. The error is the one of a file system that has no attributes, at which `cp -a`, `tar` and Python's
-/// `shutil.copy2` go on without.
+/// Set and remove extended attributes, including access control lists, and file flags. Landlock has
+/// no rule for them. The error is that of a file system without attributes, which `cp -a`, `tar`
+/// and Python's `shutil.copy2` tolerate.
 const ATTRIBUTES: [c_long; 9] = [
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -84,14 +88,16 @@ const ATTRIBUTES: [c_long; 9] = [
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `setxattrat`, `removexattrat` and `file_setattr`: too new for the library, and the same on all architectures.
+    // `setxattrat`, `removexattrat` and `file_setattr`: too new for the libc crate, and the same on
+    // all architectures.
     463,
     466,
     469,
 ];
 
-/// The same through an open file: `FS_IOC_SETFLAGS` in two sizes, `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR`,
-/// `FS_IOC_ENABLE_VERITY` and `FS_IOC_SET_ENCRYPTION_POLICY`. A file that may only be read is enough for most of them.
+/// The same through `ioctl` on an open file: `FS_IOC_SETFLAGS` in two sizes, `FS_IOC_SETVERSION`,
+/// `FS_IOC_FSSETXATTR`, `FS_IOC_ENABLE_VERITY` and `FS_IOC_SET_ENCRYPTION_POLICY`. Read access is
+/// enough for most of them.
 const FLAGS: [u32; 6] = [
     0x4008_6602,
     0x4004_6602,
@@ -101,8 +107,8 @@ const FLAGS: [u32; 6] = [
     0x800c_6613,
 ];
 
-/// Receive connections. What may connect to a port may not be connected to, and a socket that listens without being bound
-/// gets a port from the kernel.
+/// Accept incoming connections, which a list of ports does not allow. `listen` is included because
+/// the kernel assigns a port to a socket that listens without being bound.
 const INBOUND: [c_long; 4] = [
     libc::SYS_bind,
     libc::SYS_listen,
@@ -110,8 +116,8 @@ const INBOUND: [c_long; 4] = [
     libc::SYS_accept4,
 ];
 
-/// Whether the kernel takes filters that refuse a call with an error, and the numbers here are known to be right.
-pub(super) fn is_there() -> bool {
+/// Reports whether the kernel supports filters that return an error, and the architecture is known.
+pub(super) fn is_available() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the call reads one `u32` through the pointer, which lives until it returns.
     let available = unsafe {
@@ -125,12 +131,12 @@ pub(super) fn is_there() -> bool {
     ARCH.is_some() && available == 0
 }
 
-/// The filter: a program for the kernel's BPF machine, which is run before every call.
+/// Builds the filter: a program for the kernel's BPF machine that runs before every system call.
 pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     let mut code = vec![load(Field::Arch), skip_if(JEQ, ARCH?, 1), deny(EPERM)];
     code.push(load(Field::Number));
     code.extend([skip_unless(JGE, X32, 1), deny(EPERM)]);
-    let mut cases: Vec<_> = DOORS.map(|door| Case::new(door, vec![deny(EPERM)])).into();
+    let mut cases: Vec<_> = DENIED.map(|call| Case::new(call, vec![deny(EPERM)])).into();
     cases.push(Case::new(libc::SYS_prlimit64, limits()));
     cases.push(Case::new(libc::SYS_fcntl, leases()));
     cases.push(Case::new(libc::SYS_setrlimit, mark(0)));
@@ -154,7 +160,7 @@ pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     Some(code)
 }
 
-/// What is done for one call. The body ends in a verdict.
+/// The code for one system call. The body ends in a verdict.
 struct Case {
     number: u32,
     body: Vec<sock_filter>,
@@ -162,13 +168,13 @@ struct Case {
 
 impl Case {
     fn new(call: c_long, body: Vec<sock_filter>) -> Self {
-        let number = u32::try_from(call).expect("numbers of system calls are small");
+        let number = u32::try_from(call).expect("system call numbers fit in a u32");
         Self { number, body }
     }
 }
 
-/// Halves the cases until one is left. The kernel runs a new filter once for every call it knows, so a long list of
-/// comparisons costs each start a tenth of a millisecond.
+/// Selects the case by binary search. The kernel runs a new filter once for every system call it
+/// knows, so a linear list of comparisons would add a tenth of a millisecond to each start.
 fn decide(cases: &[Case]) -> Vec<sock_filter> {
     let length = |code: &[sock_filter]| u8::try_from(code.len()).expect("the filter is short");
     match cases {
@@ -190,8 +196,9 @@ fn decide(cases: &[Case]) -> Vec<sock_filter> {
     }
 }
 
-/// Not another process's limits: one of them is the processor time after which it is killed. Not the one that marks the
-/// process's tree either, unless to read it: the pointer to the new limit is null then.
+/// Denies changing another process's limits, one of which is the CPU time after which it is killed.
+/// Also denies changing the limit that marks the process's tree. Reading it is allowed: the pointer
+/// to the new limit is null then.
 fn limits() -> Vec<sock_filter> {
     let mut code = vec![
         load(Field::Argument(0)),
@@ -207,7 +214,8 @@ fn limits() -> Vec<sock_filter> {
     code
 }
 
-/// Not the limit, named in this argument, that marks the process's tree (see `limit.rs`).
+/// Denies changing the limit that marks the process's tree (see `limit.rs`). `resource` is the
+/// argument that names the limit.
 fn mark(resource: u32) -> Vec<sock_filter> {
     vec![
         load(Field::Argument(resource)),
@@ -217,7 +225,8 @@ fn mark(resource: u32) -> Vec<sock_filter> {
     ]
 }
 
-/// Not another signal than SIGKILL for the death of the parent, or none: the process would outlive a host that is killed.
+/// Denies any parent-death signal except SIGKILL, so that the process cannot survive a host that is
+/// killed.
 fn death_signal() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(0)),
@@ -230,7 +239,7 @@ fn death_signal() -> Vec<sock_filter> {
     ]
 }
 
-/// No [flags](FLAGS) of files.
+/// Denies changing file [flags](FLAGS).
 fn flags() -> Vec<sock_filter> {
     let mut code = vec![load(Field::Argument(1))];
     for command in FLAGS {
@@ -240,7 +249,8 @@ fn flags() -> Vec<sock_filter> {
     code
 }
 
-/// Not a lease, which holds up whoever opens the file next: the host, at the start of another extension.
+/// Denies leases on files. A lease blocks the next process that opens the file, such as the host
+/// when it starts another extension.
 fn leases() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(1)),
@@ -250,7 +260,8 @@ fn leases() -> Vec<sock_filter> {
     ]
 }
 
-/// Not the flag, in this argument, that opens a connection without `connect` and past the kernel's check of that.
+/// Denies TCP Fast Open, which connects without `connect` and bypasses Landlock's check. `flags` is
+/// the argument with the flags.
 fn sending(flags: u32) -> Vec<sock_filter> {
     vec![
         load(Field::Argument(flags)),
@@ -260,7 +271,7 @@ fn sending(flags: u32) -> Vec<sock_filter> {
     ]
 }
 
-/// Connected pairs of Unix sockets stay. Not pairs of datagram sockets: one of those sends to any address it likes.
+/// Allows connected pairs of Unix sockets, except datagram sockets, which can send to any address.
 fn pairs() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(0)),
@@ -275,7 +286,8 @@ fn pairs() -> Vec<sock_filter> {
     ]
 }
 
-/// All options but the one that lays another protocol over TCP (SMC), to which Landlock's rules do not apply.
+/// Allows all options except the one that replaces TCP with another protocol (SMC), which
+/// Landlock's rules do not cover.
 fn options() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(1)),
@@ -288,7 +300,8 @@ fn options() -> Vec<sock_filter> {
     ]
 }
 
-/// No sockets, or TCP's alone: Landlock's rules for ports know no other, and Multipath TCP counts as another.
+/// Allows no sockets, or only TCP: Landlock's port rules cover nothing else, not even Multipath
+/// TCP.
 fn sockets(net: &Net) -> Vec<sock_filter> {
     if *net == Net::None {
         return vec![deny(EACCES)];
@@ -316,12 +329,12 @@ const JSET: u32 = libc::BPF_JSET;
 
 const ALLOW: sock_filter = instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0);
 
-/// What a filter can look at: the fields of `struct seccomp_data`.
+/// The fields of `struct seccomp_data`, which a filter can inspect.
 #[derive(Clone, Copy)]
 enum Field {
     Number,
     Arch,
-    /// Its lower half, which is all that the kernel looks at in an `int`.
+    /// The lower half, which is all that the kernel reads of an `int`.
     Argument(u32),
     UpperHalf(u32),
 }
@@ -340,7 +353,7 @@ fn and(mask: u32) -> sock_filter {
     instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0, 0)
 }
 
-/// Skips `by` instructions if what was loaded compares with `value`.
+/// Skips `by` instructions if the comparison with the loaded value is true.
 fn skip_if(compare: u32, value: u32, by: u8) -> sock_filter {
     instruction(libc::BPF_JMP | compare | libc::BPF_K, value, by, 0)
 }
@@ -365,14 +378,14 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 }
 
 fn word(value: c_int) -> u32 {
-    u32::try_from(value).expect("constants of the interface are positive")
+    u32::try_from(value).expect("the constants are not negative")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What the kernel's machine would say to a call.
+    /// Runs the filter as the kernel would, and returns its verdict.
     fn verdict(filter: &[sock_filter], arch: u32, number: u32, arguments: [u32; 6]) -> u32 {
         let (mut at, mut loaded) = (0, 0);
         loop {
@@ -405,26 +418,26 @@ mod tests {
     }
 
     #[test]
-    fn every_call_finds_its_case() {
-        let arch = ARCH.expect("tests run where it is known");
+    fn every_system_call_gets_its_verdict() {
+        let arch = ARCH.expect("the tests' architecture is supported");
         let number = |call: c_long| u32::try_from(call).unwrap();
         let (allowed, refused) = (libc::SECCOMP_RET_ALLOW, deny(EPERM).k);
         for net in [Net::None, Net::Ports(vec![1]), Net::All] {
             let filter = filter(&net).unwrap();
             for call in 0..1000 {
-                let said = verdict(&filter, arch, call, [0; 6]);
-                let is_door = DOORS.iter().any(|&door| number(door) == call);
+                let result = verdict(&filter, arch, call, [0; 6]);
+                let is_denied = DENIED.iter().any(|&one| number(one) == call);
                 let is_one_of = |calls: &[c_long]| calls.iter().any(|&one| number(one) == call);
                 let is_socket =
                     is_one_of(&[libc::SYS_socket, libc::SYS_socketpair]) || is_one_of(&INBOUND);
                 let expected = match call {
-                    _ if is_door => refused,
+                    _ if is_denied => refused,
                     _ if is_socket && net != Net::All => deny(EACCES).k,
                     _ if is_one_of(&[WATCH]) => deny(EACCES).k,
                     _ if is_one_of(&ATTRIBUTES) => deny(EOPNOTSUPP).k,
                     _ => allowed,
                 };
-                assert_eq!(said, expected, "{call} with {net:?}");
+                assert_eq!(result, expected, "{call} with {net:?}");
                 assert_eq!(verdict(&filter, arch ^ 1, call, [0; 6]), refused);
                 assert_eq!(verdict(&filter, arch, call | X32, [0; 6]), refused);
             }
@@ -434,23 +447,23 @@ mod tests {
             };
             assert_eq!(fcntl(libc::F_SETLEASE), refused);
             assert_eq!(fcntl(libc::F_SETLKW), allowed);
-            let said = |call: c_long, first: [u32; 3]| {
+            let run = |call: c_long, first: [u32; 3]| {
                 let arguments = [first[0], first[1], first[2], 0, 0, 0];
                 verdict(&filter, arch, number(call), arguments)
             };
             let (mark, files) = (libc::RLIMIT_RTTIME, libc::RLIMIT_NOFILE);
-            assert_eq!(said(libc::SYS_setrlimit, [mark, 1, 0]), refused);
-            assert_eq!(said(libc::SYS_setrlimit, [files, 1, 0]), allowed);
-            assert_eq!(said(libc::SYS_prlimit64, [0, mark, 1]), refused);
-            assert_eq!(said(libc::SYS_prlimit64, [0, mark, 0]), allowed);
-            assert_eq!(said(libc::SYS_prlimit64, [0, files, 1]), allowed);
-            assert_eq!(said(libc::SYS_prlimit64, [7, files, 0]), refused);
+            assert_eq!(run(libc::SYS_setrlimit, [mark, 1, 0]), refused);
+            assert_eq!(run(libc::SYS_setrlimit, [files, 1, 0]), allowed);
+            assert_eq!(run(libc::SYS_prlimit64, [0, mark, 1]), refused);
+            assert_eq!(run(libc::SYS_prlimit64, [0, mark, 0]), allowed);
+            assert_eq!(run(libc::SYS_prlimit64, [0, files, 1]), allowed);
+            assert_eq!(run(libc::SYS_prlimit64, [7, files, 0]), refused);
             let signal = word(libc::PR_SET_PDEATHSIG);
-            assert_eq!(said(libc::SYS_prctl, [signal, 0, 0]), refused);
-            assert_eq!(said(libc::SYS_prctl, [signal, 15, 0]), refused);
-            assert_eq!(said(libc::SYS_prctl, [signal, 9, 0]), allowed);
-            assert_eq!(said(libc::SYS_ioctl, [3, FLAGS[5], 0]), deny(ENOTTY).k);
-            assert_eq!(said(libc::SYS_ioctl, [3, 0x5401, 0]), allowed);
+            assert_eq!(run(libc::SYS_prctl, [signal, 0, 0]), refused);
+            assert_eq!(run(libc::SYS_prctl, [signal, 15, 0]), refused);
+            assert_eq!(run(libc::SYS_prctl, [signal, 9, 0]), allowed);
+            assert_eq!(run(libc::SYS_ioctl, [3, FLAGS[5], 0]), deny(ENOTTY).k);
+            assert_eq!(run(libc::SYS_ioctl, [3, 0x5401, 0]), allowed);
         }
     }
 }

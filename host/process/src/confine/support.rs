@@ -4,27 +4,27 @@ use super::Net;
 
 /// What this system can enforce of a [`Confinement`](super::Confinement).
 ///
-/// It reads as one line for a person: `files, TCP and signals by Landlock (ABI 7), other sockets by seccomp`.
+/// Displays as one line: `files, TCP and signals by Landlock (ABI 7), other sockets by seccomp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
-    /// The version of Landlock's interface; 0 without it.
+    /// The Landlock ABI version; 0 without Landlock.
     landlock: u8,
     seccomp: bool,
 }
 
 impl Support {
-    /// Asks the kernel. Elsewhere than on Linux the answer is [`none`](Self::none).
+    /// Queries the kernel. Returns [`none`](Self::none) on systems other than Linux.
     pub fn probe() -> Self {
         #[cfg(target_os = "linux")]
         return Self {
             landlock: super::landlock::version(),
-            seccomp: super::seccomp::is_there(),
+            seccomp: super::seccomp::is_available(),
         };
         #[cfg(not(target_os = "linux"))]
         Self::none()
     }
 
-    /// A system that enforces nothing: a confinement with this is a statement and no more.
+    /// A system that enforces nothing, so a confinement has no effect.
     pub fn none() -> Self {
         Self {
             landlock: 0,
@@ -32,7 +32,8 @@ impl Support {
         }
     }
 
-    /// As on a kernel whose Landlock is no newer than this, to see what an older one would do. 0 is one without Landlock.
+    /// Pretends that the kernel's Landlock ABI is at most this version, to see what an older kernel
+    /// would do. 0 means no Landlock.
     #[must_use]
     pub fn at_most_landlock(self, abi: u8) -> Self {
         Self {
@@ -41,7 +42,7 @@ impl Support {
         }
     }
 
-    /// As on a kernel, or in a container, without seccomp's filters.
+    /// Pretends that the kernel or container has no seccomp filters.
     #[must_use]
     pub fn without_seccomp(self) -> Self {
         Self {
@@ -50,27 +51,27 @@ impl Support {
         }
     }
 
-    /// The version of Landlock's interface, as far as it is made use of; `None` where there is no Landlock.
+    /// The Landlock ABI version that is used; `None` without Landlock.
     pub fn landlock(self) -> Option<u8> {
         (self.landlock > 0).then_some(self.landlock)
     }
 
-    /// Whether seccomp takes filters, for what Landlock leaves open.
+    /// Reports whether seccomp filters are available for what Landlock does not cover.
     pub fn seccomp(self) -> bool {
         self.seccomp
     }
 
-    /// Files can be confined. Before its version 3 Landlock let any file be truncated.
+    /// Reports whether files can be confined. Landlock before version 3 cannot prevent truncation.
     pub fn files(self) -> bool {
         self.landlock >= 3
     }
 
-    /// TCP can be confined to ports.
+    /// Reports whether TCP can be limited to certain ports.
     pub fn tcp(self) -> bool {
         self.landlock >= 4
     }
 
-    /// Signals, and abstract Unix sockets, can be kept within the confined tree.
+    /// Reports whether signals and abstract Unix sockets can be limited to the confined tree.
     pub fn signals(self) -> bool {
         self.landlock >= 6
     }
@@ -80,7 +81,8 @@ impl Support {
             files: self.files(),
             tcp: match net {
                 Net::None => self.seccomp || self.tcp(),
-                // Landlock holds the ports, seccomp the ways round it (Multipath TCP, fast open).
+                // Landlock enforces the ports, seccomp blocks the ways around it (Multipath TCP,
+                // TCP Fast Open).
                 Net::Ports(_) => self.seccomp && self.tcp(),
                 Net::All => true,
             },
@@ -104,41 +106,44 @@ impl fmt::Display for Support {
         };
         match (self.landlock, self.seccomp) {
             (0, false) => f.write_str("nothing: this kernel has no Landlock"),
-            (0, true) => f.write_str("sockets by seccomp, no files: this kernel has no Landlock"),
+            (0, true) => {
+                f.write_str("sockets by seccomp, but not files: this kernel has no Landlock")
+            }
             (abi, true) => write!(
                 f,
                 "{by_landlock} by Landlock (ABI {abi}), other sockets by seccomp"
             ),
             (abi, false) => write!(
                 f,
-                "{by_landlock} by Landlock (ABI {abi}), no other sockets: this kernel has no seccomp"
+                "{by_landlock} by Landlock (ABI {abi}), but no other sockets: this kernel has no seccomp"
             ),
         }
     }
 }
 
-/// What of a [`Confinement`](super::Confinement) the kernel enforces.
+/// Which parts of a [`Confinement`](super::Confinement) the kernel enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Enforced {
-    /// Files outside of what is granted can be neither read nor written.
+    /// No file access beyond what is granted.
     pub files: bool,
     /// No TCP beyond what is granted.
     pub tcp: bool,
-    /// No sockets but TCP's, unless the whole network is granted: UDP, Unix, raw, netlink and all other kinds.
+    /// No sockets other than TCP (UDP, Unix, raw, netlink and all other kinds), unless the whole
+    /// network is granted.
     pub other_sockets: bool,
-    /// No signals to processes outside of the tree.
+    /// No signals to processes outside the tree.
     pub signals: bool,
 }
 
 impl Enforced {
-    /// Whether all that was declared is enforced. A strict host starts nothing else.
+    /// Reports whether the whole declaration is enforced.
     pub fn is_full(self) -> bool {
         self.files && self.tcp && self.other_sockets && self.signals
     }
 }
 
-/// What is *not* enforced, for a warning: `files, signals`; or `everything is enforced`.
+/// Prints what is *not* enforced, for a warning: `not enforced: files, signals`.
 impl fmt::Display for Enforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
@@ -165,7 +170,7 @@ mod tests {
     };
 
     #[test]
-    fn reads_as_one_line() {
+    fn displays_as_one_line() {
         let lines = [
             (
                 FULL,
@@ -177,7 +182,7 @@ mod tests {
             ),
             (
                 FULL.at_most_landlock(0),
-                "sockets by seccomp, no files: this kernel has no Landlock",
+                "sockets by seccomp, but not files: this kernel has no Landlock",
             ),
             (Support::none(), "nothing: this kernel has no Landlock"),
         ];
@@ -187,11 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn an_older_kernel_enforces_less_and_says_so() {
+    fn an_older_kernel_reports_what_it_cannot_enforce() {
         let ports = Net::Ports(vec![443]);
         assert!(FULL.enforces(&Net::None).is_full());
         assert!(FULL.enforces(&ports).is_full());
-        // Without TCP rules all sockets can still be denied, but not all but some ports.
+        // Without TCP rules, sockets can be denied altogether but not by port.
         let old = FULL.at_most_landlock(3);
         let none = old.enforces(&Net::None);
         assert!(none.files && none.tcp && none.other_sockets && !none.signals);
@@ -199,7 +204,7 @@ mod tests {
         assert!(!old.enforces(&ports).tcp);
         assert!(old.enforces(&Net::All).tcp);
         assert!(!FULL.at_most_landlock(2).enforces(&Net::All).files);
-        // Without seccomp only TCP is held.
+        // Without seccomp, only TCP is enforced.
         let bare = FULL.without_seccomp();
         assert!(bare.enforces(&Net::None).tcp && !bare.enforces(&Net::None).other_sockets);
         assert!(!bare.enforces(&ports).tcp);

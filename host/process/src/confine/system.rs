@@ -1,4 +1,4 @@
-//! What every program may read, since hardly any runs without it.
+//! The files that every confined program may read, because nearly every program needs them.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use rustix::io::Errno;
 
-/// Programs and libraries, read and executed.
+/// Programs and libraries, granted for reading and execution.
 const PROGRAMS: [&str; 11] = [
     "/usr",
     "/bin",
@@ -22,8 +22,9 @@ const PROGRAMS: [&str; 11] = [
     "/snap",
 ];
 
-/// Settings of the system, read. Named one by one: `/etc` also holds `shadow`, `sudoers`, `ssh`, `ssl/private`, and
-/// registries' tokens in `npmrc` and `pip.conf`.
+/// System settings in `/etc`, granted for reading. They are listed one by one because `/etc` also
+/// contains `shadow`, `sudoers`, `ssh`, `ssl/private`, and registry tokens in `npmrc` and
+/// `pip.conf`.
 const SETTINGS: [&str; 43] = [
     "alternatives",
     "bash.bashrc",
@@ -70,12 +71,14 @@ const SETTINGS: [&str; 43] = [
     "ssl/openssl.cnf",
 ];
 
-/// And these, with the versions that their names end in: distributions keep parts of the runtimes there.
+/// Prefixes of more names in `/etc`, usually followed by a version: distributions keep parts of
+/// runtimes there.
 const RUNTIMES: [&str; 4] = ["python", "perl", "java-", "terminfo"];
 
-/// What runtimes ask the kernel: counts of processors, limits of memory, their own maps. A rule for `/proc/self` would
-/// mean the process that makes the rule, so it is all of `/proc`; what is secret there (`environ`, `fd`, `mem`, …) needs
-/// the right to trace the process, which a confined one has only over its own tree.
+/// Kernel information that runtimes read: the number of processors, memory limits, their own memory
+/// maps. All of `/proc` is granted, because a rule for `/proc/self` would refer to the process that
+/// creates the rule. The secrets in there (`environ`, `fd`, `mem`, …) require the right to trace
+/// the process, which a confined process has only within its own tree.
 const KERNEL: [&str; 4] = [
     "/proc",
     "/sys/devices/system",
@@ -83,7 +86,8 @@ const KERNEL: [&str; 4] = [
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// Devices without a state, read and written. Not the terminal: what is typed there can be forged.
+/// Stateless devices, granted for reading and writing. The terminal is excluded, because a program
+/// could fake what is typed there.
 const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -92,7 +96,7 @@ const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// What may be done with a path.
+/// The kind of access that is granted to a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Grant {
     /// Read and executed.
@@ -103,7 +107,8 @@ pub(super) enum Grant {
     Device,
 }
 
-/// What is there of all that, each path once. Looked for once too: it is the same for all processes.
+/// Returns the paths above that exist, without duplicates. The result is cached, because it is the
+/// same for all processes.
 pub(super) fn grants() -> io::Result<&'static [(PathBuf, Grant)]> {
     static GRANTS: OnceLock<Vec<(PathBuf, Grant)>> = OnceLock::new();
     if let Some(grants) = GRANTS.get() {
@@ -124,7 +129,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
                 .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
                 .map(|name| etc.join(name)),
         ),
-        // What is found now is kept, so it must be all.
+        // The result is cached, so it must be complete.
         Err(error)
             if matches!(
                 Errno::from_io_error(&error),
@@ -133,7 +138,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
         {
             return Err(error);
         }
-        // This program may be confined itself.
+        // This program may be confined itself and unable to list `/etc`.
         Err(_) => {}
     }
     let of = |grant| move |path: PathBuf| (path, grant);
@@ -146,7 +151,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
         .chain(settings.into_iter().map(of(Grant::Setting)))
         .chain(devices.map(of(Grant::Device)))
     {
-        // `/bin` is in `/usr` on most systems, and the time zone is on all.
+        // On most systems `/bin` is a link into `/usr`, and so is the time zone.
         let Ok(real) = path.canonicalize() else {
             continue;
         };
@@ -161,7 +166,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
     Ok(grants)
 }
 
-/// Whether a path without links and `..` is among the programs and libraries.
+/// Reports whether a canonical path is in a program directory.
 pub(super) fn is_program(path: &Path) -> bool {
     static REAL: OnceLock<Vec<PathBuf>> = OnceLock::new();
     let real = REAL.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! By the standard library.
+//! Starts a process with the standard library.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,10 +11,11 @@ use crate::Spec;
 use crate::confine::Jail;
 use crate::marker::TreeId;
 
-/// Starts it in a process group of its own, with three pipes, an empty signal mask and SIGPIPE at its default, and with
-/// the marks of its tree.
+/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE at
+/// its default, and the mark of its tree.
 pub(crate) fn launch(spec: &Spec, tree: TreeId, _: Option<&Jail>) -> io::Result<Launched> {
-    // `Command` would search `PATH` for a bare name, and take a relative path from the child's directory.
+    // `Command` would search `PATH` for a bare name, and resolve a relative path in the child's
+    // directory.
     let mut command = Command::new(std::path::absolute(spec.program())?);
     command
         .args(spec.arguments())

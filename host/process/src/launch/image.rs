@@ -1,4 +1,4 @@
-//! What a child becomes: made in the parent, turned into by the child with system calls alone.
+//! What a child executes. The parent prepares everything, and the child only makes system calls.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, OsString, c_char};
@@ -20,21 +20,23 @@ use crate::error::Unconfined;
 use crate::limit;
 use crate::marker::TreeId;
 
-/// What runs a program that is neither a binary nor has a first line that names an interpreter, as everywhere on Unix.
+/// The shell that runs a program that is neither a binary nor a script with an interpreter line, as
+/// is usual on Unix.
 const SHELL: &CStr = c"/bin/sh";
 
-/// What executes a program; as a number, the first of the arguments that there are for it.
+/// What executes a program. As a number, the index of the first argument to use.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Executed {
-    ByTheShell = 0,
-    ByTheKernel = 1,
+pub(super) enum Executor {
+    Shell = 0,
+    Kernel = 1,
 }
 
-/// A program with all that it is started with.
+/// A program and everything that is needed to start it.
 pub(super) struct Image<'a> {
     parent: Pid,
     cwd: Option<CString>,
-    /// Its standard input, output and error. None of them is 0, 1 or 2, so that none is overwritten by another.
+    /// Its standard input, output and error. None of them is descriptor 0, 1 or 2, so that no
+    /// `dup2` overwrites another.
     ends: [OwnedFd; 3],
     jail: Option<&'a Jail>,
     /// The mark of its tree.
@@ -44,13 +46,13 @@ pub(super) struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// The image, and this program's ends of its pipes.
+    /// Returns the image, and this program's ends of the pipes.
     pub(super) fn new(
         spec: &Spec,
         tree: TreeId,
         jail: Option<&'a Jail>,
     ) -> io::Result<(Self, [OwnedFd; 3])> {
-        // From this program's directory, not from the child's.
+        // Relative to this program's directory, not the child's.
         let program = std::path::absolute(spec.program())?;
         let arguments = [SHELL.to_owned(), text(program.into_os_string())?]
             .into_iter()
@@ -79,17 +81,19 @@ impl<'a> Image<'a> {
         Ok((image, [to, from, from_error]))
     }
 
-    /// Turns the calling process into it, or says why that cannot be: an error number of the system, with a bit of
-    /// [`Unconfined`] where confining failed.
+    /// Replaces the calling process with the program. On failure, returns the system's error
+    /// number, with the flag of [`Unconfined`] if confining failed.
     ///
-    /// The calling process has all signals blocked. It makes system calls on what was made before: it takes no lock, allocates nothing and cannot panic.
-    pub(super) fn execute(&self, by: Executed) -> Result<Infallible, i32> {
+    /// The calling process has all signals blocked. This only makes system calls on what was
+    /// prepared before: it takes no lock, allocates nothing and cannot panic.
+    pub(super) fn execute(&self, by: Executor) -> Result<Infallible, i32> {
         signals::reset();
         self.prepare().map_err(Errno::raw_os_error)?;
         if let Some(jail) = self.jail {
             jail.enter().map_err(Unconfined::number)?;
         }
-        // Last, so that what is sent to this program's group does not meet a child that has not left it yet.
+        // Last, so that a signal sent to this program's group does not reach a child that has not
+        // left the group yet.
         signals::unblock();
         Err(self.exec(by as usize))
     }
@@ -97,7 +101,7 @@ impl<'a> Image<'a> {
     fn prepare(&self) -> rustix::io::Result<()> {
         setpgid(None, None)?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the call above, and then no signal will come.
+        // If the parent died before the call above, the signal will never come.
         if getppid() != Some(self.parent) {
             return Err(Errno::SRCH);
         }
@@ -114,10 +118,11 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Executes the argument at `first`, with the ones from there on. Returns on an error alone.
+    /// Executes the argument at `first`, with the arguments from there on. Returns only on error.
     fn exec(&self, first: usize) -> i32 {
         let arguments = &self.arguments.pointers[first..];
-        // SAFETY: both arrays end in a null pointer, and their other pointers are to strings that live as long as `self`.
+        // SAFETY: both arrays end with a null pointer, and their other pointers refer to strings
+        // that live as long as `self`.
         unsafe {
             libc::execve(
                 arguments[0],
@@ -129,10 +134,10 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Strings as C has them: pointers, the last one null.
+/// A null-terminated array of C strings.
 struct Strings {
     pointers: Vec<*const c_char>,
-    /// What they point to, which does not move with the vector.
+    /// Owns the strings, which do not move when the vector does.
     _strings: Vec<CString>,
 }
 
@@ -146,12 +151,13 @@ impl Strings {
     }
 }
 
-/// A NUL byte in it is an error that has no number of the system.
+/// Converts to a C string. The error for a NUL byte has no system error number.
 fn text(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// A pipe whose ends are closed on exec and are neither 0, 1 nor 2, which a program may have closed.
+/// Creates a pipe whose ends are closed on exec and are not 0, 1 or 2, which this program may have
+/// closed.
 fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((above_standard(read)?, above_standard(write)?))

@@ -1,17 +1,19 @@
-//! Signals around the start of a child that borrows this program's memory.
+//! Signal handling for a child that shares this program's memory.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Gives every signal that this program handles its default back, and SIGPIPE, which Rust programs ignore. For the child.
+/// Resets every signal that this program handles to its default, and also SIGPIPE, which Rust
+/// programs ignore. Called by the child.
 pub(super) fn reset() {
     const LAST: c_int = 64;
     let default = MaybeUninit::<libc::sigaction>::zeroed();
     for signal in 1..=LAST {
         let mut now = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: zeros are a valid `sigaction`, which has the default action, no flags and an empty mask. The calls read
-        // one and write the other; a signal that the C library keeps for itself is an error, and is left as it is.
+        // SAFETY: a zeroed `sigaction` is valid and means the default action, no flags and an empty
+        // mask. The calls read one and write the other. The calls fail for signals that the C
+        // library reserves, which stay unchanged.
         unsafe {
             if libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) != 0 {
                 continue;
@@ -25,7 +27,7 @@ pub(super) fn reset() {
     }
 }
 
-/// Lets all signals come. For the child, which has no handlers any more.
+/// Unblocks all signals. Called by the child, which has no handlers any more.
 pub(super) fn unblock() {
     let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is written by the first call and read by the second.
@@ -35,7 +37,7 @@ pub(super) fn unblock() {
     }
 }
 
-/// Signals kept from this thread until it is dropped.
+/// Blocks signals for this thread until it is dropped.
 pub(super) struct Blocked {
     before: libc::sigset_t,
 }
@@ -44,7 +46,8 @@ impl Blocked {
     pub(super) fn all() -> Self {
         let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the first call writes `all`, the second reads it and writes `before`; zeros are a valid set too.
+        // SAFETY: the first call writes `all`, the second reads it and writes `before`. A zeroed
+        // set is valid too.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());

@@ -1,7 +1,8 @@
-//! A child that borrows its parent's memory until it executes, so that nothing of that memory is copied or prepared for
-//! being copied. With `fork` a start takes longer the larger this program is: 32 ms where it has 500 MB.
+//! Starts a child that shares its parent's memory until it executes, so that no memory or page
+//! tables are copied. With `fork`, a start takes longer the larger this program is: 32 ms at 500
+//! MB.
 //!
-//! The standard library does the same (`posix_spawn`), but not for a child that has more to do than it knows of.
+//! The standard library does the same (`posix_spawn`), but cannot run our steps in the child.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -10,22 +11,22 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::Launched;
-use super::image::{Executed, Image};
+use super::image::{Executor, Image};
 use super::signals::Blocked;
 use crate::Spec;
 use crate::confine::Jail;
 use crate::marker::TreeId;
 use crate::shebang;
 
-/// The child calls a handful of functions that keep next to nothing on the stack.
+/// The child calls only a few functions, which use little stack.
 const STACK: usize = 64 << 10;
 
-/// Starts it in a process group of its own, with three pipes, an empty signal mask and SIGPIPE at its default, and with
-/// the marks of its tree. The kernel kills it when the calling thread ends.
+/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE at
+/// its default, and the marks of its tree. The kernel kills it when the calling thread exits.
 pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Result<Launched> {
     let (image, [stdin, stdout, stderr]) = Image::new(spec, tree, jail)?;
-    let pid = match vfork(&image, Executed::ByTheKernel) {
-        Err(error) if is_for_the_shell(&error, spec) => vfork(&image, Executed::ByTheShell)?,
+    let pid = match vfork(&image, Executor::Kernel) {
+        Err(error) if is_shell_script(&error, spec) => vfork(&image, Executor::Shell)?,
         result => result?,
     };
     Ok(Launched {
@@ -36,21 +37,21 @@ pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Resu
     })
 }
 
-/// Whether the kernel does not know the program's format and a shell may: it is a script without a first line. Not what a
-/// first line names, nor a binary of another machine.
-fn is_for_the_shell(error: &io::Error, spec: &Spec) -> bool {
+/// Reports whether the kernel rejected the format of a script that has no interpreter line, which a
+/// shell can run. Not for an interpreter of unknown format or a binary for another machine.
+fn is_shell_script(error: &io::Error, spec: &Spec) -> bool {
     error.raw_os_error() == Some(libc::ENOEXEC) && shebang::is_missing(spec.program())
 }
 
-/// What parent and child share.
+/// Data that parent and child share.
 struct Shared<'a> {
     image: &'a Image<'a>,
-    by: Executed,
-    /// Why the child could not execute; 0 while it has not failed.
+    by: Executor,
+    /// The error number if the child could not execute the program, otherwise 0.
     error: AtomicI32,
 }
 
-fn vfork(image: &Image<'_>, by: Executed) -> io::Result<Pid> {
+fn vfork(image: &Image<'_>, by: Executor) -> io::Result<Pid> {
     let mut stack = Box::<[u8]>::new_uninit_slice(STACK);
     let shared = Shared {
         image,
@@ -58,17 +59,21 @@ fn vfork(image: &Image<'_>, by: Executed) -> io::Result<Pid> {
         error: AtomicI32::new(0),
     };
     let top = stack.as_mut_ptr_range().end;
-    // Down to the alignment that every architecture's calls are content with.
+    // Round down to an alignment that every architecture accepts.
     let top = top.wrapping_byte_sub(top.addr() % 16);
     let blocked = Blocked::all();
-    // SAFETY: with CLONE_VM the child runs in this memory, and with CLONE_VFORK this thread waits until the child has
-    // executed or ended. So:
-    // - what it uses, the stack, `shared` and all that this refers to, lives until it has done with it;
-    // - it has that stack for itself, grown downwards from `top`, which is inside of it and aligned;
-    // - it writes `error`, an atomic, and `errno`, which is this thread's and is not looked at across the call;
-    // - it takes no lock, which another thread might hold or wait for, and does not allocate (see `Image::execute`);
-    // - no handler of this program runs in it, where it might do all that: signals are blocked until it has
-    //   set handlers to their defaults. They are its own (there is no CLONE_SIGHAND), as are its descriptors and directory.
+    // SAFETY: with CLONE_VM the child runs in this memory, and with CLONE_VFORK this thread waits
+    // until the child has executed a program or exited. So:
+    // - everything it uses (the stack, `shared` and what that refers to) outlives its use;
+    // - it has the stack to itself. The stack grows down from `top`, which is inside it and
+    //   aligned;
+    // - it writes only `error`, which is atomic, and `errno`, which is this thread's and is not
+    //   read across the call;
+    // - it takes no lock that another thread may hold or wait for, and does not allocate (see
+    //   `Image::execute`);
+    // - no signal handler of this program runs in it: signals are blocked until it has reset the
+    //   handlers. The handlers are its own (no CLONE_SIGHAND), and so are its descriptors and
+    //   directory.
     let pid = unsafe {
         libc::clone(
             child,
@@ -81,20 +86,23 @@ fn vfork(image: &Image<'_>, by: Executed) -> io::Result<Pid> {
         return Err(io::Error::last_os_error());
     }
     drop(blocked);
-    let pid = Pid::from_raw(pid).expect("the number of a child");
+    let pid = Pid::from_raw(pid).expect("a child's process id is positive");
     match shared.error.load(Ordering::Relaxed) {
         0 => Ok(pid),
         error => {
-            // It has ended. An error here means that this program ignores SIGCHLD and nothing is left to be reaped.
+            // It has exited. An error means that this program ignores SIGCHLD and there is nothing
+            // to reap.
             let _ = waitpid(Some(pid), WaitOptions::empty());
             Err(io::Error::from_raw_os_error(error))
         }
     }
 }
 
-/// Where the child begins, and, if it cannot execute, ends: what this returns becomes its exit status.
+/// The entry point of the child. If it cannot execute the program, the return value becomes its
+/// exit status.
 extern "C" fn child(shared: *mut c_void) -> c_int {
-    // SAFETY: `vfork` passes a pointer to a `Shared` that lives until this process has executed or ended.
+    // SAFETY: `vfork` passes a pointer to a `Shared` that lives until this process has executed a
+    // program or exited.
     let shared = unsafe { &*shared.cast::<Shared<'_>>() };
     let Err(error) = shared.image.execute(shared.by);
     shared.error.store(error, Ordering::Relaxed);

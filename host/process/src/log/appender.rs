@@ -9,26 +9,27 @@ use rustix::io::Errno;
 
 use super::older;
 
-/// How long to wait before a log that could not be written is tried again.
+/// The delay before a log that could not be written is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long another may hold the lock. It is held for the time of one write, so whoever holds it longer was stopped
-/// in the middle of it (Ctrl-Z) and must not stop us.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long to wait for the lock. It is held only during one write, so a process that holds it
+/// longer was stopped meanwhile (Ctrl-Z) and must not block us.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Appends whole lines to a file that others append to and rotate as well.
+/// Appends complete lines to a file that other processes also append to and rotate.
 ///
-/// The lock is on the file itself. Whoever has it looks whether the path still leads to that file; if it does, nobody
-/// can rotate it before the lock is given back, and if it does not, somebody has, and the new file is opened.
+/// The lock is on the file itself. After locking, the appender checks whether the path still refers
+/// to that file. If so, no other process can rotate it until the lock is released. If not, another
+/// process has rotated it, and the new file is opened.
 #[derive(Debug)]
 pub(super) struct Appender {
     path: PathBuf,
     cap: u64,
     file: Option<File>,
-    /// The last write stopped in the middle of a line, on a full disk.
+    /// Whether the last write stopped in the middle of a line because the disk was full.
     torn: bool,
-    /// The lock was not to be had in time; it is no longer waited for until it is free.
-    impatient: bool,
+    /// Whether waiting for the lock timed out. Until it is free again, it is tried without waiting.
+    lock_timed_out: bool,
     lost: u64,
     problem: Option<String>,
     retry: Option<Instant>,
@@ -41,7 +42,7 @@ impl Appender {
             cap,
             file: None,
             torn: false,
-            impatient: false,
+            lock_timed_out: false,
             lost: 0,
             problem: None,
             retry: None,
@@ -52,7 +53,7 @@ impl Appender {
         self.problem.as_deref()
     }
 
-    /// Appends whole lines in one write, or counts them as lost.
+    /// Appends complete lines in one write, or counts them as lost.
     pub(super) fn append(&mut self, lines: &[u8]) {
         if lines.is_empty() {
             return;
@@ -74,7 +75,7 @@ impl Appender {
         }
         if self.lost > 0 {
             let why = self.problem.as_deref().unwrap_or("not written");
-            let note = format!("[zot] {} lines left out ({why})\n", self.lost);
+            let note = format!("[zot] {} lines dropped ({why})\n", self.lost);
             text.extend_from_slice(note.as_bytes());
         }
         text.extend_from_slice(lines);
@@ -97,7 +98,7 @@ impl Appender {
         let locked = self.open_and_lock()?;
         let result = self.rotate_and_write(text, locked);
         if let Some(file) = &self.file {
-            // Nothing to do about an error; closing the file unlocks it too.
+            // An error can be ignored: closing the file unlocks it too.
             let _ = flock(file, FlockOperation::Unlock);
         }
         result
@@ -115,17 +116,19 @@ impl Appender {
                 self.file = None;
                 locked = self.open_and_lock()?;
             }
-            // Without the lock nobody may rotate. It may grow for a while, not for ever.
+            // Only the owner of the lock may rotate. Without it, the file may grow for a while, but
+            // not without limit.
             if !locked && used > self.cap.saturating_mul(2) {
                 return Err(io::Error::other(
-                    "it is full, and another process has locked it",
+                    "the file is full and locked by another process",
                 ));
             }
         }
         let Some(file) = &mut self.file else {
             return Err(Errno::BADF.into());
         };
-        // One call: the system appends it in one piece, so that even a writer without the lock interleaves whole lines.
+        // A single write is atomic, so that even a writer without the lock interleaves only
+        // complete lines.
         let written = loop {
             match file.write(text) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -139,10 +142,11 @@ impl Appender {
         Ok(())
     }
 
-    /// Opens the file that the path leads to now, and locks it. `false` without the lock: it was not to be had, or
-    /// the file system has none.
+    /// Opens and locks the file that the path refers to now. Returns `false` without the lock,
+    /// because it timed out or the file system does not support locks.
     fn open_and_lock(&mut self) -> io::Result<bool> {
-        // Each turn somebody else has rotated in between, so there is no harm in going on without after a few.
+        // Each iteration means that another process has just rotated the file, so after a few it is
+        // fine to continue without the lock.
         for _ in 0..16 {
             let file = match self.file.take() {
                 Some(file) => file,
@@ -160,19 +164,19 @@ impl Appender {
     }
 
     fn lock(&mut self, file: &File) -> bool {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             match flock(file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
-                    self.impatient = false;
+                    self.lock_timed_out = false;
                     return true;
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::WOULDBLOCK) if !self.impatient && Instant::now() < until => {
+                Err(Errno::WOULDBLOCK) if !self.lock_timed_out && Instant::now() < until => {
                     std::thread::sleep(Duration::from_micros(200));
                 }
                 Err(Errno::WOULDBLOCK) => {
-                    self.impatient = true;
+                    self.lock_timed_out = true;
                     return false;
                 }
                 Err(_) => return false,
@@ -183,7 +187,7 @@ impl Appender {
 
 fn open(path: &Path) -> io::Result<File> {
     let open = || {
-        // Without waiting: a FIFO at the path would hold us until somebody reads it.
+        // Opening a FIFO would block until another process reads it.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         OpenOptions::new()
             .append(true)
@@ -203,18 +207,18 @@ fn open(path: &Path) -> io::Result<File> {
             open()?
         }
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            return Err(io::Error::other("it is a symlink"));
+            return Err(io::Error::other("is a symlink"));
         }
         opened => opened?,
     };
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::other("it is not a regular file"))
+        Err(io::Error::other("not a regular file"))
     }
 }
 
-/// Whether the path leads to this very file.
+/// Reports whether the path refers to this file.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let held = file.metadata()?;
     match fs::symlink_metadata(path) {

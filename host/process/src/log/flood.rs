@@ -11,7 +11,7 @@ pub(super) struct Flood {
     rate: u64,
     room: u64,
     filled: Instant,
-    left_out: u64,
+    dropped: u64,
 }
 
 impl Flood {
@@ -21,7 +21,7 @@ impl Flood {
             rate,
             room: burst,
             filled: now,
-            left_out: 0,
+            dropped: 0,
         }
     }
 
@@ -29,9 +29,9 @@ impl Flood {
     pub(super) fn pass(&mut self, line: &[u8], now: Instant, out: &mut Vec<u8>) {
         self.fill(now);
         let size = line.len() as u64;
-        let flooded = self.left_out > 0;
+        let flooded = self.dropped > 0;
         if size > self.room || (flooded && self.room < self.burst / 4) {
-            self.left_out += 1;
+            self.dropped += 1;
             return;
         }
         self.report(out);
@@ -41,16 +41,16 @@ impl Flood {
 
     /// Writes how many lines were dropped, if any.
     pub(super) fn report(&mut self, out: &mut Vec<u8>) {
-        match std::mem::take(&mut self.left_out) {
+        match std::mem::take(&mut self.dropped) {
             0 => {}
-            1 => out.extend_from_slice(b"[zot] 1 line left out (flood)\n"),
-            n => out.extend_from_slice(format!("[zot] {n} lines left out (flood)\n").as_bytes()),
+            1 => out.extend_from_slice(b"[zot] 1 line dropped (flood)\n"),
+            n => out.extend_from_slice(format!("[zot] {n} lines dropped (flood)\n").as_bytes()),
         }
     }
 
     /// The number of dropped lines that were not reported yet.
-    pub(super) fn left_out(&self) -> u64 {
-        self.left_out
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     fn fill(&mut self, now: Instant) {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_and_the_rest_is_counted() {
+    fn a_burst_passes_and_dropped_lines_are_counted() {
         let start = Instant::now();
         let mut flood = Flood::new(100, 10, start);
         let mut out = Vec::new();
@@ -90,12 +90,12 @@ mod tests {
         assert_eq!(out, LINE.repeat(10));
         out.clear();
         flood.report(&mut out);
-        assert_eq!(text(&out), "[zot] 15 lines left out (flood)\n");
-        assert_eq!(flood.left_out(), 0);
+        assert_eq!(text(&out), "[zot] 15 lines dropped (flood)\n");
+        assert_eq!(flood.dropped(), 0);
     }
 
     #[test]
-    fn goes_on_when_a_quarter_is_free() {
+    fn continues_when_a_quarter_is_free() {
         let start = Instant::now();
         let mut flood = Flood::new(100, 10, start);
         let mut out = Vec::new();
@@ -106,11 +106,11 @@ mod tests {
         flood.pass(LINE, start + Duration::from_millis(2400), &mut out);
         assert_eq!(text(&out), "", "24 of 100 bytes are free");
         flood.pass(LINE, start + Duration::from_millis(2500), &mut out);
-        assert_eq!(text(&out), "[zot] 2 lines left out (flood)\n123456789\n");
+        assert_eq!(text(&out), "[zot] 2 lines dropped (flood)\n123456789\n");
     }
 
     #[test]
-    fn many_small_steps_fill_as_much_as_one() {
+    fn many_small_steps_refill_as_much_as_one() {
         let start = Instant::now();
         let mut flood = Flood::new(1000, 10, start);
         let mut out = Vec::new();
@@ -122,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_ever_passes_a_bucket_of_nothing() {
+    fn an_empty_bucket_passes_nothing() {
         let start = Instant::now();
         let mut flood = Flood::new(0, 0, start);
         let mut out = Vec::new();
         flood.pass(LINE, start + Duration::from_hours(1), &mut out);
         assert!(out.is_empty());
-        assert_eq!(flood.left_out(), 1);
+        assert_eq!(flood.dropped(), 1);
     }
 }

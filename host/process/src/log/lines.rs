@@ -5,7 +5,7 @@ pub(super) struct Lines {
     /// The incomplete line, without what was truncated.
     begun: Vec<u8>,
     /// How many of its bytes were truncated.
-    left_out: u64,
+    truncated: u64,
 }
 
 impl Lines {
@@ -13,7 +13,7 @@ impl Lines {
         Self {
             longest,
             begun: Vec::new(),
-            left_out: 0,
+            truncated: 0,
         }
     }
 
@@ -32,7 +32,7 @@ impl Lines {
 
     /// Emits a last line that has no newline.
     pub(super) fn finish(&mut self, each: impl FnMut(&[u8])) {
-        if !self.begun.is_empty() || self.left_out > 0 {
+        if !self.begun.is_empty() || self.truncated > 0 {
             self.complete(each);
         }
     }
@@ -48,18 +48,18 @@ impl Lines {
         let room = self.longest.saturating_sub(self.begun.len());
         let kept = &bytes[..bytes.len().min(room)];
         self.begun.extend_from_slice(kept);
-        self.left_out += (bytes.len() - kept.len()) as u64;
+        self.truncated += (bytes.len() - kept.len()) as u64;
     }
 
     fn complete(&mut self, mut each: impl FnMut(&[u8])) {
-        if self.left_out > 0 {
-            let note = format!(" [zot: {} bytes left out]", self.left_out);
+        if self.truncated > 0 {
+            let note = format!(" [zot: {} bytes truncated]", self.truncated);
             self.begun.extend_from_slice(note.as_bytes());
         }
         self.begun.push(b'\n');
         each(&self.begun);
         self.begun.clear();
-        self.left_out = 0;
+        self.truncated = 0;
     }
 }
 
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_in_any_chunks() {
+    fn chunk_sizes_do_not_change_the_lines() {
         let text = b"one\n\ntwo and more\nend";
         let whole = cut(7, &[text]);
         assert_eq!(
             whole,
-            ["one\n", "\n", "two and [zot: 5 bytes left out]\n", "end\n"]
+            ["one\n", "\n", "two and [zot: 5 bytes truncated]\n", "end\n"]
         );
         for size in 1..text.len() {
             let chunks: Vec<_> = text.chunks(size).collect();
@@ -93,20 +93,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_at_the_bound_is_whole() {
+    fn a_line_of_the_maximum_length_is_not_truncated() {
         assert_eq!(
             cut(3, &[b"abc\nabcd\n"]),
-            ["abc\n", "abc [zot: 1 bytes left out]\n"]
+            ["abc\n", "abc [zot: 1 bytes truncated]\n"]
         );
     }
 
     #[test]
-    fn a_long_line_does_not_grow() {
+    fn a_long_line_uses_bounded_memory() {
         let mut lines = Lines::new(100);
         for _ in 0..1000 {
             lines.feed(&[b'x'; 1000], |_| panic!("no line has ended"));
         }
         assert!(lines.begun.capacity() < 1000, "{}", lines.begun.capacity());
-        lines.finish(|line| assert!(line.ends_with(b" [zot: 999900 bytes left out]\n")));
+        lines.finish(|line| assert!(line.ends_with(b" [zot: 999900 bytes truncated]\n")));
     }
 }

@@ -12,7 +12,7 @@ const CHUNK: usize = 64 << 10;
 const SMALL_CHUNK: usize = 2 << 10;
 
 /// A flood ends after this long without output.
-const CALM: Duration = Duration::from_secs(1);
+const FLOOD_PAUSE: Duration = Duration::from_secs(1);
 
 /// Copies a stream, such as a process's standard error, to a log until it ends.
 ///
@@ -25,7 +25,7 @@ pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
     loop {
         let read = reader.read(&mut chunk);
         let read = if flooded {
-            let Ok(read) = tokio::time::timeout(CALM, read).await else {
+            let Ok(read) = tokio::time::timeout(FLOOD_PAUSE, read).await else {
                 blocking(log, LogFile::settle).await;
                 flooded = false;
                 continue;

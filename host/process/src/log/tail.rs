@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn begins_at_a_line() {
+    fn text_starts_at_a_line() {
         assert_eq!(tail(100, &["one\ntw", "o\n"]), "one\ntwo");
         assert_eq!(tail(8, &["one\ntwo\nthree\n"]), "three");
         assert_eq!(tail(4, &["one\ntwo\n", "three"]), "hree");

@@ -1,12 +1,13 @@
-//! What a confined process can and cannot do, tried by real programs. Whatever is denied is first seen to work without the
-//! confinement, or with the right grant: as root, nothing but the sandbox denies it.
+//! What a confined process can and cannot do, tested with real programs. Each denied action is
+//! first shown to work without the confinement or with the right grant, because as root only the
+//! sandbox denies anything.
 
 mod escape;
 mod files;
-mod first_line;
+mod lifecycle;
 mod network;
 mod runtimes;
-mod still;
+mod shebang;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,10 +20,11 @@ use crate::support::{spawner, within};
 
 const PROBE: &str = include_str!("confine/probe.py");
 
-/// The ways to try something: by itself, in a child, in a daemon.
+/// Where an action is attempted: in the process itself, in a child, in a daemon.
 const WAYS: [&str; 3] = ["self", "child", "daemon"];
 
-/// Nothing granted. `None`, said aloud, where the kernel does not enforce all of that.
+/// Returns a confinement that grants nothing. Returns `None` and prints why if the kernel cannot
+/// enforce it fully.
 fn narrow() -> Option<Confinement> {
     let confinement = Confinement::new(Support::probe());
     if !confinement.enforced().is_full() {
@@ -32,7 +34,7 @@ fn narrow() -> Option<Confinement> {
     Some(confinement)
 }
 
-/// The program of this name in `PATH`; `None` is said aloud.
+/// Finds a program in `PATH`. Prints a message if it is missing.
 fn find(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders)
@@ -44,7 +46,7 @@ fn find(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// The Python interpreter itself, and not what a version manager puts in its place.
+/// Returns the Python interpreter itself, not a version manager's shim.
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
     let python = PYTHON.get_or_init(|| {
@@ -68,8 +70,8 @@ fn is_root() -> bool {
     root
 }
 
-/// All that a process says, on standard output and then on standard error.
-async fn said(spec: Spec) -> String {
+/// Returns a process's standard output followed by its standard error.
+async fn output(spec: Spec) -> String {
     let mut process = spawner().spawn(spec).await.unwrap();
     drop(process.take_stdin());
     let mut text = String::new();
@@ -80,19 +82,19 @@ async fn said(spec: Spec) -> String {
     text
 }
 
-/// Has `probe.py` try something.
+/// Runs an action of `probe.py` and returns its result.
 async fn attempt(way: &str, what: &[&str], confinement: Option<&Confinement>) -> String {
-    let python = python().expect("looked for before");
+    let python = python().expect("the caller has checked for Python");
     let mut spec = Spec::new(python)
         .args(["-c", PROBE, way])
         .args(what.iter().copied());
     if let Some(confinement) = confinement {
         spec = spec.confine(confinement.clone());
     }
-    said(spec).await.trim().to_owned()
+    output(spec).await.trim().to_owned()
 }
 
-/// It works unconfined, and with `granted`.
+/// Asserts that the action works unconfined, and with `granted`.
 async fn works(what: &[&str], granted: Option<&Confinement>) {
     assert_eq!(
         attempt("self", what, None).await,
@@ -105,7 +107,7 @@ async fn works(what: &[&str], granted: Option<&Confinement>) {
     }
 }
 
-/// It does not work under `confinement`, in no way.
+/// Asserts that the action is denied under `confinement`, from the process, a child and a daemon.
 async fn denied(what: &[&str], confinement: &Confinement) {
     for way in WAYS {
         let answer = attempt(way, what, Some(confinement)).await;

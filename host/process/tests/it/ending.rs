@@ -9,7 +9,7 @@ use crate::support::{LONG, is_alive, line, lines, pid, sh, signal, spawner, unti
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test]
-async fn one_that_goes_when_asked_is_not_killed() {
+async fn a_process_that_exits_on_sigterm_is_not_killed() {
     let dir = tempdir().unwrap();
     let spec =
         sh("trap 'echo asked > asked; exit 7' TERM; echo ready; while :; do sleep 0.1; done")
@@ -23,7 +23,7 @@ async fn one_that_goes_when_asked_is_not_killed() {
 }
 
 #[tokio::test]
-async fn a_stubborn_one_is_asked_and_then_killed() {
+async fn a_process_that_ignores_sigterm_is_killed() {
     let dir = tempdir().unwrap();
     let spec = sh("trap 'echo asked > asked' TERM; echo ready; while :; do sleep 0.1; done")
         .cwd(dir.path());
@@ -38,7 +38,7 @@ async fn a_stubborn_one_is_asked_and_then_killed() {
 }
 
 #[tokio::test]
-async fn a_stopped_one_can_still_go_when_asked() {
+async fn a_stopped_process_can_still_exit_on_sigterm() {
     let mut process = spawner()
         .spawn(sh("trap 'exit 7' TERM; echo ready; kill -STOP $$"))
         .await
@@ -50,7 +50,7 @@ async fn a_stopped_one_can_still_go_when_asked() {
 }
 
 #[tokio::test]
-async fn kill_cuts_a_grace_short() {
+async fn kill_shortens_the_grace_period() {
     let mut process = spawner()
         .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
         .await
@@ -64,15 +64,11 @@ async fn kill_cuts_a_grace_short() {
     let (long, cut) = within(async { tokio::join!(long, cut) }).await;
     assert_eq!(cut.exit, Some(Exit::Signal(9)));
     assert_eq!(long, cut);
-    assert_eq!(
-        process.end(LONG).await,
-        cut,
-        "it has ended once and for all"
-    );
+    assert_eq!(process.end(LONG).await, cut, "the result does not change");
 }
 
 #[tokio::test]
-async fn an_end_goes_on_when_nobody_waits_for_it() {
+async fn stopping_continues_when_the_caller_stops_waiting() {
     let spawner = spawner();
     let mut process = spawner
         .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
@@ -84,16 +80,16 @@ async fn an_end_goes_on_when_nobody_waits_for_it() {
     assert_eq!(within(process.wait()).await, Exit::Signal(9));
 }
 
-/// Left the group, cleared its environment; its parent lives: found by descent.
+/// It left the group and cleared its environment, but its parent is running: found by descent.
 #[tokio::test]
-async fn a_grandchild_with_another_session_is_found_by_its_parents() {
+async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     for grace in [Duration::ZERO, LONG] {
         let mut process = spawner()
             .spawn(sh("setsid env -i sleep 1000 & echo $!; wait"))
             .await
             .unwrap();
         let grandchild = pid(&mut lines(&mut process)).await;
-        until("it has a session", || {
+        until("it has its own session", || {
             crate::support::stat(grandchild).unwrap()[3] == grandchild.to_string()
         })
         .await;
@@ -103,7 +99,7 @@ async fn a_grandchild_with_another_session_is_found_by_its_parents() {
     }
 }
 
-/// Lost its parent and its environment: found by its group.
+/// It lost its parent and cleared its environment: found by its group.
 #[tokio::test]
 async fn a_grandchild_without_parents_is_found_by_its_group() {
     let mut process = spawner()
@@ -117,7 +113,7 @@ async fn a_grandchild_without_parents_is_found_by_its_group() {
     assert!(!is_alive(grandchild));
 }
 
-/// Left the group and lost its parents: found by its mark.
+/// It left the group and lost its parents: found by its mark.
 #[tokio::test]
 async fn a_daemon_is_found_by_its_mark() {
     let mut process = spawner()
@@ -132,20 +128,24 @@ async fn a_daemon_is_found_by_its_mark() {
 }
 
 #[tokio::test]
-async fn a_stubborn_grandchild_is_killed_though_the_child_went() {
+async fn a_grandchild_that_ignores_sigterm_is_killed() {
     let script = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait";
     let mut process = spawner().spawn(sh(script)).await.unwrap();
     let grandchild = pid(&mut lines(&mut process)).await;
     let ended = within(process.end(SHORT)).await;
-    assert_eq!(ended.exit, Some(Exit::Signal(15)), "the child went");
+    assert_eq!(
+        ended.exit,
+        Some(Exit::Signal(15)),
+        "the child exited on SIGTERM"
+    );
     assert!(ended.forced && ended.survivors.is_empty(), "{ended:?}");
     assert!(!is_alive(grandchild));
 }
 
-/// Started in answer to SIGTERM, and asked in its turn. A shell loses a signal that comes between its fork and its
-/// exec, so on a busy machine it may take more than one try to see it.
+/// A process started by a SIGTERM handler gets SIGTERM too. A shell loses a signal that arrives
+/// between its fork and its exec, so on a busy machine this may take several attempts.
 #[tokio::test]
-async fn a_process_that_is_born_at_the_end_is_asked_too() {
+async fn a_process_started_during_the_stop_gets_sigterm_too() {
     for _ in 0..6 {
         let mut process = spawner()
             .spawn(sh(
@@ -162,12 +162,13 @@ async fn a_process_that_is_born_at_the_end_is_asked_too() {
             return;
         }
     }
-    panic!("it was killed each time, and never went by itself");
+    panic!("it never exited on SIGTERM, and had to be killed each time");
 }
 
-/// It moves to this test's group and clears its environment, so that its child is found by descent or not at all.
+/// It moves to this test's group and clears its environment, so its child can only be found by
+/// descent.
 #[tokio::test]
-async fn one_that_leaves_its_own_group_is_ended() {
+async fn a_process_that_leaves_its_group_is_stopped() {
     let program = "import os, subprocess, time
 os.setpgid(0, os.getpgid(os.getppid()))
 print(subprocess.Popen(['/bin/sleep', '1000'], env={}).pid, flush=True)
@@ -181,9 +182,10 @@ time.sleep(1000)";
     assert!(!is_alive(child));
 }
 
-/// Every step starts the next one in a new session and ends, so that none has a parent and none is there for long.
+/// Every step starts the next one in a new session and exits, so none has a parent and none lives
+/// long.
 #[tokio::test]
-async fn a_tree_that_runs_away_is_caught() {
+async fn a_tree_that_keeps_forking_is_stopped() {
     let dir = tempdir().unwrap();
     let step = dir.path().join("step");
     let text = "#!/bin/sh\necho >> steps\nsleep 0.05\n[ -e stop ] || setsid ./step &\n";
@@ -204,13 +206,13 @@ async fn a_tree_that_runs_away_is_caught() {
     };
     let left = fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let left = left.filter(is_step).count();
-    // For those that are left when this fails.
+    // Stops the remaining steps if this test fails.
     fs::write(dir.path().join("stop"), "").unwrap();
     assert_eq!(left, 0);
 }
 
 #[tokio::test]
-async fn dropping_it_kills_the_tree() {
+async fn dropping_a_process_kills_its_tree() {
     let spawner = spawner();
     let mut process = spawner
         .spawn(sh(
@@ -227,14 +229,14 @@ async fn dropping_it_kills_the_tree() {
 }
 
 #[tokio::test]
-async fn a_spawn_that_nobody_waits_for_is_killed() {
+async fn a_cancelled_spawn_is_killed() {
     let spawner = spawner();
     tokio::select! {
         biased;
-        _ = spawner.spawn(sh("sleep 1000")) => panic!("it takes a thread to do that"),
+        _ = spawner.spawn(sh("sleep 1000")) => panic!("spawning cannot be done yet"),
         () = async {} => {}
     }
-    // The spawner works in order, so the first has been started when this has.
+    // The spawner works in order, so the first process was started before this one.
     let process = spawner.spawn(sh("exit 0")).await.unwrap();
     within(process.end(LONG)).await;
     within(spawner.idle()).await;

@@ -6,7 +6,7 @@ use zot_process::Exit;
 use crate::support::{is_alive, line, lines, pid, sh, spawner, until, within};
 
 #[tokio::test]
-async fn is_told_by_status_and_by_signal() {
+async fn reports_exit_statuses_and_signals() {
     let spawner = spawner();
     for (script, exit, text) in [
         ("exit 0", Exit::Code(0), "exit status 0"),
@@ -21,12 +21,12 @@ async fn is_told_by_status_and_by_signal() {
         assert_eq!(exit.success(), script == "exit 0");
         let ended = within(process.kill()).await;
         assert_eq!(ended.exit, Some(exit));
-        assert!(!ended.forced, "nobody was left: {ended:?}");
+        assert!(!ended.forced, "no process was left: {ended:?}");
     }
 }
 
 #[tokio::test]
-async fn may_be_awaited_by_many_and_given_up() {
+async fn wait_is_concurrent_and_cancel_safe() {
     let mut process = spawner().spawn(sh("read line; exit 5")).await.unwrap();
     let stdin = process.take_stdin();
     assert!(process.take_stdin().is_none());
@@ -42,7 +42,7 @@ async fn may_be_awaited_by_many_and_given_up() {
 }
 
 #[tokio::test]
-async fn is_not_delayed_by_a_grandchild_that_holds_the_pipes() {
+async fn wait_is_not_delayed_by_a_grandchild_that_holds_the_pipes() {
     let mut process = spawner()
         .spawn(sh("sleep 1000 & echo $!; exit 3"))
         .await
@@ -54,7 +54,7 @@ async fn is_not_delayed_by_a_grandchild_that_holds_the_pipes() {
         loop {
             let left = process.descendants().await;
             assert_eq!(left.len(), 1, "{left:?}");
-            // Until it has executed `sleep`, it is another `sh`.
+            // Until it executes `sleep`, its name is `sh`.
             if left[0].name == "sleep" {
                 break left;
             }
@@ -75,7 +75,7 @@ async fn is_not_delayed_by_a_grandchild_that_holds_the_pipes() {
 }
 
 #[tokio::test]
-async fn descendants_are_seen_while_it_runs() {
+async fn descendants_are_listed_while_the_process_runs() {
     let script = "sleep 1000 & echo $!; setsid sleep 1000 & echo $!; echo go; wait";
     let mut process = spawner().spawn(sh(script)).await.unwrap();
     let mut lines = lines(&mut process);
@@ -85,5 +85,5 @@ async fn descendants_are_seen_while_it_runs() {
     let seen: Vec<_> = process.descendants().await.iter().map(|d| d.pid).collect();
     assert_eq!(seen, pids);
     within(process.kill()).await;
-    until("both gone", || !pids.into_iter().any(is_alive)).await;
+    until("both have exited", || !pids.into_iter().any(is_alive)).await;
 }

@@ -4,12 +4,12 @@ use std::process::Stdio;
 use tempfile::tempdir;
 
 use crate::support::{
-    LONG, alone, is_alive, is_played, lines, pid, rerun, sh, signal, spawner, until, within,
+    LONG, is_alive, is_helper, lines, pid, rerun, runs_alone, sh, signal, spawner, until, within,
 };
 
 #[tokio::test]
-async fn killed_takes_its_children_along() {
-    let mut host = rerun("host::plays_a_host")
+async fn children_die_when_the_host_is_killed() {
+    let mut host = rerun("host::helper_host")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -18,29 +18,31 @@ async fn killed_takes_its_children_along() {
         .lines()
         .map_while(Result::ok)
         .find_map(|line| line.strip_prefix("child ")?.parse().ok())
-        .expect("the host says which child it has");
+        .expect("the host prints its child");
     assert!(is_alive(child));
     host.kill().unwrap();
     host.wait().unwrap();
-    until("the child is gone", || !is_alive(child)).await;
+    until("the child has exited", || !is_alive(child)).await;
 }
 
 #[tokio::test]
-#[ignore = "a part in `killed_takes_its_children_along`"]
-async fn plays_a_host() {
-    if !is_played("host::plays_a_host") {
+#[ignore = "helper of `children_die_when_the_host_is_killed`"]
+async fn helper_host() {
+    if !is_helper("host::helper_host") {
         return;
     }
-    // It ignores what a child would notice on its own: the end of its input, and the terminal's hangup.
+    // It ignores what a child would notice by itself: the end of its input, and the hangup of the
+    // terminal.
     let spec = sh("trap '' HUP TERM; while :; do sleep 1; done");
     let process = spawner().spawn(spec).await.unwrap();
     println!("\nchild {}", process.id());
     process.wait().await;
 }
 
-/// The kernel's death signal comes when the forking thread ends: that must not be one of the caller's.
+/// The kernel sends the parent-death signal when the forking thread exits, so it must not be one of
+/// the caller's threads.
 #[tokio::test]
-async fn outlives_the_threads_and_the_runtime_that_asked() {
+async fn a_process_outlives_the_callers_threads_and_runtime() {
     let dir = tempdir().unwrap();
     let spec =
         sh("trap 'echo yes > here' USR1; echo $$; while :; do sleep 0.1; done").cwd(dir.path());
@@ -69,17 +71,17 @@ async fn outlives_the_threads_and_the_runtime_that_asked() {
         .await
         .unwrap();
     signal(process.id(), "USR1");
-    until("it answers", || dir.path().join("here").exists()).await;
+    until("it handles the signal", || dir.path().join("here").exists()).await;
     assert!(!within(process.end(LONG)).await.forced);
 }
 
-/// The spawner may be dropped first; its thread ends with the last process.
+/// The spawner may be dropped first; its thread exits with the last process.
 #[tokio::test]
-async fn the_thread_lives_as_long_as_a_process() {
-    if !alone("host::the_thread_lives_as_long_as_a_process") {
+async fn the_spawner_thread_lives_as_long_as_a_process() {
+    if !runs_alone("host::the_spawner_thread_lives_as_long_as_a_process") {
         return;
     }
-    let is_there = || {
+    let is_running = || {
         std::fs::read_dir("/proc/self/task").unwrap().any(|task| {
             let name = std::fs::read_to_string(task.unwrap().path().join("comm"));
             name.is_ok_and(|name| name == "zot-spawner\n")
@@ -90,10 +92,10 @@ async fn the_thread_lives_as_long_as_a_process() {
     let clone = spawner.clone();
     drop(spawner);
     drop(clone);
-    assert!(is_there());
+    assert!(is_running());
     assert_eq!(process.exited(), None);
     let id = process.id();
     drop(process);
-    until("the thread ends", || !is_there()).await;
+    until("the thread exits", || !is_running()).await;
     assert!(!is_alive(id));
 }

@@ -1,10 +1,10 @@
 use zot_process::Exit;
 
-use crate::support::{LONG, alone, children, lines, pid, sh, spawner, stat, until, within};
+use crate::support::{LONG, children, lines, pid, runs_alone, sh, spawner, stat, until, within};
 
 #[tokio::test]
-async fn no_zombies_though_nobody_waits() {
-    if !alone("leaks::no_zombies_though_nobody_waits") {
+async fn exited_processes_are_reaped_without_a_waiter() {
+    if !runs_alone("leaks::exited_processes_are_reaped_without_a_waiter") {
         return;
     }
     let spawner = spawner();
@@ -23,8 +23,8 @@ async fn no_zombies_though_nobody_waits() {
 }
 
 #[tokio::test]
-async fn a_child_of_somebody_else_is_left_to_be_reaped() {
-    if !alone("leaks::a_child_of_somebody_else_is_left_to_be_reaped") {
+async fn children_started_by_other_means_are_not_reaped() {
+    if !runs_alone("leaks::children_started_by_other_means_are_not_reaped") {
         return;
     }
     let spawner = spawner();
@@ -32,15 +32,15 @@ async fn a_child_of_somebody_else_is_left_to_be_reaped() {
         .args(["-c", "exit 9"])
         .spawn()
         .unwrap();
-    until("it has ended", || stat(own.id()).unwrap()[0] == "Z").await;
+    until("it has exited", || stat(own.id()).unwrap()[0] == "Z").await;
     let process = spawner.spawn(sh("exit 0")).await.unwrap();
     within(process.end(LONG)).await;
     assert_eq!(own.wait().unwrap().code(), Some(9));
 }
 
 #[tokio::test]
-async fn no_descriptors_over_two_hundred_rounds() {
-    if !alone("leaks::no_descriptors_over_two_hundred_rounds") {
+async fn two_hundred_rounds_leak_no_descriptors() {
+    if !runs_alone("leaks::two_hundred_rounds_leak_no_descriptors") {
         return;
     }
     let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();

@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::tempdir;
 use zot_process::{LogFile, LogLimits, pump};
 
-use crate::support::{LONG, alone, is_played, rerun, sh, spawner, until, within};
+use crate::support::{LONG, is_helper, rerun, runs_alone, sh, spawner, until, within};
 
 const UNBOUNDED: u64 = u64::MAX >> 1;
 
@@ -26,7 +26,7 @@ fn older(path: &Path) -> PathBuf {
     path.with_extension("log.1")
 }
 
-/// Runs a script and moves its standard error to the log until it ends.
+/// Runs a script and copies its standard error to the log until it exits.
 async fn run(script: &str, log: &LogFile) {
     let mut process = spawner().spawn(sh(script)).await.unwrap();
     within(pump(process.take_stderr().unwrap(), log)).await;
@@ -34,13 +34,13 @@ async fn run(script: &str, log: &LogFile) {
 }
 
 #[tokio::test]
-async fn keeps_whole_lines_notes_and_the_last_one_without_newline() {
+async fn writes_complete_lines_notes_and_an_unterminated_last_line() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("logs/deep/ext-a.log");
     let log = LogFile::new(&path, &LogLimits::default());
     run("printf 'one\\ntwo\\377\\nthree' >&2", &log).await;
-    log.note("it said three things\nand went");
-    let expected = b"one\ntwo\xff\nthree\n[zot] it said three things\n[zot] and went\n";
+    log.note("it wrote three lines\nand exited");
+    let expected = b"one\ntwo\xff\nthree\n[zot] it wrote three lines\n[zot] and exited\n";
     assert_eq!(fs::read(&path).unwrap(), expected);
     assert_eq!(log.path(), path);
     assert_eq!(log.problem(), None);
@@ -52,7 +52,7 @@ async fn keeps_whole_lines_notes_and_the_last_one_without_newline() {
 }
 
 #[tokio::test]
-async fn the_tail_is_the_end_of_it() {
+async fn the_tail_is_the_end_of_the_output() {
     let dir = tempdir().unwrap();
     let mut limits = LogLimits::default();
     limits.tail = 64;
@@ -67,7 +67,7 @@ async fn the_tail_is_the_end_of_it() {
 }
 
 #[test]
-fn rotates_at_its_cap_and_keeps_one_older() {
+fn rotates_at_its_maximum_size_and_keeps_one_older_file() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let log = LogFile::new(&path, &limits(100));
@@ -83,7 +83,7 @@ fn rotates_at_its_cap_and_keeps_one_older() {
 }
 
 #[test]
-fn goes_on_where_somebody_else_rotated_or_removed_the_file() {
+fn continues_after_another_process_rotated_or_removed_the_file() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let log = LogFile::new(&path, &limits(1000));
@@ -97,14 +97,14 @@ fn goes_on_where_somebody_else_rotated_or_removed_the_file() {
     assert_eq!(read(&older(&path)), "[zot] one\n");
 }
 
-/// Two processes write as fast as they can. `cap` bytes a file; the lines that are left, by writer.
+/// Starts two processes that write to a log of `cap` bytes as fast as they can.
 fn two_writers(cap: u64) -> (PathBuf, tempfile::TempDir) {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let writers: Vec<_> = ["a", "b"]
         .into_iter()
         .map(|name| {
-            rerun("log::plays_a_writer")
+            rerun("log::helper_writer")
                 .env("WRITER", name)
                 .env("LOG", &path)
                 .env("CAP", cap.to_string())
@@ -126,15 +126,15 @@ fn written(writer: &str, n: usize) -> String {
 }
 
 #[test]
-#[ignore = "a part in the tests of a shared log"]
-fn plays_a_writer() {
-    if !is_played("log::plays_a_writer") {
+#[ignore = "helper of the tests of a shared log"]
+fn helper_writer() {
+    if !is_helper("log::helper_writer") {
         return;
     }
     let env = |name| std::env::var(name).unwrap();
     let (writer, path) = (env("WRITER"), PathBuf::from(env("LOG")));
     let log = LogFile::new(&path, &limits(env("CAP").parse().unwrap()));
-    // Both begin together, or one might be done before the other has started.
+    // Both start together, so that one does not finish before the other starts.
     let ready = |name: &str| path.with_extension(name);
     fs::write(ready(&writer), "").unwrap();
     let start = Instant::now();
@@ -149,12 +149,12 @@ fn plays_a_writer() {
 }
 
 #[test]
-fn two_processes_lose_nothing_and_split_nothing() {
+fn two_writers_lose_and_split_no_lines() {
     let total: usize = ["a", "b"]
         .iter()
         .flat_map(|writer| (0..LINES).map(|n| written(writer, n).len() + 1))
         .sum();
-    // Room for one rotation, so that everything is still there.
+    // There is room for one rotation, so no line is lost.
     let (path, _dir) = two_writers(total as u64 * 2 / 3);
     let (first, second) = (read(&older(&path)), read(&path));
     assert!(!first.is_empty() && !second.is_empty(), "it was rotated");
@@ -168,7 +168,7 @@ fn two_processes_lose_nothing_and_split_nothing() {
 }
 
 #[test]
-fn two_processes_that_rotate_all_the_time_split_nothing() {
+fn two_writers_that_rotate_constantly_split_no_lines() {
     let cap = 4096;
     let (path, _dir) = two_writers(cap);
     let (first, second) = (read(&older(&path)), read(&path));
@@ -188,9 +188,9 @@ fn two_processes_that_rotate_all_the_time_split_nothing() {
     assert!(last.contains(&Some(LINES - 1)));
 }
 
-/// A process that was stopped while it held the lock.
+/// The lock is held by a process that was stopped.
 #[test]
-fn whoever_keeps_the_lock_stops_nobody() {
+fn a_held_lock_does_not_block_writers() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let log = LogFile::new(&path, &limits(100));
@@ -202,19 +202,22 @@ fn whoever_keeps_the_lock_stops_nobody() {
         log.note("more");
     }
     assert!(start.elapsed() < Duration::from_secs(5));
-    assert!(read(&path).len() <= 220, "it does not grow for ever");
+    assert!(
+        read(&path).len() <= 220,
+        "the file does not grow without limit"
+    );
     assert!(log.problem().unwrap().contains("locked"));
     drop(holder);
 }
 
 #[tokio::test]
-async fn a_flood_is_counted() {
+async fn dropped_lines_of_a_flood_are_counted() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let mut limits = LogLimits::default();
     (limits.burst, limits.rate) = (1000, 10);
     let log = LogFile::new(&path, &limits);
-    // It stays, so that the count is written because it is calm and not because it has ended.
+    // It keeps running, so the count is written after a pause and not at the end of the stream.
     let mut process = spawner()
         .spawn(sh("seq -f 'line %05g' 50000 >&2; read line"))
         .await
@@ -224,8 +227,8 @@ async fn a_flood_is_counted() {
         let log = log.clone();
         async move { pump(stderr, &log).await }
     });
-    until("it is told", || read(&path).contains("(flood)")).await;
-    log.note("said in the middle of it");
+    until("the count is written", || read(&path).contains("(flood)")).await;
+    log.note("a note during the flood");
     within(process.kill()).await;
     within(pumping).await.unwrap();
 
@@ -234,23 +237,26 @@ async fn a_flood_is_counted() {
         .lines()
         .filter(|line| line.starts_with("line "))
         .count();
-    let left_out: usize = text
+    let dropped: usize = text
         .lines()
         .filter_map(|line| {
             let line = line.strip_prefix("[zot] ")?;
-            line.strip_suffix(" lines left out (flood)")?
+            line.strip_suffix(" lines dropped (flood)")?
                 .parse::<usize>()
                 .ok()
         })
         .sum();
-    assert_eq!(kept + left_out, 50000, "{text}");
-    assert!(kept >= 90 && left_out > 40000, "{text}");
-    assert!(text.ends_with("[zot] said in the middle of it\n"), "{text}");
-    assert!(log.tail().ends_with("line 50000"), "the tail has all");
+    assert_eq!(kept + dropped, 50000, "{text}");
+    assert!(kept >= 90 && dropped > 40000, "{text}");
+    assert!(text.ends_with("[zot] a note during the flood\n"), "{text}");
+    assert!(
+        log.tail().ends_with("line 50000"),
+        "the tail includes dropped lines"
+    );
 }
 
 #[test]
-fn a_flood_is_counted_at_the_latest_when_the_log_is_closed() {
+fn dropped_lines_are_counted_when_the_log_is_closed() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
     let mut limits = LogLimits::default();
@@ -260,12 +266,12 @@ fn a_flood_is_counted_at_the_latest_when_the_log_is_closed() {
     drop(log.clone());
     assert_eq!(read(&path), "one\n");
     drop(log);
-    assert_eq!(read(&path), "one\n[zot] 3 lines left out (flood)\n");
+    assert_eq!(read(&path), "one\n[zot] 3 lines dropped (flood)\n");
 }
 
 #[tokio::test]
-async fn a_line_of_a_hundred_megabytes_costs_no_memory() {
-    if !alone("log::a_line_of_a_hundred_megabytes_costs_no_memory") {
+async fn a_line_of_a_hundred_megabytes_uses_little_memory() {
+    if !runs_alone("log::a_line_of_a_hundred_megabytes_uses_little_memory") {
         return;
     }
     let peak = || -> u64 {
@@ -293,16 +299,16 @@ async fn a_line_of_a_hundred_megabytes_costs_no_memory() {
     let text = read(&path);
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 3);
-    let left_out = 100_000_000 - (8 << 10);
-    assert!(lines[1].ends_with(&format!("x [zot: {left_out} bytes left out]")));
+    let dropped = 100_000_000 - (8 << 10);
+    assert!(lines[1].ends_with(&format!("x [zot: {dropped} bytes truncated]")));
     assert_eq!(lines[2], "after");
 }
 
-/// The process writes more than a pipe holds, so it would hang if nobody read.
+/// Writes more than a pipe holds, so the process would block if the log did not read it.
 const CHATTER: &str = "head -c 300000 /dev/zero | tr '\\0' '\\n' >&2; echo end >&2";
 
 #[tokio::test]
-async fn a_symlink_is_not_followed_and_the_process_runs_on() {
+async fn a_symlink_is_not_followed_and_the_process_keeps_running() {
     let dir = tempdir().unwrap();
     let (path, target) = (dir.path().join("ext.log"), dir.path().join("target"));
     fs::write(&target, "precious").unwrap();
@@ -310,10 +316,10 @@ async fn a_symlink_is_not_followed_and_the_process_runs_on() {
     let log = LogFile::new(&path, &LogLimits::default());
     run(CHATTER, &log).await;
     assert_eq!(read(&target), "precious");
-    assert!(log.problem().unwrap().ends_with("it is a symlink"));
+    assert!(log.problem().unwrap().ends_with("is a symlink"));
     assert_eq!(log.tail().trim(), "end");
 
-    // When it is out of the way the log goes on, and says what is missing.
+    // When the symlink is removed, the log continues and reports the missing lines.
     fs::remove_file(&path).unwrap();
     until("it is written again", || {
         log.note("again");
@@ -322,12 +328,12 @@ async fn a_symlink_is_not_followed_and_the_process_runs_on() {
     .await;
     let text = read(&path);
     assert!(text.starts_with("[zot] "), "{text}");
-    assert!(text.contains(" lines left out (cannot write `"), "{text}");
+    assert!(text.contains(" lines dropped (cannot write `"), "{text}");
     assert!(text.ends_with("[zot] again\n"), "{text}");
 }
 
 #[tokio::test]
-async fn what_is_no_file_or_in_no_directory_is_a_problem_and_no_more() {
+async fn an_unusable_log_path_does_not_block_the_process() {
     let dir = tempdir().unwrap();
     let fifo = dir.path().join("fifo.log");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
@@ -342,12 +348,12 @@ async fn what_is_no_file_or_in_no_directory_is_a_problem_and_no_more() {
     }
 }
 
-/// A limit on the size of files stands in for a full disk: a write stops in the middle and the next one fails.
+/// A file size limit simulates a full disk: a write stops in the middle and the next one fails.
 #[tokio::test]
-async fn a_full_disk_leaves_no_split_line() {
+async fn a_full_disk_splits_no_lines() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
-    let copy = rerun("log::plays_a_full_disk");
+    let copy = rerun("log::helper_full_disk");
     let mut limited = std::process::Command::new("/bin/sh");
     limited
         .args(["-c", "trap '' XFSZ; ulimit -S -f 1; exec \"$0\" \"$@\""])
@@ -365,16 +371,16 @@ async fn a_full_disk_leaves_no_split_line() {
     assert!(torn.lines().count() > 5, "{text}");
     let last = torn.lines().last().unwrap();
     assert!("a line of thirty bytes or such".starts_with(last), "{text}");
-    assert!(rest.contains(" lines left out (cannot write `"), "{text}");
+    assert!(rest.contains(" lines dropped (cannot write `"), "{text}");
     assert!(rest.ends_with("\n[zot] again\n"), "{text}");
 }
 
 #[tokio::test]
-#[ignore = "a part in `a_full_disk_leaves_no_split_line`"]
-async fn plays_a_full_disk() {
+#[ignore = "helper of `a_full_disk_splits_no_lines`"]
+async fn helper_full_disk() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-    if !is_played("log::plays_a_full_disk") {
+    if !is_helper("log::helper_full_disk") {
         return;
     }
     let log = LogFile::new(std::env::var("LOG").unwrap(), &LogLimits::default());

@@ -1,7 +1,8 @@
-//! Real processes, through the public door. What a test starts it also ends, and it waits for conditions.
+//! Tests with real processes, through the public API. A test stops everything that it starts, and
+//! waits for conditions instead of sleeping.
 //!
-//! Some tests count what the whole process has (descriptors, children, threads) or change its settings. Those run
-//! alone, each in a copy of this test binary: see `support::alone`.
+//! Some tests count the resources of the whole process (descriptors, children, threads) or change
+//! its settings. Each of these runs alone in a copy of this test binary: see `support::runs_alone`.
 
 #[cfg(target_os = "linux")]
 mod confine;
@@ -10,7 +11,7 @@ mod exit;
 mod host;
 mod leaks;
 mod log;
+mod many;
 mod orphans;
 mod spawn;
 mod support;
-mod swarm;

@@ -5,13 +5,13 @@ use tempfile::tempdir;
 use zot_process::{Orphans, Spec, Subreaper};
 
 use crate::support::{
-    LONG, alone, children, is_alive, lines, pid, rerun, sh, spawner, stat, until, within,
+    LONG, children, is_alive, lines, pid, rerun, runs_alone, sh, spawner, stat, until, within,
 };
 
 /// A daemon that left the group, lost its parents and cleared its environment.
 const DAEMON: &str = "setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
 
-/// One that also gave up the limit that marks its tree.
+/// The same, but it also lowered the limit that marks its tree.
 const HIDDEN: &str =
     "ulimit -R 1000000000; setsid env -i sh -c 'echo $$; exec sleep 1000' & exit 0";
 
@@ -19,7 +19,8 @@ fn bash(script: &str) -> Spec {
     Spec::new("/bin/bash").arg("-c").arg(script)
 }
 
-/// A child that the program started by other means. It goes with the test, if that fails too.
+/// A child that the program started by other means. It is killed when the test ends, even if the
+/// test fails.
 struct Own(std::process::Child);
 
 impl Own {
@@ -45,8 +46,8 @@ fn pidfds() -> usize {
 }
 
 #[tokio::test]
-async fn what_nothing_else_finds_is_swept() {
-    if !alone("orphans::what_nothing_else_finds_is_swept") {
+async fn an_unmarked_orphan_is_swept_only_with_all_orphans() {
+    if !runs_alone("orphans::an_unmarked_orphan_is_swept_only_with_all_orphans") {
         return;
     }
     let spawner = spawner();
@@ -54,7 +55,7 @@ async fn what_nothing_else_finds_is_swept() {
     let mut process = spawner.spawn(bash(HIDDEN)).await.unwrap();
     let hidden = pid(&mut lines(&mut process)).await;
     within(process.end(Duration::ZERO)).await;
-    assert!(is_alive(hidden), "if it is found, this tests nothing");
+    assert!(is_alive(hidden), "it must not be found with its tree");
     until("it is adopted", || children() == [hidden]).await;
 
     let swept = within(subreaper.sweep(LONG)).await;
@@ -64,12 +65,12 @@ async fn what_nothing_else_finds_is_swept() {
     assert_eq!(swept.found.len(), 1, "{swept:?}");
     assert_eq!(swept.found[0].pid, hidden);
     assert_eq!(swept.survivors, []);
-    assert_eq!(children(), [], "ended and reaped");
+    assert_eq!(children(), [], "stopped and reaped");
 }
 
-/// Nobody is a subreaper here: it is the child of the system's first process.
+/// There is no subreaper here, so init adopts the daemon.
 #[tokio::test]
-async fn a_daemon_without_an_environment_ends_with_its_tree() {
+async fn a_daemon_without_an_environment_is_stopped_with_its_tree() {
     let spawner = spawner();
     let mut process = spawner.spawn(sh(DAEMON)).await.unwrap();
     let daemon = pid(&mut lines(&mut process)).await;
@@ -81,13 +82,13 @@ async fn a_daemon_without_an_environment_ends_with_its_tree() {
 }
 
 #[tokio::test]
-async fn the_end_of_one_tree_spares_the_daemons_of_another() {
-    if !alone("orphans::the_end_of_one_tree_spares_the_daemons_of_another") {
+async fn stopping_a_tree_spares_the_daemons_of_another() {
+    if !runs_alone("orphans::stopping_a_tree_spares_the_daemons_of_another") {
         return;
     }
     let spawner = spawner();
     let _subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
-    // Older than the daemon, as a shell command may be that runs while an extension starts one.
+    // Older than the daemon, like a shell command that runs while an extension starts a daemon.
     let other = spawner.spawn(sh("read line")).await.unwrap();
     let mut living = spawner
         .spawn(sh(&format!("({DAEMON}); read line")))
@@ -103,8 +104,8 @@ async fn the_end_of_one_tree_spares_the_daemons_of_another() {
 }
 
 #[tokio::test]
-async fn one_without_any_mark_ends_with_the_next_tree() {
-    if !alone("orphans::one_without_any_mark_ends_with_the_next_tree") {
+async fn an_unmarked_orphan_is_stopped_with_the_next_tree() {
+    if !runs_alone("orphans::an_unmarked_orphan_is_stopped_with_the_next_tree") {
         return;
     }
     let spawner = spawner();
@@ -117,8 +118,8 @@ async fn one_without_any_mark_ends_with_the_next_tree() {
 }
 
 #[tokio::test]
-async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
-    if !alone("orphans::one_with_a_mark_is_swept_and_the_programs_own_are_not") {
+async fn a_marked_orphan_is_swept_and_other_children_are_not() {
+    if !runs_alone("orphans::a_marked_orphan_is_swept_and_other_children_are_not") {
         return;
     }
     let spawner = spawner();
@@ -131,7 +132,8 @@ async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
         .unwrap();
     let kept_daemon = pid(&mut lines(&mut kept)).await;
 
-    // It hides while its tree is ended, and takes its mark again after that: a late fork would look the same.
+    // It has no mark while its tree is stopped, and sets it again afterwards. A late fork would
+    // look the same.
     let dir = tempdir().unwrap();
     let script = r#"mark=$ZOT_PROCESS_TREE; ulimit -R 1000000000
         setsid env -i sh -c 'echo $$; while [ -d "$1" ] && [ ! -e go ]; do sleep 0.05; done
@@ -152,8 +154,8 @@ async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
     assert!(!is_alive(orphan));
 
     assert!(is_alive(living.0.id()));
-    assert!(is_alive(kept.id()), "a tree that has not ended");
-    assert!(is_alive(kept_daemon), "an orphan of that tree");
+    assert!(is_alive(kept.id()), "its tree was not stopped");
+    assert!(is_alive(kept_daemon), "an orphan of a running tree");
     assert_eq!(
         stat(dead.0.id()).map(|stat| stat[0].clone()).as_deref(),
         Some("Z"),
@@ -166,15 +168,15 @@ async fn one_with_a_mark_is_swept_and_the_programs_own_are_not() {
 }
 
 #[tokio::test]
-async fn those_that_end_by_themselves_are_reaped() {
-    if !alone("orphans::those_that_end_by_themselves_are_reaped") {
+async fn orphans_that_exit_by_themselves_are_reaped() {
+    if !runs_alone("orphans::orphans_that_exit_by_themselves_are_reaped") {
         return;
     }
     let spawner = spawner();
     let _subreaper = Subreaper::enable(&spawner, Orphans::Marked).unwrap();
     let dir = tempdir().unwrap();
     let wait = "echo $$; while [ -d $PWD ] && [ ! -e go ]; do sleep 0.05; done";
-    // A daemon with the session of a parent that has gone, one with a session of its own, and one in the group.
+    // A daemon in the session of an exited parent, one in its own session, and one in the group.
     let script = format!(
         r#"setsid sh -c "env -i sh -c '{}' &"; setsid sh -c '{wait}' & sh -c '{wait}' & read line"#,
         wait.replace('$', r"\$")
@@ -194,7 +196,7 @@ async fn those_that_end_by_themselves_are_reaped() {
         children == orphans
     })
     .await;
-    // That of the process itself, and theirs.
+    // One for the process itself and one for each orphan.
     until("they are held", || pidfds() == 4).await;
     std::fs::write(dir.path().join("go"), "").unwrap();
     until("they are reaped", || children().is_empty()).await;
@@ -204,10 +206,10 @@ async fn those_that_end_by_themselves_are_reaped() {
     );
 }
 
-/// They end before anybody can have seen them; their group gives them away.
+/// They exit before they can be seen, and are identified by their group.
 #[tokio::test]
-async fn those_in_a_group_are_reaped_though_nobody_saw_them() {
-    if !alone("orphans::those_in_a_group_are_reaped_though_nobody_saw_them") {
+async fn short_lived_orphans_in_a_group_are_reaped() {
+    if !runs_alone("orphans::short_lived_orphans_in_a_group_are_reaped") {
         return;
     }
     let spawner = spawner();
@@ -219,10 +221,10 @@ async fn those_in_a_group_are_reaped_though_nobody_saw_them() {
     until("no children", || children().is_empty()).await;
 }
 
-/// They leave the group and end before anybody can have seen them.
+/// They leave the group and exit before they can be seen.
 #[tokio::test]
-async fn all_are_reaped_where_all_are_ours() {
-    if !alone("orphans::all_are_reaped_where_all_are_ours") {
+async fn all_orphans_are_reaped_under_orphans_all() {
+    if !runs_alone("orphans::all_orphans_are_reaped_under_orphans_all") {
         return;
     }
     let spawner = spawner();
@@ -239,8 +241,8 @@ async fn all_are_reaped_where_all_are_ours() {
 }
 
 #[tokio::test]
-async fn adopted_members_of_a_tree_are_reaped_with_it() {
-    if !alone("orphans::adopted_members_of_a_tree_are_reaped_with_it") {
+async fn adopted_processes_of_a_tree_are_reaped_with_it() {
+    if !runs_alone("orphans::adopted_processes_of_a_tree_are_reaped_with_it") {
         return;
     }
     let spawner = spawner();
@@ -252,10 +254,10 @@ async fn adopted_members_of_a_tree_are_reaped_with_it() {
     until("no children", || children().is_empty()).await;
 }
 
-/// As in a container whose session is the host's: this program's own session is then 0.
+/// As in a container whose session belongs to the host: this program's session is then 0.
 #[test]
-fn reaped_in_a_pid_namespace_of_its_own_too() {
-    let inner = rerun("orphans::adopted_members_of_a_tree_are_reaped_with_it");
+fn adopted_processes_are_reaped_in_a_pid_namespace() {
+    let inner = rerun("orphans::adopted_processes_of_a_tree_are_reaped_with_it");
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc"]);
     if !command.arg("true").status().is_ok_and(|it| it.success()) {
@@ -269,13 +271,13 @@ fn reaped_in_a_pid_namespace_of_its_own_too() {
         command.env(name, value.unwrap());
     }
     let output = command.stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("1 passed"), "{said}{output:?}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("1 passed"), "{stdout}{output:?}");
 }
 
 #[tokio::test]
-async fn it_is_switched_off_again() {
-    if !alone("orphans::it_is_switched_off_again") {
+async fn dropping_the_subreaper_disables_it() {
+    if !runs_alone("orphans::dropping_the_subreaper_disables_it") {
         return;
     }
     let is_on = || rustix::process::child_subreaper().unwrap().is_some();

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zot_process::{Confinement, InterpreterProblem, SpawnError, Spec, Support};
 
 use crate::support::{
-    alone, children, line, lines, script, sh, signal, spawner, stat, until, within,
+    children, line, lines, runs_alone, script, sh, signal, spawner, stat, until, within,
 };
 
 async fn refused(spec: Spec) -> SpawnError {
@@ -16,7 +16,7 @@ async fn refused(spec: Spec) -> SpawnError {
 }
 
 #[tokio::test]
-async fn a_missing_program() {
+async fn a_missing_program_is_an_error() {
     let error = refused(Spec::new("/nowhere/program")).await;
     assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
     assert_eq!(error.to_string(), "`/nowhere/program` does not exist");
@@ -33,14 +33,14 @@ async fn path_is_not_searched() {
 }
 
 #[tokio::test]
-async fn a_directory() {
+async fn a_directory_is_not_a_program() {
     let error = refused(Spec::new("/usr")).await;
     assert!(matches!(error, SpawnError::Directory { .. }), "{error:?}");
     assert_eq!(error.to_string(), "`/usr` is a directory, not a program");
 }
 
 #[tokio::test]
-async fn not_executable() {
+async fn a_file_that_is_not_executable_is_an_error() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("main.sh");
     script(&path, "#!/bin/sh\n", 0o644);
@@ -53,7 +53,7 @@ async fn not_executable() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_is_missing() {
+async fn a_missing_interpreter_is_an_error() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("main.py");
     script(&path, "#!/usr/bin/nope -u\n", 0o755);
@@ -77,7 +77,7 @@ async fn an_interpreter_that_is_missing() {
 }
 
 #[tokio::test]
-async fn an_interpreter_with_windows_line_ends_shows_them() {
+async fn a_carriage_return_in_the_shebang_line_is_shown() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("main.sh");
     script(&path, "#!/bin/sh\r\n", 0o755);
@@ -86,7 +86,7 @@ async fn an_interpreter_with_windows_line_ends_shows_them() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_is_not_executable() {
+async fn an_interpreter_that_is_not_executable_is_an_error() {
     let dir = tempdir().unwrap();
     let (path, interpreter) = (dir.path().join("main"), dir.path().join("interpreter"));
     script(&interpreter, "#!/bin/sh\n", 0o644);
@@ -105,7 +105,7 @@ async fn an_interpreter_that_is_not_executable() {
 }
 
 #[tokio::test]
-async fn a_loader_that_is_missing() {
+async fn a_missing_loader_is_an_error() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("program");
     let mut program = std::fs::read("/bin/sh").unwrap();
@@ -121,7 +121,7 @@ async fn a_loader_that_is_missing() {
 }
 
 #[tokio::test]
-async fn a_working_directory_that_cannot_be_entered() {
+async fn an_invalid_working_directory_is_an_error() {
     for cwd in ["/nowhere", "/bin/sh"] {
         let error = refused(sh("true").cwd(cwd)).await;
         assert!(matches!(error, SpawnError::Cwd { .. }), "{error:?}");
@@ -132,7 +132,7 @@ async fn a_working_directory_that_cannot_be_entered() {
 }
 
 #[tokio::test]
-async fn a_nul_byte() {
+async fn a_nul_byte_is_an_error() {
     for spec in [
         sh("true").arg("a\0b"),
         sh("true").env("A", "a\0b"),
@@ -145,16 +145,17 @@ async fn a_nul_byte() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_too_long() {
+async fn too_long_arguments_are_an_error() {
     let error = refused(sh("true").arg("x".repeat(8 << 20))).await;
     assert!(matches!(error, SpawnError::Other { .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.starts_with("cannot start `/bin/sh`: "), "{text}");
 }
 
-/// The system refuses to execute a file that anybody, a fork of this program included, has open for writing.
+/// The system does not execute a file that any process has open for writing, including a fork of
+/// this program.
 #[tokio::test]
-async fn a_file_that_is_being_written_is_waited_for() {
+async fn spawn_waits_for_a_program_that_is_being_written() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("main.sh");
     script(&path, "#!/bin/sh\nexit 3\n", 0o755);
@@ -180,14 +181,14 @@ async fn a_file_that_is_being_written_is_waited_for() {
     drop(writing);
 }
 
-/// Whatever step it is at which the descriptors run out, the error says so and nothing is left running.
+/// Whichever step runs out of descriptors, the error says so and no process is left running.
 #[tokio::test]
-async fn out_of_descriptors() {
-    if !alone("spawn::out_of_descriptors") {
+async fn running_out_of_descriptors_is_an_error() {
+    if !runs_alone("spawn::running_out_of_descriptors_is_an_error") {
         return;
     }
     let spawner = spawner();
-    // The first spawn opens what stays open.
+    // The first spawn opens descriptors that stay open.
     let first = spawner.spawn(sh("true")).await.unwrap();
     first.kill().await;
     drop(first);
@@ -208,7 +209,7 @@ async fn out_of_descriptors() {
                 within(process.kill()).await;
             }
             Err(SpawnError::Descriptors { .. }) => failed += 1,
-            Err(other) => panic!("with {spare} to spare: {other:?}"),
+            Err(other) => panic!("with {spare} spare descriptors: {other:?}"),
         }
     }
     assert!(started > 0 && failed > 2, "{started} {failed}");
@@ -217,7 +218,7 @@ async fn out_of_descriptors() {
 }
 
 #[tokio::test]
-async fn runs_where_and_with_what_it_was_told() {
+async fn uses_the_given_directory_arguments_and_environment() {
     let dir = tempdir().unwrap();
     let cwd = dir.path().canonicalize().unwrap();
     let spec = sh(r#"pwd; echo "$1"; env"#)
@@ -233,14 +234,14 @@ async fn runs_where_and_with_what_it_was_told() {
     while let Some(line) = within(lines.next_line()).await.unwrap() {
         names.push(line.split('=').next().unwrap().to_owned());
     }
-    // `PWD` and `_` are the shell's own.
+    // The shell sets `PWD`, `_` and `SHLVL` itself.
     names.retain(|name| name != "PWD" && name != "_" && name != "SHLVL");
     names.sort();
     assert_eq!(names, ["ONE", "TWO", "ZOT_PROCESS_TREE"]);
 }
 
 #[tokio::test]
-async fn inherits_all_but_what_is_removed() {
+async fn inherits_the_environment_except_removed_variables() {
     let spec = Spec::new("/usr/bin/env")
         .env_remove("PATH")
         .env("HOME", "/elsewhere");
@@ -254,14 +255,14 @@ async fn inherits_all_but_what_is_removed() {
     }
     assert_eq!(seen["HOME"], "/elsewhere");
     let own: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
-    assert!(own.len() > 2, "too little to inherit");
+    assert!(own.len() > 2, "the environment is too small for this test");
     for name in own {
         assert_eq!(seen.contains_key(&name), name != "PATH", "{name}");
     }
 }
 
 #[tokio::test]
-async fn begins_in_a_group_of_its_own_with_signals_at_their_defaults() {
+async fn starts_in_its_own_group_with_default_signals() {
     let mut process = spawner()
         .spawn(sh("cat /proc/self/status; echo end; read x"))
         .await
@@ -285,25 +286,25 @@ async fn begins_in_a_group_of_its_own_with_signals_at_their_defaults() {
 }
 
 #[tokio::test]
-async fn a_script_without_a_first_line_is_the_shells() {
+async fn a_script_without_a_shebang_runs_in_the_shell() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("main");
     script(&path, "echo \"$0 $1\"\n", 0o755);
     let spec = Spec::new(&path).arg("an argument");
     let mut process = spawner().spawn(spec).await.unwrap();
-    let said = line(&mut lines(&mut process)).await;
-    assert_eq!(said, format!("{} an argument", path.display()));
+    let output = line(&mut lines(&mut process)).await;
+    assert_eq!(output, format!("{} an argument", path.display()));
 }
 
-/// A daemon may have closed its standard streams, and then its pipes get their numbers.
+/// If the host has closed its standard streams, the pipes get their descriptor numbers.
 #[tokio::test]
-async fn a_host_without_standard_streams() {
-    if !alone("spawn::a_host_without_standard_streams") {
+async fn a_host_can_have_closed_its_standard_streams() {
+    if !runs_alone("spawn::a_host_can_have_closed_its_standard_streams") {
         return;
     }
     let spawner = spawner();
     let streams = [0, 1, 2].map(|number| {
-        // SAFETY: they are open, and this test's alone to close: it runs by itself.
+        // SAFETY: they are open, and nothing else uses them because this test runs alone.
         let stream = unsafe { std::os::fd::OwnedFd::from_raw_fd(number) };
         rustix::io::fcntl_dupfd_cloexec(&stream, 10).unwrap()
     });
@@ -316,16 +317,16 @@ async fn a_host_without_standard_streams() {
     let mut stdin = process.take_stdin().unwrap();
     stdin.write_all(b"hello\n").await.unwrap();
     assert_eq!(line(&mut lines(&mut process)).await, "hello");
-    let mut said = String::new();
+    let mut output = String::new();
     let mut stderr = process.take_stderr().unwrap();
-    within(stderr.read_to_string(&mut said)).await.unwrap();
-    assert_eq!(said, "careful\n");
+    within(stderr.read_to_string(&mut output)).await.unwrap();
+    assert_eq!(output, "careful\n");
 }
 
-/// What the host handles is the host's, and its threads go on to take signals.
+/// A child does not inherit the host's handlers, and the host's threads still receive signals.
 #[tokio::test]
-async fn the_hosts_signals_are_its_own() {
-    if !alone("spawn::the_hosts_signals_are_its_own") {
+async fn the_hosts_signal_handlers_are_not_inherited() {
+    if !runs_alone("spawn::the_hosts_signal_handlers_are_not_inherited") {
         return;
     }
     let kind = tokio::signal::unix::SignalKind::user_defined1();

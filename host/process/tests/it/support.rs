@@ -7,28 +7,28 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStdout;
 use zot_process::{Process, Spawner, Spec};
 
-/// Far longer than anything takes here, on a busy machine too.
+/// A timeout that is long enough even on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) fn spawner() -> Spawner {
-    Spawner::new().expect("a thread for the spawner")
+    Spawner::new().expect("start the spawner's thread")
 }
 
 pub(crate) fn sh(script: &str) -> Spec {
     Spec::new("/bin/sh").arg("-c").arg(script)
 }
 
-/// The process's standard output by lines.
+/// Takes the process's standard output as lines.
 pub(crate) fn lines(process: &mut Process) -> Lines<BufReader<ChildStdout>> {
     BufReader::new(process.take_stdout().expect("taken once")).lines()
 }
 
-/// The next line of output, which a test's script writes when it is as far as the test needs it.
+/// Reads the next line of output.
 pub(crate) async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
     within(lines.next_line()).await.unwrap().expect("a line")
 }
 
-/// The next line of output as a process id.
+/// Reads the next line of output as a process id.
 pub(crate) async fn pid(lines: &mut Lines<BufReader<ChildStdout>>) -> u32 {
     line(lines).await.parse().expect("a process id")
 }
@@ -42,12 +42,12 @@ pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < LONG, "waited in vain: {what}");
+        assert!(start.elapsed() < LONG, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// The fields of `/proc/PID/stat` from the state on: state, parent, group, session.
+/// Returns the fields of `/proc/PID/stat` from the state on: state, parent, group, session.
 pub(crate) fn stat(pid: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = text.rsplit_once(')')?;
@@ -58,7 +58,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|fields| fields[0] != "Z" && fields[0] != "X")
 }
 
-/// The children of this process, zombies included.
+/// Returns the children of this process, including zombies.
 pub(crate) fn children() -> Vec<u32> {
     let own = std::process::id().to_string();
     std::fs::read_dir("/proc")
@@ -75,7 +75,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// This test binary again, to run one test of it by itself.
+/// Returns a command that runs one test in a copy of this test binary.
 pub(crate) fn rerun(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -85,24 +85,25 @@ pub(crate) fn rerun(test: &str) -> Command {
     command
 }
 
-/// Whether the test goes on here: `true` in a copy of this binary that runs nothing else, and `false` after that copy
-/// has passed. With the test's own path as `test`.
-pub(crate) fn alone(test: &str) -> bool {
+/// Runs the named test alone, in a copy of this test binary. Returns `true` in that copy, where the
+/// test must run, and `false` in the original after the copy has passed.
+pub(crate) fn runs_alone(test: &str) -> bool {
     if std::env::var("ZOT_PROCESS_TEST_ALONE").as_deref() == Ok(test) {
         return true;
     }
     let output = rerun(test).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{}",
+        output.status.success() && stdout.contains("1 passed"),
+        "{stdout}{}",
         String::from_utf8_lossy(&output.stderr)
     );
     false
 }
 
-/// Whether this is a copy that plays this part in a test, and not a run of all tests, ignored ones included.
-pub(crate) fn is_played(part: &str) -> bool {
+/// Reports whether this process was started to run the helper `part`, as opposed to a run of all
+/// tests that includes ignored ones.
+pub(crate) fn is_helper(part: &str) -> bool {
     std::env::var("ZOT_PROCESS_TEST_ALONE").as_deref() == Ok(part)
 }
 

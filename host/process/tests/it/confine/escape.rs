@@ -1,9 +1,9 @@
 use std::process::{Child, Command};
 
-use super::{attempt, denied, find, narrow, python, said, works};
+use super::{attempt, denied, find, narrow, output, python, works};
 use crate::support::sh;
 
-/// A process outside, which ends with the test.
+/// A process outside the tree, killed when the test ends.
 struct Outside(Child);
 
 impl Outside {
@@ -24,7 +24,7 @@ impl Drop for Outside {
 }
 
 #[tokio::test]
-async fn signals_to_the_host_and_to_others() {
+async fn signals_to_processes_outside_the_tree_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -37,15 +37,15 @@ async fn signals_to_the_host_and_to_others() {
     }
 }
 
-/// What ties it to the host: the limit that marks its tree, and the signal for the host's death.
+/// The limit that marks its tree, and the parent-death signal, tie a process to the host.
 #[tokio::test]
-async fn what_it_is_held_by_it_cannot_change() {
+async fn the_tree_mark_and_the_death_signal_cannot_be_changed() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
     let all = narrow.clone().net(zot_process::Net::All);
     for what in [
-        &["lower_the_mark"][..],
+        &["lower_tree_limit"][..],
         &["death_signal", "0"],
         &["death_signal", "15"],
     ] {
@@ -58,7 +58,7 @@ async fn what_it_is_held_by_it_cannot_change() {
 }
 
 #[tokio::test]
-async fn what_other_processes_have() {
+async fn memory_environment_and_descriptors_of_other_processes_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -69,33 +69,33 @@ async fn what_other_processes_have() {
         denied(&["trace", &pid], &narrow).await;
         works(&["descriptor", &pid], None).await;
         denied(&["descriptor", &pid], &narrow).await;
-        // There is nothing at the address it asks for, if it may ask.
+        // Nothing is mapped at the requested address, so the call fails even if it is allowed.
         assert_eq!(attempt("self", &["memory", &pid], None).await, "EFAULT");
         denied(&["memory", &pid], &narrow).await;
     } else {
-        println!("skipped: no process may be traced here: {free}");
+        println!("skipped: tracing is not allowed here: {free}");
     }
     for file in ["environ", "mem", "maps"] {
         let path = format!("/proc/{}/{file}", std::process::id());
         let free = attempt("self", &["read", &path], None).await;
-        // Its first page is not there to be read.
+        // The first page is not mapped and cannot be read.
         assert!(free == "ok" || free == "EIO", "{path}: {free}");
         denied(&["read", &path], &narrow).await;
     }
-    // What it has open can be opened again through here, whatever its name was.
+    // Every open file can be opened again through `/proc`, whatever its name.
     let file = tempfile::tempfile().unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&file);
     let open = format!("/proc/{}/fd/{number}", std::process::id());
     works(&["append", &open], None).await;
     denied(&["append", &open], &narrow).await;
     denied(&["read", &open], &narrow.clone().read("/")).await;
-    // But its own it may.
+    // A process may read its own files in `/proc`.
     works(&["read", "/proc/self/environ"], Some(&narrow)).await;
     works(&["read", "/proc/self/maps"], Some(&narrow)).await;
 }
 
 #[tokio::test]
-async fn calls_past_the_rules() {
+async fn system_calls_that_bypass_the_rules_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -103,7 +103,7 @@ async fn calls_past_the_rules() {
     for what in ["io_uring", "keys", "shared_memory"] {
         let free = attempt("self", &[what], None).await;
         if free != "ok" {
-            println!("skipped: {what} is not for everybody here: {free}");
+            println!("skipped: {what} is not available here: {free}");
             continue;
         }
         denied(&[what], &narrow).await;
@@ -113,23 +113,23 @@ async fn calls_past_the_rules() {
 
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
-async fn calls_by_other_numbers() {
+async fn system_calls_by_x32_and_i386_numbers_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
-    // Where the kernel has no x32 there is nothing to be denied, and the filter is still what answers.
+    // If the kernel does not support x32, the filter still answers first.
     let free = attempt("self", &["x32_socket"], None).await;
     assert!(free == "ok" || free == "ENOSYS", "{free}");
     denied(&["x32_socket"], &narrow).await;
     if attempt("self", &["i386_socket"], None).await != "ok" {
-        println!("skipped: this kernel has no i386");
+        println!("skipped: this kernel does not support i386");
         return;
     }
     denied(&["i386_socket"], &narrow).await;
 }
 
 #[tokio::test]
-async fn a_user_namespace_does_not_help() {
+async fn a_user_namespace_does_not_allow_mounting() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -143,26 +143,26 @@ async fn a_user_namespace_does_not_help() {
     denied(&what, &narrow.write(dir.path())).await;
 }
 
-/// A library that opens descriptors without closing them on exec must not hand them on.
+/// Descriptors that a library opened without close-on-exec must not be inherited.
 #[tokio::test]
-async fn no_descriptor_but_the_three_pipes() {
+async fn only_the_three_pipes_are_inherited() {
     let Some(narrow) = narrow() else { return };
     let file = std::fs::File::open("/etc/passwd").unwrap();
     let leaked = rustix::io::dup(&file).unwrap();
     let show = || sh("ls -l /proc/$$/fd");
-    let is_there = |listing: &str| listing.contains("/etc/passwd");
+    let is_inherited = |listing: &str| listing.contains("/etc/passwd");
     assert!(
-        is_there(&said(show()).await),
-        "if it is not inherited, this tests nothing"
+        is_inherited(&output(show()).await),
+        "the file must be inherited without a confinement"
     );
-    let listing = said(show().confine(narrow)).await;
-    assert!(!is_there(&listing), "{listing}");
+    let listing = output(show().confine(narrow)).await;
+    assert!(!is_inherited(&listing), "{listing}");
     drop(leaked);
 }
 
-/// One confined tree is to another as to everything outside.
+/// A confined tree has no more access to another confined tree than to other processes.
 #[tokio::test]
-async fn another_confined_process() {
+async fn another_confined_process_is_out_of_reach() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -178,7 +178,7 @@ async fn another_confined_process() {
 }
 
 #[tokio::test]
-async fn a_filter_cannot_be_taken_off() {
+async fn privileges_cannot_be_regained() {
     let (Some(narrow), Some(program)) = (narrow(), find("grep")) else {
         return;
     };
@@ -187,16 +187,16 @@ async fn a_filter_cannot_be_taken_off() {
         "^(NoNewPrivs|Seccomp|CapBnd|CapEff):",
         "/proc/self/status",
     ]);
-    let status = said(spec.confine(narrow)).await;
+    let status = output(spec.confine(narrow)).await;
     let value = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.expect("a line").trim().to_owned()
+        line.expect("the field is present").trim().to_owned()
     };
     assert_eq!(value("NoNewPrivs:"), "1");
     assert_eq!(value("Seccomp:"), "2");
     let bounds = u64::from_str_radix(&value("CapBnd:"), 16).unwrap();
     let effective = u64::from_str_radix(&value("CapEff:"), 16).unwrap();
-    // Raw devices, modules, tracing, the system's administration, nodes for devices.
+    // Raw I/O, modules, tracing, administration, device nodes.
     let gone = [17, 16, 19, 21, 27].map(|number| 1_u64 << number);
     if rustix::process::geteuid().is_root() {
         assert_eq!(

@@ -8,7 +8,7 @@ use zot_process::{Confinement, Support};
 use super::{attempt, denied, is_root, narrow, python, works};
 use crate::support::{script, sh, spawner};
 
-/// A home with a secret, and a folder beside it that a confinement may grant.
+/// A home directory with a secret, and a directory beside it that a confinement may grant.
 struct Home {
     dir: TempDir,
 }
@@ -38,7 +38,7 @@ impl Home {
 }
 
 #[tokio::test]
-async fn the_systems_passwords_by_any_name() {
+async fn etc_shadow_cannot_be_read_by_any_name() {
     let (Some(narrow), Some(_), true) = (narrow(), python(), is_root()) else {
         return;
     };
@@ -52,7 +52,7 @@ async fn the_systems_passwords_by_any_name() {
         works(&["read", name], Some(&narrow.clone().read("/etc"))).await;
         denied(&["read", name], &narrow).await;
     }
-    // The host's root is not even looked at, granted or not.
+    // Access through the host's own `/proc` entry is denied even if the file is granted.
     let root = format!("/proc/{}/root/etc/shadow", std::process::id());
     works(&["read", &root], None).await;
     denied(&["read", &root], &narrow.clone().read("/etc")).await;
@@ -61,7 +61,7 @@ async fn the_systems_passwords_by_any_name() {
 }
 
 #[tokio::test]
-async fn a_file_in_a_home_directly_and_through_a_link() {
+async fn a_private_file_cannot_be_accessed_directly_or_through_a_link() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -76,7 +76,7 @@ async fn a_file_in_a_home_directly_and_through_a_link() {
         works(&["read", path], Some(&granted)).await;
         works(&["read", path], Some(&file)).await;
         denied(&["read", path], &narrow).await;
-        // What may be read may not be written.
+        // Read access does not include write access.
         denied(&["append", path], &granted).await;
         denied(&["truncate", path], &granted).await;
         denied(&["open_truncate", path], &granted).await;
@@ -92,7 +92,7 @@ async fn a_file_in_a_home_directly_and_through_a_link() {
 }
 
 #[tokio::test]
-async fn changes_outside_of_what_is_granted() {
+async fn files_outside_the_grants_cannot_be_changed() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -123,7 +123,8 @@ async fn changes_outside_of_what_is_granted() {
     for what in attempts {
         denied(what, &held).await;
     }
-    // A link in would be a way to write it. The error is the one between disks, at which programs make a copy.
+    // A hard link into a writable directory would allow writing the file. The error is the one for
+    // a link between disks, so programs fall back to copying.
     let link: &[&str] = &["link", &secret, &new_inside];
     for way in super::WAYS {
         assert_eq!(attempt(way, link, Some(&held)).await, "EXDEV");
@@ -139,7 +140,7 @@ async fn changes_outside_of_what_is_granted() {
 }
 
 #[tokio::test]
-async fn a_device_is_made_nowhere() {
+async fn devices_cannot_be_created() {
     let (Some(narrow), Some(_), true) = (narrow(), python(), is_root()) else {
         return;
     };
@@ -149,9 +150,9 @@ async fn a_device_is_made_nowhere() {
     works(&["disk", &device], None).await;
 }
 
-/// The names of files in a folder that is not granted, as they come and go.
+/// A watch would reveal the names of files in a directory that is not granted.
 #[tokio::test]
-async fn changes_cannot_be_watched() {
+async fn files_cannot_be_watched() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -169,7 +170,7 @@ async fn changes_cannot_be_watched() {
 }
 
 #[tokio::test]
-async fn attributes_and_flags_stay() {
+async fn file_attributes_and_flags_cannot_be_changed() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -184,7 +185,7 @@ async fn attributes_and_flags_stay() {
         ("set_flags", "ENOTTY"),
     ];
     for (what, expected) in attempts {
-        // What is removed must be there.
+        // The attribute must exist before it can be removed.
         let _ = attempt("self", &["set_attribute", &secret], None).await;
         let free = attempt("self", &[what, &secret], None).await;
         if free != "ok" {
@@ -200,9 +201,9 @@ async fn attributes_and_flags_stay() {
     }
 }
 
-/// Programs that copy attributes take it for a file system that has none.
+/// Programs that copy attributes treat it as a file system without attributes.
 #[tokio::test]
-async fn copies_work_without_attributes() {
+async fn copying_files_works_without_attributes() {
     let (Some(narrow), Some(python)) = (narrow(), python()) else {
         return;
     };
@@ -212,16 +213,16 @@ async fn copies_work_without_attributes() {
     let confinement = narrow.write(&own);
     let script = "cp -a file copied && mkdir out && tar --xattrs -cf - file | tar --xattrs -xf - -C out && cat copied out/file";
     let spec = sh(script).cwd(&own).confine(confinement.clone());
-    let said = super::said(spec).await;
-    assert!(said.starts_with("ownown"), "{said}");
+    let output = super::output(spec).await;
+    assert!(output.starts_with("ownown"), "{output}");
     let script = "import shutil; shutil.copy2('file', 'third'); print(open('third').read())";
     let spec = zot_process::Spec::new(python).args(["-c", script]);
-    let said = super::said(spec.cwd(&own).confine(confinement)).await;
-    assert_eq!(said, "own\n");
+    let output = super::output(spec.cwd(&own).confine(confinement)).await;
+    assert_eq!(output, "own\n");
 }
 
 #[tokio::test]
-async fn memory_of_the_kernel() {
+async fn kernel_memory_cannot_be_read() {
     let (Some(narrow), Some(_), true) = (narrow(), python(), is_root()) else {
         return;
     };
@@ -232,9 +233,9 @@ async fn memory_of_the_kernel() {
     denied(&["read", "/proc/kcore"], &narrow).await;
 }
 
-/// A confined program may put a link where a grant points; the next start must not follow it.
+/// A confined program may place a link at a granted path. The next start must not follow it.
 #[tokio::test]
-async fn a_grant_inside_of_a_writable_folder_is_not_followed_out_of_it() {
+async fn a_link_in_a_writable_directory_grants_nothing_outside_it() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -254,7 +255,7 @@ async fn a_grant_inside_of_a_writable_folder_is_not_followed_out_of_it() {
 }
 
 #[tokio::test]
-async fn grants_that_name_nothing_are_reported_and_stay_closed() {
+async fn missing_granted_paths_are_reported_and_stay_denied() {
     let Some(narrow) = narrow() else { return };
     let home = Home::new();
     let later = home.path("later");
@@ -263,17 +264,17 @@ async fn grants_that_name_nothing_are_reported_and_stay_closed() {
         .args(["name", &later])
         .confine(confinement);
     let mut process = spawner().spawn(spec).await.unwrap();
-    let confined = process.confined().expect("it is confined");
+    let confined = process.confined().expect("the process is confined");
     assert!(confined.enforced.is_full());
     assert_eq!(confined.missing, [Path::new("/nowhere"), Path::new(&later)]);
-    fs::write(&later, "now it is there").unwrap();
+    fs::write(&later, "created later").unwrap();
     drop(process.take_stdin());
     let mut lines = crate::support::lines(&mut process);
     assert_eq!(crate::support::line(&mut lines).await, "1");
 }
 
 #[tokio::test]
-async fn without_support_nothing_is_enforced_and_that_is_said() {
+async fn without_support_nothing_is_enforced_and_it_is_reported() {
     let secret = Home::new();
     let confinement = Confinement::new(Support::none());
     assert!(!confinement.enforced().is_full());
@@ -281,7 +282,10 @@ async fn without_support_nothing_is_enforced_and_that_is_said() {
         .args(["name", &secret.path("private/secret")])
         .confine(confinement);
     let mut process = spawner().spawn(spec).await.unwrap();
-    let enforced = process.confined().expect("it was asked for").enforced;
+    let enforced = process
+        .confined()
+        .expect("a confinement was requested")
+        .enforced;
     assert_eq!(
         enforced.to_string(),
         "not enforced: files, TCP, other sockets, signals"
@@ -290,9 +294,9 @@ async fn without_support_nothing_is_enforced_and_that_is_said() {
     assert_eq!(crate::support::line(&mut lines).await, "secret");
 }
 
-/// Each version of the kernel's interface makes rules that the kernel takes.
+/// The kernel accepts the rules for each Landlock version.
 #[tokio::test]
-async fn older_interfaces_hold_what_they_can() {
+async fn older_landlock_versions_enforce_what_they_support() {
     let (Some(_), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -316,9 +320,9 @@ async fn older_interfaces_hold_what_they_can() {
     }
 }
 
-/// As root: a file that belongs to another user and runs as that user.
+/// Runs as root: the file is owned by another user and has the setuid bit.
 #[tokio::test]
-async fn a_setuid_program_changes_nothing() {
+async fn a_setuid_program_does_not_change_the_user() {
     let (Some(narrow), Some(id), true) = (narrow(), super::find("id"), is_root()) else {
         return;
     };
@@ -329,9 +333,9 @@ async fn a_setuid_program_changes_nothing() {
     std::os::unix::fs::chown(&program, Some(65_534), None).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let spec = || zot_process::Spec::new(&program).arg("-u");
-    if super::said(spec()).await.trim() != "65534" {
+    if super::output(spec()).await.trim() != "65534" {
         println!("skipped: setuid has no effect in this temporary directory");
         return;
     }
-    assert_eq!(super::said(spec().confine(narrow)).await.trim(), "0");
+    assert_eq!(super::output(spec().confine(narrow)).await.trim(), "0");
 }

@@ -6,10 +6,11 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use tempfile::tempdir;
 use zot_process::Net;
 
-use super::{attempt, denied, find, narrow, python, said, works};
+use super::{attempt, denied, find, narrow, output, python, works};
 use crate::support::sh;
 
-/// The kernel accepts connections for a listener until its queue is full, so nobody has to.
+/// Returns a listener. The kernel accepts connections until its queue is full, so the test need
+/// not.
 fn listener() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -27,7 +28,7 @@ fn free_port() -> String {
 }
 
 #[tokio::test]
-async fn tcp() {
+async fn tcp_is_denied_without_a_grant() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -41,7 +42,7 @@ async fn tcp() {
 }
 
 #[tokio::test]
-async fn tcp_to_some_ports() {
+async fn tcp_connects_only_to_granted_ports() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -55,7 +56,7 @@ async fn tcp_to_some_ports() {
         works(&[what, &other], None).await;
         denied(&[what, &other], &confinement).await;
     }
-    // The kernel knows no protocol of that name, if it is asked.
+    // There is no protocol with that name, so an allowed call fails with ENOENT.
     let free = attempt("self", &["other_protocol", &port], None).await;
     assert_eq!(free, "ENOENT");
     denied(&["other_protocol", &port], &confinement).await;
@@ -74,7 +75,7 @@ async fn tcp_to_some_ports() {
 }
 
 #[tokio::test]
-async fn tcp_of_version_6_to_some_ports() {
+async fn ipv6_connects_only_to_granted_ports() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -89,9 +90,10 @@ async fn tcp_of_version_6_to_some_ports() {
     denied(&["tcp6", &port(&two).to_string()], &confinement).await;
 }
 
-/// Ports are declared to connect to, and a socket that was never bound listens on a port that the kernel picks.
+/// A list of ports is for outgoing connections. A socket that listens without being bound gets a
+/// port from the kernel.
 #[tokio::test]
-async fn a_list_of_ports_lets_nobody_in() {
+async fn a_list_of_ports_does_not_allow_listening() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -109,9 +111,9 @@ async fn a_list_of_ports_lets_nobody_in() {
     }
 }
 
-/// UDP, by which names are looked up too.
+/// This includes DNS.
 #[tokio::test]
-async fn datagrams() {
+async fn udp_is_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -122,7 +124,7 @@ async fn datagrams() {
 }
 
 #[tokio::test]
-async fn unix_sockets() {
+async fn unix_sockets_are_denied_except_pairs() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -131,7 +133,7 @@ async fn unix_sockets() {
     let (stream, datagram) = (path("stream"), path("datagram"));
     let _stream = UnixListener::bind(&stream).unwrap();
     let _datagram = UnixDatagram::bind(&datagram).unwrap();
-    // A writable folder is no grant for the sockets in it.
+    // Write access to a directory does not include its sockets.
     let narrow = narrow.write(dir.path());
     let ports = narrow.clone().net(Net::Ports(vec![9]));
     let all = narrow.clone().net(Net::All);
@@ -153,9 +155,9 @@ async fn unix_sockets() {
     }
 }
 
-/// Families, kinds and protocols, as numbers: raw IP, netlink, raw Ethernet, virtual machines'.
+/// Families, types and protocols by number: raw IP, netlink, raw Ethernet, vsock.
 #[tokio::test]
-async fn other_sockets() {
+async fn other_socket_families_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
         return;
     };
@@ -178,7 +180,7 @@ async fn other_sockets() {
 }
 
 #[tokio::test]
-async fn programs_that_people_use() {
+async fn common_programs_cannot_connect() {
     let Some(narrow) = narrow() else { return };
     let (listener, port) = listener();
     let answering = std::thread::spawn(move || {
@@ -212,7 +214,7 @@ async fn programs_that_people_use() {
     let mut worked = 0;
     for (name, args) in programs {
         let Some(program) = find(name) else { continue };
-        // `nc` sends what it reads. The others have nothing to read.
+        // `nc` sends its input. The others do not read any.
         let spec = sh("program=$1; shift; echo x | \"$program\" \"$@\"");
         let spec = spec.arg("name").arg(program).args(args.iter().copied());
         let ports = Net::Ports(vec![port.parse().unwrap()]);
@@ -221,10 +223,10 @@ async fn programs_that_people_use() {
             spec.clone().confine(narrow.clone().net(ports)),
         ] {
             worked += 1;
-            let answer = said(open).await;
+            let answer = output(open).await;
             assert!(answer.contains("answered"), "{name}: {answer}");
         }
-        let answer = said(spec.confine(narrow.clone())).await;
+        let answer = output(spec.confine(narrow.clone())).await;
         let reasons = [
             "Permission denied",
             "EACCES",
@@ -232,15 +234,18 @@ async fn programs_that_people_use() {
             "Couldn't connect",
             "Failed to connect",
         ];
-        // `nc` says nothing at all when it gets no socket.
-        let is_told = name == "nc" || reasons.iter().any(|reason| answer.contains(reason));
-        assert!(is_told && !answer.contains("answered"), "{name}: {answer}");
+        // `nc` prints nothing if it cannot open a socket.
+        let is_reported = name == "nc" || reasons.iter().any(|reason| answer.contains(reason));
+        assert!(
+            is_reported && !answer.contains("answered"),
+            "{name}: {answer}"
+        );
     }
     let mut last = std::net::TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
     last.write_all(b"end").unwrap();
     assert_eq!(
         answering.join().unwrap(),
         worked,
-        "a connection of a confined one"
+        "a confined program connected"
     );
 }

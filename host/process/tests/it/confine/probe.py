@@ -1,8 +1,8 @@
-"""Tries one thing and says `ok`, or the name of the error.
+"""Attempts one action and prints `ok` or the name of the error.
 
     python3 -c PROBE (self|child|daemon) WHAT [ARGUMENT...]
 
-By itself, in a child, or in a daemon that has left the session.
+Runs in this process, in a child, or in a daemon that has left the session.
 """
 
 import ctypes
@@ -122,7 +122,7 @@ def set_attribute_at(path):
 
 
 def open_to_others(path):
-    # An access control list: rwx for its owner and for everybody.
+    # An access control list that gives another user (65534) full access.
     entries = [(1, 7, -1), (2, 7, 65534), (4, 5, -1), (16, 7, -1), (32, 5, -1)]
     value = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
     os.setxattr(path, "system.posix_acl_access", value)
@@ -262,8 +262,8 @@ def limits(pid):
     resource.prlimit(int(pid), limit, resource.prlimit(int(pid), limit))
 
 
-def lower_the_mark():
-    # The library of Python takes the error for a wrong value.
+def lower_tree_limit():
+    # Python's `resource` module reports the error as a wrong value.
     limits = (ctypes.c_ulong * 2)(1 << 40, 1 << 40)
     if libc.setrlimit(resource.RLIMIT_RTTIME, limits) < 0:
         raise OSError(ctypes.get_errno(), "setrlimit")
@@ -333,7 +333,7 @@ def mount_in_a_namespace(path):
 def main():
     way, what, *arguments = sys.argv[1:]
     if way != "self":
-        # What it writes is all that is waited for: the daemon's parent has gone by then.
+        # The test waits for the output only: the daemon's parent has exited by then.
         if os.fork():
             os.wait()
             return

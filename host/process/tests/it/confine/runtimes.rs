@@ -1,19 +1,20 @@
-//! Programs under the narrowest declaration: their working directory to be read.
+//! Runtimes under the narrowest declaration: they may only read their working directory.
 
 use std::path::{Path, PathBuf};
 
 use tempfile::tempdir;
 use zot_process::{Confinement, SpawnError, Spec};
 
-use super::{find, narrow, python, said};
-use crate::support::{is_played, script, spawner};
+use super::{find, narrow, output, python};
+use crate::support::{is_helper, script, spawner};
 
-/// Echoes a line, has a thread, runs a child through a pipe, and fails to read what is not its own.
+/// Echoes a line, starts a thread, runs a child through a pipe, and fails to read a file that is
+/// not granted.
 const PYTHON: &str = r#"
 import subprocess, sys, threading, json, ssl, hashlib, random, datetime, sysconfig
 threading.Thread(target=lambda: None).start()
-said = subprocess.run(["sh", "-c", "cat"], input=sys.stdin.readline(), capture_output=True, text=True)
-print(json.dumps({"echo": said.stdout.strip()}))
+result = subprocess.run(["sh", "-c", "cat"], input=sys.stdin.readline(), capture_output=True, text=True)
+print(json.dumps({"echo": result.stdout.strip()}))
 try:
     open(sys.argv[1])
 except PermissionError:
@@ -48,15 +49,15 @@ async fn runs(spec: Spec, narrow: &Confinement, folder: &Path, secret: &Path) {
             .await
             .unwrap();
         drop(stdin);
-        let mut said = String::new();
+        let mut output = String::new();
         let mut stdout = process.take_stdout().unwrap();
         let mut stderr = process.take_stderr().unwrap();
         let read = async {
-            tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut said).await?;
-            tokio::io::AsyncReadExt::read_to_string(&mut stderr, &mut said).await
+            tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut output).await?;
+            tokio::io::AsyncReadExt::read_to_string(&mut stderr, &mut output).await
         };
         crate::support::within(read).await.unwrap();
-        said
+        output
     };
     let free = echo(spec.clone()).await;
     assert!(
@@ -70,14 +71,14 @@ async fn runs(spec: Spec, narrow: &Confinement, folder: &Path, secret: &Path) {
 }
 
 #[tokio::test]
-async fn interpreters_work_by_their_own_paths_and_by_their_first_lines() {
+async fn interpreters_work_by_path_and_by_shebang() {
     let Some(narrow) = narrow() else { return };
     let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
     let secret = elsewhere.path().join("secret");
     std::fs::write(&secret, "").unwrap();
     let runtimes: [(&str, Option<PathBuf>, &str); 5] = [
         ("python", python().map(Into::into), PYTHON),
-        // As it is in `PATH`, which may be a version manager's script.
+        // From `PATH`, where it may be a version manager's shim.
         ("python3", find("python3"), PYTHON),
         ("python3.system", Some("/usr/bin/python3".into()), PYTHON),
         ("node", find("node"), NODE),
@@ -99,14 +100,14 @@ async fn interpreters_work_by_their_own_paths_and_by_their_first_lines() {
 }
 
 #[tokio::test]
-async fn a_virtual_environment() {
+async fn a_python_virtual_environment_works() {
     let (Some(narrow), Some(python)) = (narrow(), python()) else {
         return;
     };
     let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
     let secret = elsewhere.path().join("secret");
     std::fs::write(&secret, "").unwrap();
-    // A folder of its own: it need not lie in what is granted.
+    // A separate directory, which need not be granted.
     let env = elsewhere.path().join("venv");
     let made = std::process::Command::new(python)
         .args(["-m", "venv", "--without-pip"])
@@ -123,7 +124,7 @@ async fn a_virtual_environment() {
     )
     .unwrap();
     let spec = Spec::new(env.join("bin/python")).arg(main);
-    // As it is where it is active.
+    // As in an activated environment.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = [env.join("bin")]
         .into_iter()
@@ -136,26 +137,26 @@ async fn a_virtual_environment() {
 }
 
 #[tokio::test]
-async fn a_rust_program() {
+async fn a_rust_program_works() {
     let Some(narrow) = narrow() else { return };
     let own = tempdir().unwrap();
     let secret = own.path().join("secret");
     std::fs::write(&secret, "").unwrap();
-    let part = "confine::runtimes::plays_an_extension";
+    let part = "confine::runtimes::helper_extension";
     let spec = Spec::new(std::env::current_exe().unwrap())
         .args(["--exact", part, "--nocapture", "--include-ignored"])
         .env("ZOT_PROCESS_TEST_ALONE", part)
         .env("SECRET", &secret);
-    let free = said(spec.clone()).await;
+    let free = output(spec.clone()).await;
     assert!(free.contains("worked: Ok"), "{free}");
-    let held = said(spec.confine(narrow)).await;
+    let held = output(spec.confine(narrow)).await;
     assert!(held.contains("worked: PermissionDenied"), "{held}");
 }
 
 #[test]
-#[ignore = "a part in `a_rust_program`"]
-fn plays_an_extension() {
-    if !is_played("confine::runtimes::plays_an_extension") {
+#[ignore = "helper of `a_rust_program_works`"]
+fn helper_extension() {
+    if !is_helper("confine::runtimes::helper_extension") {
         return;
     }
     let read = std::thread::spawn(|| std::fs::read(std::env::var_os("SECRET").unwrap()));
@@ -170,7 +171,7 @@ fn plays_an_extension() {
 }
 
 #[tokio::test]
-async fn temporary_files_in_a_granted_folder() {
+async fn temporary_files_work_in_a_granted_directory() {
     let (Some(narrow), Some(python)) = (narrow(), python()) else {
         return;
     };
@@ -187,12 +188,12 @@ print('done')";
         .args(["-c", text])
         .env("TMPDIR", dir.path());
     let spec = spec.confine(narrow.write(dir.path()));
-    assert_eq!(said(spec).await, "done\n");
+    assert_eq!(output(spec).await, "done\n");
 }
 
-/// A program whose loader lies outside cannot be started, and the error says why.
+/// The error says why the program cannot start.
 #[tokio::test]
-async fn a_program_that_needs_what_is_not_granted() {
+async fn a_program_whose_loader_is_not_granted_is_an_error() {
     let Some(narrow) = narrow() else { return };
     let dir = tempdir().unwrap();
     let mut program = std::fs::read("/bin/sh").unwrap();
@@ -201,7 +202,7 @@ async fn a_program_that_needs_what_is_not_granted() {
         println!("skipped: /bin/sh has another loader");
         return;
     };
-    // As long as the name it replaces.
+    // Must be as long as the name it replaces.
     let link = format!("/tmp/{:0>22}", std::process::id());
     let copy = dir.path().join("loader");
     std::fs::copy("/lib64/ld-linux-x86-64.so.2", &copy).unwrap();
@@ -210,7 +211,7 @@ async fn a_program_that_needs_what_is_not_granted() {
     let path = dir.path().join("program");
     script(&path, program, 0o755);
     let spec = Spec::new(&path).args(["-c", "echo ran"]);
-    let free = said(spec.clone()).await;
+    let free = output(spec.clone()).await;
     let error = spawner().spawn(spec.clone().confine(narrow.clone())).await;
     let granted = spawner().spawn(spec.confine(narrow.read(copy))).await;
     std::fs::remove_file(&link).unwrap();

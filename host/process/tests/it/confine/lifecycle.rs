@@ -1,4 +1,4 @@
-//! What this crate does for any process it still does for a confined one.
+//! A confined process is found, signalled and stopped like any other.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -8,11 +8,12 @@ use zot_process::{Exit, Orphans, SpawnError, Spec, Subreaper, Support};
 
 use super::{narrow, python};
 use crate::support::{
-    LONG, alone, is_alive, is_played, line, lines, pid, rerun, sh, signal, spawner, until, within,
+    LONG, is_alive, is_helper, line, lines, pid, rerun, runs_alone, sh, signal, spawner, until,
+    within,
 };
 
 #[tokio::test]
-async fn it_is_seen_and_ended_with_its_daemons() {
+async fn daemons_of_a_confined_process_are_found_and_stopped() {
     let Some(narrow) = narrow() else { return };
     let spec = sh("setsid sleep 1000 & echo $!; wait").confine(narrow);
     let mut process = spawner().spawn(spec).await.unwrap();
@@ -26,21 +27,21 @@ async fn it_is_seen_and_ended_with_its_daemons() {
 }
 
 #[tokio::test]
-async fn it_takes_signals_from_the_host_and_gives_them_to_its_own() {
+async fn a_confined_process_receives_signals_and_signals_its_children() {
     let Some(narrow) = narrow() else { return };
-    let script = "trap 'echo heard' USR1; sleep 1000 & child=$!; kill -0 $child && echo reached
+    let script = "trap 'echo caught' USR1; sleep 1000 & child=$!; kill -0 $child && echo reached
         while kill -0 $child; do wait $child; done";
     let mut process = spawner().spawn(sh(script).confine(narrow)).await.unwrap();
     let mut lines = lines(&mut process);
     assert_eq!(line(&mut lines).await, "reached");
     signal(process.id(), "USR1");
-    assert_eq!(line(&mut lines).await, "heard");
+    assert_eq!(line(&mut lines).await, "caught");
     assert_eq!(within(process.kill()).await.exit, Some(Exit::Signal(9)));
 }
 
 #[tokio::test]
-async fn its_orphans_are_swept() {
-    if !alone("confine::still::its_orphans_are_swept") {
+async fn orphans_of_a_confined_process_are_swept() {
+    if !runs_alone("confine::lifecycle::orphans_of_a_confined_process_are_swept") {
         return;
     }
     let Some(narrow) = narrow() else { return };
@@ -56,17 +57,17 @@ async fn its_orphans_are_swept() {
 }
 
 #[tokio::test]
-async fn it_dies_with_the_host() {
+async fn a_confined_process_dies_with_the_host() {
     let Some(_) = narrow() else { return };
-    dies_with("confine::still::plays_a_host").await;
+    dies_with("confine::lifecycle::helper_host").await;
 }
 
 #[tokio::test]
-async fn it_dies_with_the_host_though_it_would_rather_not() {
+async fn a_confined_process_cannot_outlive_the_host() {
     let (Some(_), Some(_)) = (narrow(), python()) else {
         return;
     };
-    dies_with("confine::still::plays_a_host_of_a_survivor").await;
+    dies_with("confine::lifecycle::helper_host_with_a_stubborn_child").await;
 }
 
 async fn dies_with(host: &str) {
@@ -76,17 +77,17 @@ async fn dies_with(host: &str) {
         .lines()
         .map_while(Result::ok)
         .find_map(|line| line.strip_prefix("child ")?.parse().ok())
-        .expect("the host says which child it has");
+        .expect("the host prints its child");
     assert!(is_alive(child));
     host.kill().unwrap();
     host.wait().unwrap();
-    until("the child is gone", || !is_alive(child)).await;
+    until("the child has exited", || !is_alive(child)).await;
 }
 
 #[tokio::test]
-#[ignore = "a part in `it_dies_with_the_host`"]
-async fn plays_a_host() {
-    if !is_played("confine::still::plays_a_host") {
+#[ignore = "helper of `a_confined_process_dies_with_the_host`"]
+async fn helper_host() {
+    if !is_helper("confine::lifecycle::helper_host") {
         return;
     }
     let Some(narrow) = narrow() else { return };
@@ -97,9 +98,9 @@ async fn plays_a_host() {
 }
 
 #[tokio::test]
-#[ignore = "a part in `it_dies_with_the_host_though_it_would_rather_not`"]
-async fn plays_a_host_of_a_survivor() {
-    if !is_played("confine::still::plays_a_host_of_a_survivor") {
+#[ignore = "helper of `a_confined_process_cannot_outlive_the_host`"]
+async fn helper_host_with_a_stubborn_child() {
+    if !is_helper("confine::lifecycle::helper_host_with_a_stubborn_child") {
         return;
     }
     let Some(narrow) = narrow() else { return };
@@ -115,25 +116,25 @@ time.sleep(1000)";
     process.wait().await;
 }
 
-/// A confinement that cannot be applied is an error, not a process without one.
+/// A confinement that cannot be applied is an error. The process must not start without it.
 #[tokio::test]
-async fn what_cannot_be_confined_is_not_started() {
+async fn a_process_that_cannot_be_confined_is_not_started() {
     let Some(narrow) = narrow() else { return };
-    // Sixteen layers of rules are the most that the kernel puts on one another, and each of these adds one.
-    let part = "confine::still::plays_a_nested_host";
+    // The kernel stacks at most sixteen layers of rules, and each nested host adds one.
+    let part = "confine::lifecycle::helper_nested_host";
     let spec = zot_process::Spec::new(std::env::current_exe().unwrap())
         .args(["--exact", part, "--nocapture", "--include-ignored"])
         .env("ZOT_PROCESS_TEST_ALONE", part)
         .confine(narrow);
-    let said = super::said(spec).await;
-    assert!(said.contains("17 layers: cannot confine `"), "{said}");
+    let output = super::output(spec).await;
+    assert!(output.contains("17 layers: cannot confine `"), "{output}");
 }
 
 #[tokio::test]
-#[ignore = "a part in `what_cannot_be_confined_is_not_started`"]
-async fn plays_a_nested_host() {
-    let part = "confine::still::plays_a_nested_host";
-    if !is_played(part) {
+#[ignore = "helper of `a_process_that_cannot_be_confined_is_not_started`"]
+async fn helper_nested_host() {
+    let part = "confine::lifecycle::helper_nested_host";
+    if !is_helper(part) {
         return;
     }
     let layers: u32 = std::env::var("LAYERS").map_or(2, |n| n.parse().unwrap());

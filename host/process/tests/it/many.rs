@@ -6,10 +6,12 @@ use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use zot_process::{Confinement, Exit, Spawner, Spec, Support};
 
-use crate::support::{LONG, alone, children, is_alive, line, lines, sh, spawner, until, within};
+use crate::support::{
+    LONG, children, is_alive, line, lines, runs_alone, sh, spawner, until, within,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_start_and_end_side_by_side() {
+async fn a_hundred_processes_start_and_stop_concurrently() {
     let spawner = spawner();
     let mut starting = JoinSet::new();
     for _ in 0..100 {
@@ -38,7 +40,7 @@ async fn a_hundred_start_and_end_side_by_side() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_stubborn_ones_take_as_long_as_one() {
+async fn stubborn_processes_are_stopped_concurrently() {
     let spawner = spawner();
     let mut processes = Vec::new();
     for _ in 0..20 {
@@ -57,17 +59,18 @@ async fn twenty_stubborn_ones_take_as_long_as_one() {
     for ended in within(ending.join_all()).await {
         assert_eq!(ended.exit, Some(Exit::Signal(9)));
     }
-    // One after the other they would take twenty seconds.
+    // Stopping them in sequence would take twenty seconds.
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
-/// What a start costs until the process says that it is ready: bare (by the standard library, with pipes and no more), by
-/// a spawner, and confined. In turns, so that a busy machine is as busy for each; the medians of many rounds.
+/// Measures the time until a process is ready: bare (started by the standard library with pipes
+/// only), by a spawner, and confined. Takes the medians of many interleaved rounds, so that other
+/// load on the machine affects all three equally.
 ///
-/// Run it with `--release -- --ignored --nocapture measure`.
+/// Run it with `--release -- --ignored --nocapture measure_start_times`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "measures"]
-async fn measure() {
+#[ignore = "benchmark"]
+async fn measure_start_times() {
     let spawner = spawner();
     let script = "echo ready; read line";
     let folder = tempfile::tempdir().unwrap();
@@ -91,7 +94,7 @@ async fn measure() {
                 times[rounds / 2] / count
             });
             println!(
-                "{count:>3} in a host of {megabytes} MB, each: bare {bare:?}, spawned {started:?}, confined {confined:?}"
+                "{count:>3} processes, host of {megabytes} MB, per process: bare {bare:?}, spawned {started:?}, confined {confined:?}"
             );
         }
     }
@@ -139,10 +142,10 @@ async fn spawned(spawner: &Spawner, spec: &Spec, count: u32) -> Duration {
     took
 }
 
-/// More daemons than this program can hold at a time: they are ended in rounds, and none is forgotten.
+/// There are more daemons than can be held at a time. They are stopped in rounds.
 #[tokio::test]
-async fn more_processes_than_descriptors_are_all_ended() {
-    if !alone("swarm::more_processes_than_descriptors_are_all_ended") {
+async fn more_processes_than_descriptors_are_all_stopped() {
+    if !runs_alone("many::more_processes_than_descriptors_are_all_stopped") {
         return;
     }
     let script = "trap '' TERM; for i in $(seq 150); do setsid sleep 1000 & done; echo up; wait";
@@ -151,7 +154,7 @@ async fn more_processes_than_descriptors_are_all_ended() {
     line(&mut lines(&mut process)).await;
     let all = process.descendants().await;
     assert_eq!(all.len(), 150);
-    // From here on: half of these are held at a time.
+    // From here on, at most half of this number can be held at a time.
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(100);
     setrlimit(Resource::Nofile, limit).unwrap();

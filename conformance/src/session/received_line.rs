@@ -8,46 +8,46 @@ use zot_protocol::{
     validate::{self, Refusal},
 };
 
-use super::{cut, pipes::Line};
+use super::{cut, pipes::RawLine};
 
 /// A line of the extension's standard output.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedLine {
     /// The time since the process was started.
     pub at: Duration,
-    /// The frame, or why it is none.
+    /// The frame, or why it is invalid.
     pub frame: Result<FromExtension, Refusal>,
-    /// As JSON, where it is JSON; null otherwise.
+    /// The line as JSON; null if it is not JSON.
     value: Value,
     shown: String,
     bytes: usize,
-    kind: Kind,
+    kind: LineKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LineKind {
     Text,
     NotUtf8,
     TooLong,
     Blank,
 }
 
-impl Heard {
-    pub(super) fn new(at: Duration, line: Line) -> Self {
+impl ReceivedLine {
+    pub(super) fn new(at: Duration, line: RawLine) -> Self {
         let (bytes, length, too_long) = match line {
-            Line::Whole(bytes) => {
+            RawLine::Whole(bytes) => {
                 let length = bytes.len();
                 (bytes, length, false)
             }
-            Line::TooLong { start, length } => (start, length, true),
+            RawLine::TooLong { start, length } => (start, length, true),
         };
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let text = text.trim_ascii_end();
         let kind = match std::str::from_utf8(text) {
-            _ if too_long => Kind::TooLong,
-            _ if text.is_empty() => Kind::Blank,
-            Err(_) => Kind::NotUtf8,
-            Ok(_) => Kind::Text,
+            _ if too_long => LineKind::TooLong,
+            _ if text.is_empty() => LineKind::Blank,
+            Err(_) => LineKind::NotUtf8,
+            Ok(_) => LineKind::Text,
         };
         Self {
             at,
@@ -59,7 +59,7 @@ impl Heard {
         }
     }
 
-    /// Whether it says it is a frame of this type, valid or not.
+    /// Reports whether its `type` is this one, even if the frame is invalid.
     pub fn is(&self, kind: &str) -> bool {
         self.value.get("type").and_then(Value::as_str) == Some(kind)
     }
@@ -69,7 +69,8 @@ impl Heard {
         self.value.get("id").and_then(Value::as_str)
     }
 
-    /// Its type, and what it holds that rules are about: an image, a panel.
+    /// Returns its type, and also `image` or `panel` if it contains one, because some rules are
+    /// about these.
     pub(super) fn contents(&self) -> Vec<String> {
         let Some(kind) = self.value.get("type").and_then(Value::as_str) else {
             return Vec::new();
@@ -85,38 +86,38 @@ impl Heard {
         contents
     }
 
-    /// As JSON; null where it is not.
+    /// The line as JSON; null if it is not JSON.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Its text, cut if it is long.
+    /// Its text, truncated if it is long.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Its length.
+    /// Its length in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether it is longer than a frame may be.
+    /// Reports whether it exceeds the maximum length of a frame.
     pub fn is_too_long(&self) -> bool {
-        self.kind == Kind::TooLong
+        self.kind == LineKind::TooLong
     }
 
-    /// Whether it is a line of UTF-8 text that fits a frame.
+    /// Reports whether it is UTF-8 text of valid length and not blank.
     pub fn is_text(&self) -> bool {
-        self.kind == Kind::Text
+        self.kind == LineKind::Text
     }
 
-    /// Whether it has bytes that are not UTF-8.
+    /// Reports whether it contains invalid UTF-8.
     pub fn is_not_utf8(&self) -> bool {
-        self.kind == Kind::NotUtf8
+        self.kind == LineKind::NotUtf8
     }
 
-    /// Whether there is nothing on it, which a host tolerates.
+    /// Reports whether it is blank, which a host tolerates.
     pub fn is_blank(&self) -> bool {
-        self.kind == Kind::Blank
+        self.kind == LineKind::Blank
     }
 }

@@ -1,13 +1,16 @@
-//! Where no system call confines a process: the confinement is a statement.
+//! For systems without a way to confine a process: nothing is enforced.
 
-use super::{Confined, Confinement, Unbuilt};
+use super::{BuildError, Confined, Confinement};
 use crate::Spec;
 
 pub(crate) struct Jail;
 
 impl Jail {
-    #[expect(clippy::unnecessary_wraps, reason = "as on Linux, where it can fail")]
-    pub(crate) fn build(confinement: &Confinement, _: &Spec) -> Result<(Self, Confined), Unbuilt> {
+    #[expect(clippy::unnecessary_wraps, reason = "same signature as on Linux")]
+    pub(crate) fn build(
+        confinement: &Confinement,
+        _: &Spec,
+    ) -> Result<(Self, Confined), BuildError> {
         let granted = confinement.read.iter().chain(&confinement.write);
         let confined = Confined {
             enforced: confinement.enforced(),
