@@ -7,34 +7,9 @@ use std::{
 };
 
 use zot_process::{Confinement, Enforced, SpawnError, Spec, Support};
-use zot_protocol::{Manifest, Net, Permissions};
+use zot_protocol::{Manifest, Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 use super::launch::Launch;
-
-/// The variables that a program needs to run, besides `LC_*`. None of them is a secret.
-const BASE: [&str; 18] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "LD_LIBRARY_PATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "SYSTEMROOT",
-];
-
-/// What a driver proves itself with. No extension gets it, whatever it declares.
-pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
 /// What an extension has declared, and what of it the kernel enforces. It reads as one line.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,8 +205,7 @@ fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    let listed = permissions.env.iter().any(|listed| listed == name);
-    name != RPC_TOKEN && (listed || BASE.contains(&name) || name.starts_with("LC_"))
+    is_granted_variable(name, &permissions.env)
 }
 
 fn confinement(

@@ -5,6 +5,8 @@ use std::{
     path::Path,
 };
 
+use zot_protocol::is_unsafe_in_terminal;
+
 /// A path as a message shows it: a line break, a control sequence or a change of direction in a directory's name is
 /// escaped, everything else is as it is.
 pub fn path(path: &Path) -> Shown {
@@ -22,7 +24,7 @@ pub struct Shown(String);
 impl fmt::Display for Shown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
-            if char.is_control() || is_invisible(char) {
+            if is_unsafe_in_terminal(char) {
                 write!(formatter, "{}", char.escape_default())?;
             } else {
                 formatter.write_char(char)?;
@@ -30,14 +32,6 @@ impl fmt::Display for Shown {
         }
         Ok(())
     }
-}
-
-/// Zero width, line and paragraph separators, bidirectional marks and overrides.
-fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    )
 }
 
 #[cfg(test)]
