@@ -6,6 +6,7 @@ use std::{borrow::Cow, io};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use unicode_width::UnicodeWidthChar;
+use zot_protocol::is_unsafe_in_terminal;
 
 /// The maximum number of combining marks per character. No real text has more, and a terminal
 /// would draw them all in one cell, over the text around it.
@@ -35,7 +36,7 @@ pub(crate) fn text(text: &str) -> String {
             },
             '\u{9b}' => skip_control_sequence(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
-            char if char.is_control() || is_invisible(char) => {}
+            char if is_unsafe_in_terminal(char) => {}
             char if marks.exceeded_by(char) => {}
             char => clean.push(char),
         }
@@ -119,17 +120,6 @@ fn skip_string(chars: &mut Chars<'_>) {
     }
 }
 
-/// Reports whether a character changes the text direction or is invisible. Joiners are allowed
-/// because emoji need them.
-pub(crate) fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
-            | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
-    )
-}
-
 /// Formats a value as one line of JSON that is safe to print on a terminal.
 pub(crate) fn json(value: &serde_json::Value) -> String {
     escape_json(&value.to_string()).into_owned()
@@ -138,7 +128,7 @@ pub(crate) fn json(value: &serde_json::Value) -> String {
 /// Escapes characters in JSON that a terminal would act on or not show. The value stays the same.
 /// Newlines are kept: in JSON they are only layout.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    let is_unsafe = |char: char| char != '\n' && (char.is_control() || is_invisible(char));
+    let is_unsafe = |char: char| char != '\n' && is_unsafe_in_terminal(char);
     // Fast path: nearly all JSON is plain ASCII.
     let plain = json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
     if plain || !json.contains(is_unsafe) {
@@ -222,7 +212,7 @@ mod tests {
         #[test]
         fn no_control_or_invisible_characters_remain(dirty in "[\\x00-\\x7f\\u{80}-\\u{9f}\\u{2028}-\\u{202e}\\u{2066}-\\u{2069}a-zü👩 ]{0,60}") {
             for clean in [text(&dirty).replace(['\n', '\t'], ""), line(&dirty), json(&dirty.as_str().into())] {
-                proptest::prop_assert!(!clean.contains(|it: char| it.is_control() || is_invisible(it)), "{clean:?}");
+                proptest::prop_assert!(!clean.contains(is_unsafe_in_terminal), "{clean:?}");
             }
         }
 

@@ -5,7 +5,6 @@
 //! so that an `abort` is always handled at once.
 
 mod auth;
-mod built_in;
 mod driver;
 mod images;
 mod input;

@@ -4,7 +4,8 @@
 
 use std::{env, ffi::OsString, fs, os::unix::ffi::OsStrExt};
 
-use zot_host::{extension::RPC_TOKEN, provider::credentials};
+use zot_host::provider::credentials;
+use zot_protocol::RPC_TOKEN;
 
 /// The flag that takes a key.
 const FLAG: &str = "--api-key";

@@ -7,28 +7,10 @@ use zot_host::{
     Host, HostConfig, extension::Builtins, provider::credentials, settings::Settings, tool,
 };
 use zot_process::{Orphans, Spawner, Subreaper};
-use zot_protocol::{HelloAck, PROTOCOL_VERSION, limits};
+use zot_protocol::{BUILTIN_COMMANDS, HelloAck, PROTOCOL_VERSION, limits};
 
 use crate::{exit::Exit, interrupt, memory};
 
-/// The slash commands built into zot.
-pub(crate) const BUILT_IN_COMMANDS: [&str; 15] = [
-    "help",
-    "model",
-    "clear",
-    "compact",
-    "sessions",
-    "session",
-    "skills",
-    "reload-ext",
-    "ext",
-    "login",
-    "logout",
-    "jail",
-    "unjail",
-    "yolo",
-    "exit",
-];
 /// How often to check for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -43,7 +25,7 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
     );
     let mut config = HostConfig::new(ack);
     config.builtins = Builtins {
-        commands: BUILT_IN_COMMANDS.map(str::to_owned).to_vec(),
+        commands: BUILTIN_COMMANDS.map(|(name, _)| name.to_owned()).to_vec(),
         tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
     config.secrets = credentials::variables().map(str::to_owned).collect();

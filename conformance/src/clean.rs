@@ -5,27 +5,16 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Whether a character is invisible, or changes how the text around it is displayed.
-pub(crate) fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        // C0 and C1 controls, which introduce control sequences, except the newline.
-        '\0'..='\x09' | '\x0b'..='\x1f' | '\x7f'..='\u{9f}'
-        // Characters that mark or change the text direction.
-        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // Zero-width characters, and separators that some programs treat as newlines. Joiners are
-        // allowed, because emoji need them.
-        | '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{feff}'
-        // Noncharacters, which XML does not allow.
-        | '\u{fffe}' | '\u{ffff}'
-    )
+/// Whether a character must be escaped in a report. Newlines are layout.
+pub(crate) fn is_unsafe(char: char) -> bool {
+    char != '\n' && zot_protocol::is_unsafe_in_terminal(char)
 }
 
 /// Escapes control characters and invisible characters as `\u{1b}`; newlines stay.
 ///
 /// The escape is Rust's, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_invisible) {
+    if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -33,7 +22,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         match char {
             '\t' => shown.push_str("\\t"),
             '\r' => shown.push_str("\\r"),
-            other if is_invisible(other) => {
+            other if is_unsafe(other) => {
                 write!(shown, "\\u{{{:x}}}", u32::from(other))
                     .expect("writing to a string cannot fail");
             }

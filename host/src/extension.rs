@@ -25,6 +25,6 @@ pub use data::{DataDir, DataOwner};
 pub use last_known::{LastKnown, Offer};
 pub use launch::Launch;
 pub use pending::RequestError;
-pub use permission::{PermissionReport, RPC_TOKEN, describe_actions};
+pub use permission::{PermissionReport, describe_actions};
 pub use registered::{Command, Registered, Tool};
 pub use registry::{Builtins, CommandEntry, Registry, Shadowed, ToolEntry};

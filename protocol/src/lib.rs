@@ -37,9 +37,11 @@
 #![warn(missing_docs)]
 
 mod absent;
+mod builtin;
 mod command;
 mod config;
 mod content;
+mod environment;
 mod event;
 mod frame;
 mod handshake;
@@ -53,6 +55,7 @@ mod panel;
 mod pattern;
 mod permissions;
 mod tagged;
+mod terminal;
 mod tool;
 
 pub mod limits;
@@ -61,9 +64,11 @@ pub mod schema;
 #[cfg(feature = "validate")]
 pub mod validate;
 
+pub use builtin::{BUILTIN_COMMANDS, BUILTIN_TOOLS, is_builtin_command};
 pub use command::{Action, CommandInvoked, CommandResponse, RegisterCommand, Submit};
 pub use config::{Config, ExtensionConfig, Reasoning, Trust};
 pub use content::{Content, ImageContent, TextContent};
+pub use environment::{BASE_ENVIRONMENT, RPC_TOKEN, is_granted_variable};
 pub use event::{
     AssistantMessageEvent, CompactEvent, EndReason, Event, EventName, SessionEnd, SessionStart,
     StopReason, Subscribe, ToolCallEvent, ToolResultEvent, ToolStatus, TurnEnd, TurnStart,
@@ -82,6 +87,7 @@ pub use note::{ClearNotes, NoteLevel, Notify};
 pub use panel::{Key, OpenPanel, Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use permissions::{FsPermissions, Net, Permissions};
 pub use tagged::{Tagged, Unknown};
+pub use terminal::is_unsafe_in_terminal;
 pub use tool::{
     CallTool, CallToolCancel, CallToolResult, RegisterTool, ToolCall, ToolCancel, ToolProgress,
     ToolResult,

@@ -13,9 +13,10 @@ use anyhow::Context;
 use serde_json::Value;
 use zot_conform::{Party, transcript::Recorder};
 use zot_host::{
-    extension::{RPC_TOKEN, connection::Tap, discover::escape},
+    extension::{connection::Tap, discover::escape},
     provider::credentials,
 };
+use zot_protocol::RPC_TOKEN;
 
 use crate::exit::Usage;
 

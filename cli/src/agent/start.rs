@@ -15,12 +15,12 @@ use zot_host::{
     settings::Settings,
     tool::Skills,
 };
+use zot_protocol::BUILTIN_COMMANDS;
 
 use super::{Record, session};
 use crate::{
     args::{Flags, LogLevel},
     exit::Usage,
-    short_lived_host::BUILT_IN_COMMANDS,
 };
 
 /// How the agent runs.
@@ -110,7 +110,7 @@ impl Start {
         config.extensions = settings.config.extensions;
         config.strict_permissions = flags.strict_permissions;
         config.interactive = mode == Mode::Interactive;
-        config.commands = BUILT_IN_COMMANDS.map(str::to_owned).to_vec();
+        config.commands = BUILTIN_COMMANDS.map(|(name, _)| name.to_owned()).to_vec();
         let record = match &flags.record {
             Some(path) => Some(Arc::new(Record::to(path)?)),
             None => None,

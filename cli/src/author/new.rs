@@ -7,10 +7,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use zot_host::extension::discover::escape;
+use zot_protocol::is_builtin_command;
 
 pub(crate) use super::template::Language;
 use super::template::Names;
-use crate::short_lived_host;
 
 /// The maximum length of a tool name that all providers accept.
 const MAX_TOOL_NAME: usize = 64;
@@ -90,10 +90,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
 
 /// The extension's name, unless zot has a built-in command with that name.
 fn command_of(name: &str) -> String {
-    let taken = short_lived_host::BUILT_IN_COMMANDS
-        .iter()
-        .any(|built_in| built_in.eq_ignore_ascii_case(name));
-    if taken {
+    if is_builtin_command(name) {
         format!("hello-{name}")
     } else {
         name.to_owned()

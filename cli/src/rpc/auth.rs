@@ -2,7 +2,7 @@
 
 use std::{env, fmt, hint::black_box, os::unix::ffi::OsStringExt};
 
-use zot_host::extension::RPC_TOKEN;
+use zot_protocol::RPC_TOKEN;
 use zot_protocol::{
     Tagged,
     rpc::{Command, Hello, Response},

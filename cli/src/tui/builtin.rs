@@ -1,5 +1,8 @@
 //! The built-in slash commands.
 
+use zot_protocol::BUILTIN_COMMANDS;
+
+/// In the order of [`BUILTIN_COMMANDS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Builtin {
     Help,
@@ -47,23 +50,7 @@ impl Builtin {
 
     /// Returns the name without the slash.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Help => "help",
-            Self::Model => "model",
-            Self::Clear => "clear",
-            Self::Compact => "compact",
-            Self::Sessions => "sessions",
-            Self::Session => "session",
-            Self::Skills => "skills",
-            Self::ReloadExt => "reload-ext",
-            Self::Ext => "ext",
-            Self::Login => "login",
-            Self::Logout => "logout",
-            Self::Jail => "jail",
-            Self::Unjail => "unjail",
-            Self::Yolo => "yolo",
-            Self::Exit => "exit",
-        }
+        BUILTIN_COMMANDS[self as usize].0
     }
 
     /// Returns the usage of the arguments.
@@ -78,23 +65,7 @@ impl Builtin {
 
     /// Returns a one-line description.
     pub(crate) fn about(self) -> &'static str {
-        match self {
-            Self::Help => "show keys and commands",
-            Self::Model => "switch to another model",
-            Self::Clear => "start a new conversation",
-            Self::Compact => "summarise the conversation and continue",
-            Self::Sessions => "continue another session",
-            Self::Session => "fork, export or import a session",
-            Self::Skills => "list the available skills",
-            Self::ReloadExt => "reload all extensions",
-            Self::Ext => "show the status of extensions",
-            Self::Login => "save a provider's API key",
-            Self::Logout => "remove a provider's API key",
-            Self::Jail => "confine tools to this directory",
-            Self::Unjail => "let tools leave this directory",
-            Self::Yolo => "turn tool confirmation on or off",
-            Self::Exit => "exit zot",
-        }
+        BUILTIN_COMMANDS[self as usize].1
     }
 
     /// Reports whether the command requires arguments.
@@ -124,10 +95,12 @@ impl Builtin {
 #[cfg(test)]
 mod tests {
     use super::Builtin;
-    use crate::short_lived_host::BUILT_IN_COMMANDS;
 
     #[test]
-    fn extensions_receive_every_builtin_name() {
-        assert_eq!(Builtin::ALL.map(Builtin::name), BUILT_IN_COMMANDS);
+    fn the_order_is_that_of_the_protocols_list() {
+        let order = Builtin::ALL.map(|builtin| builtin as usize);
+        assert!(order.is_sorted());
+        assert_eq!(Builtin::of("reload-ext"), Some(Builtin::ReloadExt));
+        assert_eq!(Builtin::of("EXIT"), Some(Builtin::Exit));
     }
 }

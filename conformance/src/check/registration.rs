@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use zot_protocol::{EventName, InterceptName};
+use zot_protocol::{BUILTIN_TOOLS, EventName, InterceptName, is_builtin_command};
 
 use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
@@ -11,27 +11,6 @@ use crate::{
     survey::Survey,
     verdict::{Finding, Level},
 };
-
-/// The tools that every host has.
-const BUILT_IN_TOOLS: [&str; 5] = ["read", "write", "edit", "bash", "skill"];
-/// The commands that every host has.
-const BUILT_IN_COMMANDS: [&str; 15] = [
-    "help",
-    "model",
-    "clear",
-    "compact",
-    "sessions",
-    "session",
-    "skills",
-    "reload-ext",
-    "ext",
-    "login",
-    "logout",
-    "jail",
-    "unjail",
-    "yolo",
-    "exit",
-];
 
 /// The check that every tool's schema compiles.
 pub(super) const SCHEMAS: &str = "REG-03";
@@ -194,12 +173,12 @@ fn built_ins(surface: &Surface) -> Vec<Finding> {
     let commands = surface
         .commands
         .iter()
-        .filter(|name| BUILT_IN_COMMANDS.contains(&name.to_lowercase().as_str()))
+        .filter(|name| is_builtin_command(name))
         .map(|name| format!("`/{name}` is a built-in command"));
     let tools = surface
         .tools
         .iter()
-        .filter(|tool| BUILT_IN_TOOLS.contains(&tool.name.as_str()))
+        .filter(|tool| BUILTIN_TOOLS.contains(&tool.name.as_str()))
         .map(|tool| format!("`{}` is a built-in tool", tool.name));
     commands.chain(tools).map(Finding::new).collect()
 }

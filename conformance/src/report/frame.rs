@@ -271,7 +271,7 @@ mod tests {
     use serde_json::Value;
 
     use super::rows;
-    use crate::clean::is_invisible;
+    use crate::clean::is_unsafe;
 
     fn shown(line: &str, pointer: Option<&str>, width: usize) -> String {
         let mut text = String::from("\n");
@@ -410,7 +410,7 @@ mod tests {
             let shown = rows(&value.to_string(), Some(&pointer), width);
             let marked = shown.iter().filter(|row| row.under().is_some()).count();
             prop_assert!(marked <= 1, "at most one mark");
-            prop_assert!(shown.iter().all(|row| !row.text.contains(is_invisible)));
+            prop_assert!(shown.iter().all(|row| !row.text.contains(is_unsafe)));
         }
     }
 }

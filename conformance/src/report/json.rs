@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    clean::is_invisible,
+    clean::is_unsafe,
     exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Report, group},
     verdict::{Finding, Level, Outcome, Verdict},
@@ -20,14 +20,14 @@ const FORMAT: u32 = 1;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let text = serde_json::to_string_pretty(&document(report))?;
-    writeln!(out, "{}", escaped(&text, is_invisible))
+    writeln!(out, "{}", escaped(&text, is_unsafe))
 }
 
 /// The document on one line, escaped so that it is safe inside a `script` element.
 pub(super) fn for_page(report: &Report) -> io::Result<String> {
     let text = serde_json::to_string(&document(report))?;
     Ok(escaped(&text, |char| {
-        is_invisible(char) || matches!(char, '<' | '>' | '&')
+        is_unsafe(char) || matches!(char, '<' | '>' | '&')
     }))
 }
 

@@ -3,34 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use zot_process::{Confinement, Spec, Support};
-use zot_protocol::{Net, Permissions};
+use zot_protocol::{Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 /// Credentials of `zot` itself, which extensions do not inherit.
-const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ZOTCORE_RPC_TOKEN"];
-/// A variable that no declaration can grant.
-const NEVER: &str = "ZOTCORE_RPC_TOKEN";
-/// Variables that every program gets.
-const ALWAYS: [&str; 18] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "LD_LIBRARY_PATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "SYSTEMROOT",
-];
-
+const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", RPC_TOKEN];
 /// The environment without declared permissions: everything except zot's credentials.
 pub(super) fn withhold_secrets(spec: Spec) -> Spec {
     SECRETS.into_iter().fold(spec, Spec::env_remove)
@@ -45,10 +21,8 @@ pub(super) fn hold(
     data: &Path,
 ) -> Spec {
     let passed = std::env::vars_os().filter(|(name, _)| {
-        name.to_str().is_some_and(|name| {
-            let listed = permissions.env.iter().any(|it| it == name);
-            name != NEVER && (listed || ALWAYS.contains(&name) || name.starts_with("LC_"))
-        })
+        name.to_str()
+            .is_some_and(|name| is_granted_variable(name, &permissions.env))
     });
     let mut spec = spec.env_clear().envs(passed);
     let place = |granted: &String| place(granted, own, cwd, data);

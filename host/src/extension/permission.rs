@@ -7,39 +7,11 @@ use std::{
 };
 
 use zot_process::{Confinement, Enforced, SpawnError, Spec, Support};
-use zot_protocol::{Manifest, Net, Permissions};
+use zot_protocol::{Manifest, Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 use super::launch::Launch;
 
-/// Variables that an extension with declared permissions always gets, besides `LC_*`. None of them
-/// is a secret.
-const BASE: [&str; 18] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "LD_LIBRARY_PATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "SYSTEMROOT",
-];
-
-/// The variable with the token that authenticates a driver. No extension gets it, whatever its
-/// manifest declares.
-pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
-
-/// What an extension declares, and which part of it the kernel enforces. Displayed as one
-/// line.
+/// What an extension declares, and which part of it the kernel enforces. Displayed as one line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionReport {
@@ -235,8 +207,7 @@ fn is_passed(name: &OsStr, permissions: &Permissions) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    let listed = permissions.env.iter().any(|listed| listed == name);
-    name != RPC_TOKEN && (listed || BASE.contains(&name) || name.starts_with("LC_"))
+    is_granted_variable(name, &permissions.env)
 }
 
 fn confinement(

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use zot_process::{Exit, Net, Process, Spawner, Spec, Support};
-use zot_protocol::{Content, ToolStatus};
+use zot_protocol::{Content, RPC_TOKEN, ToolStatus};
 
 use self::{
     output::{Output, OutputLimits},
@@ -31,7 +31,7 @@ use super::{
     scratch::{Scratch, Temporary},
     spec,
 };
-use crate::{ToolOutcome, extension::permission::RPC_TOKEN, provider::ToolSpec};
+use crate::{ToolOutcome, provider::ToolSpec};
 
 pub(super) const NAME: &str = "bash";
 

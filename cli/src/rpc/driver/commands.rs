@@ -5,7 +5,7 @@ use zot_host::{
     provider::{Model, catalogue::Thinks},
 };
 use zot_protocol::{
-    Reasoning, RequestId, Tagged,
+    BUILTIN_COMMANDS, Reasoning, RequestId, Tagged,
     rpc::{
         self, Command, CommandInfo, CommandSource, Commands, Data, Extensions, HelloData, Messages,
         ModelInfo, ModelSet, Models, NoData, PROTOCOL_VERSION, Pong, ReasoningSet,
@@ -13,7 +13,7 @@ use zot_protocol::{
 };
 
 use super::{
-    super::{built_in, images, queue::Job},
+    super::{images, queue::Job},
     Driver,
 };
 
@@ -139,7 +139,10 @@ impl Driver {
             info.extension = Some(entry.extension.clone());
             info
         });
-        Commands::new(built_in::commands().chain(of_extensions).collect())
+        let builtin = BUILTIN_COMMANDS
+            .iter()
+            .map(|(name, about)| CommandInfo::new(*name, *about, CommandSource::Builtin));
+        Commands::new(builtin.chain(of_extensions).collect())
     }
 }
 

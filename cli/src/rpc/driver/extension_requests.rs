@@ -5,14 +5,11 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use zot_host::{Prompt, Runtime};
 use zot_protocol::{
-    Action, CommandResponse, RequestId,
+    Action, CommandResponse, RequestId, is_builtin_command,
     rpc::{Data, Event, ExtDisplay, ReloadStats, RunCommand, RunCommandData},
 };
 
-use super::{
-    super::{built_in, queue::Job},
-    Driver,
-};
+use super::{super::queue::Job, Driver};
 
 /// Maximum number of concurrent commands. More could overflow an extension's queue, which would
 /// disconnect it.
@@ -41,7 +38,7 @@ impl Driver {
     pub(super) fn run_command(&mut self, run: RunCommand) {
         let RunCommand { id, name, args, .. } = run;
         let name = name.strip_prefix('/').unwrap_or(&name).to_owned();
-        if built_in::is_built_in(&name) {
+        if is_builtin_command(&name) {
             let why = format!(
                 "`/{name}` is a built-in command; run_command runs only extension commands"
             );

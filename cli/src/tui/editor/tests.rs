@@ -298,7 +298,7 @@ proptest! {
                 prop_assert!(usize::from(row) < lines.len());
                 prop_assert!(column < columns.max(1));
                 for span in lines.iter().flat_map(|line| &line.spans) {
-                    prop_assert!(!span.content.contains(|it: char| it.is_control() || crate::clean::is_invisible(it)));
+                    prop_assert!(!span.content.contains(zot_protocol::is_unsafe_in_terminal));
                 }
                 for line in &lines {
                     let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();

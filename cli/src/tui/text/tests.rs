@@ -7,7 +7,7 @@ use super::{
     highlight::{Tokenizer, code_line},
     *,
 };
-use crate::{clean, tui::theme::Theme};
+use crate::tui::theme::Theme;
 
 /// Returns lines as plain text.
 pub(crate) fn lines(lines: &[Line<'_>]) -> Vec<String> {
@@ -75,9 +75,7 @@ fn assert_fits(lines: &[Line<'_>], columns: u16) -> Result<(), TestCaseError> {
     for line in lines {
         for span in &line.spans {
             prop_assert!(
-                !span
-                    .content
-                    .contains(|it: char| it.is_control() || clean::is_invisible(it)),
+                !span.content.contains(zot_protocol::is_unsafe_in_terminal),
                 "{span:?}"
             );
         }

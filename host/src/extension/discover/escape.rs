@@ -5,6 +5,8 @@ use std::{
     path::Path,
 };
 
+use zot_protocol::is_unsafe_in_terminal;
+
 /// Displays a path with line breaks, control characters and text direction marks escaped.
 pub fn path(path: &Path) -> Escaped {
     text(&path.to_string_lossy())
@@ -21,7 +23,7 @@ pub struct Escaped(String);
 impl fmt::Display for Escaped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
-            if char.is_control() || is_invisible(char) {
+            if is_unsafe_in_terminal(char) {
                 write!(formatter, "{}", char.escape_default())?;
             } else {
                 formatter.write_char(char)?;
@@ -29,14 +31,6 @@ impl fmt::Display for Escaped {
         }
         Ok(())
     }
-}
-
-/// Zero-width characters, line and paragraph separators, bidirectional marks and overrides.
-fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    )
 }
 
 #[cfg(test)]

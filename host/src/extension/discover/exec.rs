@@ -255,10 +255,7 @@ mod tests {
             format!("`nope` not found in {}", dirs.join(", "))
         );
         assert_eq!(
-            fixture
-                .resolve("/nowhere/x")
-                .unwrap_err()
-                .to_string(),
+            fixture.resolve("/nowhere/x").unwrap_err().to_string(),
             "`/nowhere/x` does not exist"
         );
         // A file used as a directory, and a broken symlink.

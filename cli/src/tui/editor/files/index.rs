@@ -13,7 +13,6 @@ use std::{
 };
 
 use super::ignored::Ignored;
-use crate::clean;
 
 const MAX_PATHS: usize = 50_000;
 const MAX_DEPTH: usize = 64;
@@ -147,8 +146,7 @@ impl Walk<'_> {
 /// Returns the relative path, or `None` if it is not UTF-8 or contains invisible characters.
 fn relative(root: &Path, path: &Path, is_dir: bool) -> Option<Box<str>> {
     let path = path.strip_prefix(root).ok()?.to_str()?;
-    let is_fit =
-        !path.is_empty() && !path.contains(|it: char| it.is_control() || clean::is_invisible(it));
+    let is_fit = !path.is_empty() && !path.contains(zot_protocol::is_unsafe_in_terminal);
     is_fit.then(|| {
         if is_dir {
             format!("{path}/").into()
